@@ -19,13 +19,14 @@ test-all: lint
 
 # Everything that attacks: hostile input of all kinds, injections, kills, fuzz targets under atheris. At most 15 minutes on
 # two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times as many executions.
-ATTACKED_TOO := tests/test_chaos.py tests/test_faults.py tests/test_full_disk.py tests/test_hostile_json.py
+ATTACKED_TOO := tests/test_chaos.py tests/test_faults.py tests/test_full_disk.py tests/test_hostile_json.py \
+	tests/wings/sharing/test_clocks.py
 attack: $(VENV)/.installed-dev
 	$(PIP_INSTALL) 'atheris>=3'
 	failed=; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/hostile || failed="$$failed hostile"; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(ATTACKED_TOO) || failed="$$failed tests"; \
-	$(BIN)/python benchmarks/fuzz.py all --executions 10000 --at-once 2 || failed="$$failed fuzz"; \
+	$(BIN)/python -m benchmarks fuzz all --executions 10000 --at-once 2 || failed="$$failed fuzz"; \
 	test -z "$$failed" || { echo "attack failed:$$failed"; exit 1; }
 
 # The share of lines that the fast tests run; fails below the least share that the project keeps.
@@ -55,7 +56,7 @@ $(VENV)/bin/python:
 # compiled by importing it once.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatbot_mvp.cli.operation, \
-	chatbot_mvp.cli.ragas, chatbot_mvp.cli.runs, chatbot_mvp.server.run, altair, bs4, httpx, mammoth, markdownify, \
+	chatbot_mvp.wings.ragas.cli, chatbot_mvp.cli.runs, chatbot_mvp.server.run, altair, bs4, httpx, mammoth, markdownify, \
 	ctranslate2, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
@@ -88,10 +89,10 @@ nightly: lint
 	$(PIP_INSTALL) $(NIGHTLY)
 	failed=; \
 	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup || failed="$$failed tests"; \
-	$(BIN)/python benchmarks/supply_chain.py licences --check || failed="$$failed licences"; \
-	$(BIN)/python benchmarks/supply_chain.py sbom || failed="$$failed sbom"; \
-	$(BIN)/python benchmarks/supply_chain.py audit || failed="$$failed audit"; \
-	$(BIN)/python benchmarks/fuzz.py all --executions 1000000 || failed="$$failed fuzz"; \
+	$(BIN)/python -m benchmarks supply_chain licences --check || failed="$$failed licences"; \
+	$(BIN)/python -m benchmarks supply_chain sbom || failed="$$failed sbom"; \
+	$(BIN)/python -m benchmarks supply_chain audit || failed="$$failed audit"; \
+	$(BIN)/python -m benchmarks fuzz all --executions 1000000 || failed="$$failed fuzz"; \
 	test -z "$$failed" || { echo "nightly failed:$$failed"; exit 1; }
 
 clean:

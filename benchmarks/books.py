@@ -1,6 +1,6 @@
 """Time a large knowledge base: seconds per phase, peak memory, and seconds of a question.
 
-python benchmarks/books.py [--text FOLDER] [--chars 120000,500000,1000000,2000000,5000000] [--files 40]
+python -m benchmarks books [--text FOLDER] [--chars 120000,500000,1000000,2000000,5000000] [--files 40]
                            [--strategy LEXICAL,BRIDGE,BRIDGE_HYBRID] [--questions 80]
 
 The text consists of the .txt, .md and .html files of FOLDER, repeated with other words until it has the requested
@@ -11,17 +11,11 @@ own. Each row of the table is measured in a process of its own.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import random
 import re
-import resource
 import subprocess
-import sys
-import tempfile
 import time
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -31,11 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.process import load, peak_mb
+from benchmarks.random_vectors import RandomTokens
+from benchmarks.script import command, data_folder, head, parser, row
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.embedding.base import InputType, TokenStates, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.embedding.e5.embedder import MODEL_ID
 from chatbot_mvp.knowledge_base import store
 from chatbot_mvp.retrieval.indexes import corpus
 from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
@@ -51,32 +46,6 @@ SIZES = "120000,500000,1000000,2000000,5000000"
 PHASES = ("read", "keep", "chunk", "paragraphs", "matcher", "links", "vocabulary", "lexical", "vectors")
 WORDS = 60_000
 _SYLLABLES = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", "", "r", "n", "s", "l")]
-
-
-class RandomVectors:
-    """An ``Embedder`` of 384 dimensions whose vectors depend on the text's hash only."""
-
-    model_id = MODEL_ID  # so that late interaction has weights for its tokens
-    dimensions = 384
-    batch_size = None
-
-    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        rows = [np.random.default_rng(zlib.crc32(text.encode())).standard_normal(384) for text in texts]
-        matrix = np.array(rows, dtype=np.float32).reshape(len(rows), 384)
-        vectors: Vectors = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-        return vectors
-
-    def text_tokens(self, texts: Sequence[str], input_type: InputType) -> list[TokenStates]:
-        """Return random states, one for every four characters, as Spanish text has with the local model."""
-        found = []
-        for text in texts:
-            rng, count = np.random.default_rng(zlib.crc32(text.encode())), 1 + len(text) // 4
-            states = rng.standard_normal((count, self.dimensions), dtype=np.float32)
-            found.append(TokenStates(states, np.full(count, 8.0, np.float32)))
-        return found
-
-    def token_counts(self, parts: Sequence[str]) -> list[int]:
-        return [len(part) // 4 for part in parts]
 
 
 def synthetic(chars: int, seed: int) -> str:
@@ -169,10 +138,6 @@ class Clock:
         return call
 
 
-def peak_mb() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1_000
-
-
 def measure(folder: Path | None, chars: int, files: int, strategy: str, questions: int) -> dict[str, Any]:
     """Make one knowledge base and ask it questions."""
     uploads = files_of(folder, chars, files)
@@ -193,8 +158,8 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
     for owner, name, phase in places:
         setattr(owner, name, clock.timed(phase, getattr(owner, name)))
     before = peak_mb()
-    with tempfile.TemporaryDirectory() as data:
-        settings = load_settings(data_dir=Path(data), retrieval_strategy=strategy, kb_max_chars=10**7)
+    with data_folder(None) as data:
+        settings = load_settings(data_dir=data, retrieval_strategy=strategy, kb_max_chars=10**7)
         kbs = store.KbStore(settings.kb_dir)
         read = clock.timed("read", parse_upload)
         parsed = [(name, read(name, content, settings.kb_max_chars, 1_000)) for name, content in uploads]
@@ -202,7 +167,7 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
         record = clock.timed("keep", kbs.keep)(parsed, settings.kb_max_chars)
         del parsed
         chunks = clock.timed("chunk", chunk_document)(kbs.document(record.kb_id))
-        pipelines = growing_pipeline(chunks, "es", settings, RandomVectors, kb_id=record.kb_id)
+        pipelines = growing_pipeline(chunks, "es", settings, RandomTokens, kb_id=record.kb_id)
         pipeline = clock.timed("other", last)(pipelines)
         after = peak_mb()
         pipeline.retrieve(["¿?"])
@@ -217,39 +182,33 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
         "passages": len(pipeline.index.kb.matcher.passages) if pipeline.index.kb else 0,
         **{phase: round(clock.seconds[phase], 2) for phase in PHASES},
         "total": round(sum(clock.seconds.values()), 1),
-        "MB before": before,
-        "MB built": after,
-        "MB peak": peak_mb(),
+        "MB before": round(before),
+        "MB built": round(after),
+        "MB peak": round(peak_mb()),
         "p50 ms": round(1_000 * float(np.percentile(seconds, 50)), 1),
         "p95 ms": round(1_000 * float(np.percentile(seconds, 95)), 1),
-        "load": round(os.getloadavg()[0], 1),
+        "load": load(),
     }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", type=Path, help="folder with .txt, .md and .html files")
-    parser.add_argument("--chars", default=SIZES)
-    parser.add_argument("--files", type=int, default=40)
-    parser.add_argument("--strategy", default="LEXICAL,BRIDGE,BRIDGE_HYBRID")
-    parser.add_argument("--questions", type=int, default=80)
-    parser.add_argument("--one", action="store_true", help="measure the first size and strategy here, print JSON")
-    given = parser.parse_args()
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--text", type=Path, help="folder with .txt, .md and .html files")
+    options.add_argument("--chars", default=SIZES)
+    options.add_argument("--files", type=int, default=40)
+    options.add_argument("--strategy", default="LEXICAL,BRIDGE,BRIDGE_HYBRID")
+    options.add_argument("--questions", type=int, default=80)
+    options.add_argument("--one", action="store_true", help="measure the first size and strategy here, print JSON")
+    given = options.parse_args()
     pairs = [(chars, strategy) for chars in given.chars.split(",") for strategy in given.strategy.split(",")]
     if given.one:
         chars, strategy = pairs[0]
         print(json.dumps(measure(given.text, int(chars), given.files, strategy, given.questions)))
-        return 0
-    for row, (chars, strategy) in enumerate(pairs):
-        command = [sys.executable, __file__, "--one", "--chars", chars, "--strategy", strategy]
-        command += ["--files", str(given.files), "--questions", str(given.questions)]
-        command += ["--text", str(given.text)] if given.text else []
-        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-        if row == 0:
-            print(f"| {' | '.join(found)} |\n|{'---|' * len(found)}")
-        print(f"| {' | '.join(map(str, found.values()))} |", flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return
+    for number, (chars, strategy) in enumerate(pairs):
+        again = command("books", "--one", "--chars", chars, "--strategy", strategy, "--files", given.files)
+        again += ["--questions", str(given.questions), *(["--text", str(given.text)] if given.text else [])]
+        found = json.loads(subprocess.run(again, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        if number == 0:
+            print(head(list(found), 2))
+        print(row(list(found.values())), flush=True)

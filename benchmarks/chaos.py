@@ -1,6 +1,6 @@
 """Kill runs with SIGKILL at random moments and resume them. Their results must equal those of an uninterrupted run.
 
-    python benchmarks/chaos.py [--kills 50] [--seed 7] [--strategy BRIDGE_HYBRID] [--latency 0.25] [--json]
+    python -m benchmarks chaos [--kills 50] [--seed 7] [--strategy BRIDGE_HYBRID] [--latency 0.25] [--json]
 
 Every start is a separate process of the command line, against a provider on loopback whose replies depend only on the
 prompts. The time of a kill is drawn uniformly from the duration of an uninterrupted run, start-up included. Resumes may
@@ -10,30 +10,27 @@ cache, most kills hit the phases that ask the provider. The exit code is 1 if an
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
-import os
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from chatbot_mvp.runs.index import read_submissions  # noqa: E402
-from chatbot_mvp.runs.records import RunFolder, run_folders  # noqa: E402
-from chatbot_mvp.settings.model import Settings  # noqa: E402
-from chatbot_mvp.storage.jsonl import read_lines  # noqa: E402
-from tests.evaluation.benchmark.judge_stub import ModelStub  # noqa: E402
+from benchmarks.process import plain_environment
+from benchmarks.script import ROOT, data_folder, parser
+from chatbot_mvp.runs.index import read_submissions
+from chatbot_mvp.runs.records import RunFolder, run_folders
+from chatbot_mvp.settings.kinds import OF_THE_MACHINE
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.jsonl import read_lines
+from tests.evaluation.benchmark.judge_stub import ModelStub
 
 PHASES = ("retrieve", "generate", "judge")
 BEFORE = "start-up"
@@ -82,16 +79,14 @@ class CommandLine:
         self._cwd = folder / "cwd"
         self._cwd.mkdir(parents=True)
         self.stderr = folder / "stderr.txt"
-        known = {name.upper() for name in Settings.model_fields}
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if name.upper() not in known},
+        self.environment = plain_environment(
             **stub.environment,
-            "PYTHONPATH": str(ROOT),
-            "DATA_DIR": str(self.data),
-            "RETRIEVAL_STRATEGY": strategy,
-            "EVAL_MAX_QUERIES": str(queries),
-            "NIM_MAX_CONCURRENT_REQUESTS": str(calls),
-        }
+            PYTHONPATH=str(ROOT),
+            DATA_DIR=str(self.data),
+            RETRIEVAL_STRATEGY=strategy,
+            EVAL_MAX_QUERIES=str(queries),
+            NIM_MAX_CONCURRENT_REQUESTS=str(calls),
+        )
 
     def share(self, other: CommandLine) -> None:
         """Work in the other one's data folder."""
@@ -210,12 +205,20 @@ def differences_of(unbroken: RunFolder, run: RunFolder) -> list[str]:
             found.append(f"{run.run_id}: {phase} has other queries: {set(one[phase]) ^ set(other[phase])}")
     expected, result = unbroken.result(), run.result()
     for part in fields(expected):
-        if part.name not in _TIMES and getattr(expected, part.name) != getattr(result, part.name):
+        if part.name not in (*_TIMES, "config") and getattr(expected, part.name) != getattr(result, part.name):
             found.append(f"{run.run_id}: {part.name} differs")
+    if _deciding(expected.config) != _deciding(result.config):
+        found.append(f"{run.run_id}: config differs")
     for kind in ("summary", "detail"):
         if _table(unbroken, kind) != _table(run, kind):
             found.append(f"{run.run_id}: {kind}.csv differs")
     return found
+
+
+def _deciding(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that may decide a result: not those of the machine, such as where a run works."""
+    known = Settings.model_fields
+    return {name: value for name, value in config.items() if OF_THE_MACHINE not in known[name].metadata}
 
 
 def _records(run: RunFolder) -> dict[str, Counter[str]]:
@@ -240,18 +243,14 @@ def _differences_of_submissions(data: Path, run_ids: list[str]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--strategy", default="BRIDGE_HYBRID")
-    parser.add_argument("--latency", type=float, default=0.25, help="latency of the provider in seconds")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        report = chaos(Path(folder), arguments.kills, arguments.seed, arguments.strategy, latency=arguments.latency)
+    options = parser(__doc__)
+    options.add_argument("--kills", type=int, default=50)
+    options.add_argument("--seed", type=int, default=7)
+    options.add_argument("--strategy", default="BRIDGE_HYBRID")
+    options.add_argument("--latency", type=float, default=0.25, help="latency of the provider in seconds")
+    options.add_argument("--json", action="store_true")
+    arguments = options.parse_args()
+    with data_folder(None) as folder:
+        report = chaos(folder, arguments.kills, arguments.seed, arguments.strategy, latency=arguments.latency)
     print(json.dumps(vars(report), ensure_ascii=False) if arguments.json else report.table())
     return int(bool(report.differences))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,6 +1,6 @@
 """Fit the weights of BRIDGE and BRIDGE_HYBRID, and measure them on questions that they were not fitted on.
 
-    python benchmarks/fit_bridge.py DATASET_DIR [--write] [--other DIR ...] [--data-dir DIR]
+    python -m benchmarks fit_bridge DATASET_DIR [--write] [--other DIR ...] [--data-dir DIR]
 
 Loss: listwise softmax, each gold document against all candidates that are not gold (Cao et al. 2007, ListNet's family).
 Features are standardised, the ridge penalty is 30, and signs that are known in advance are imposed; the hand-set score
@@ -12,7 +12,6 @@ which second queries are asked, so every fold fits both. Needs scipy (extra ``de
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from benchmarks.script import parser
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
@@ -255,19 +255,19 @@ def hand_only(data: Questions) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dataset", type=Path)
-    parser.add_argument("--other", type=Path, nargs="*", default=[], help="data sets to test on, never fitted on")
-    parser.add_argument("--write", action="store_true", help=f"write {PATH.name}")
-    parser.add_argument("--data-dir", type=Path, default=load_settings().data_dir, help="folder of the caches")
-    parser.add_argument("--only", choices=["BRIDGE", "BRIDGE_HYBRID"])
-    options = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("dataset", type=Path)
+    options.add_argument("--other", type=Path, nargs="*", default=[], help="data sets to test on, never fitted on")
+    options.add_argument("--write", action="store_true", help=f"write {PATH.name}")
+    options.add_argument("--data-dir", type=Path, default=load_settings().data_dir, help="folder of the caches")
+    options.add_argument("--only", choices=["BRIDGE", "BRIDGE_HYBRID"])
+    given = options.parse_args()
     written: dict[str, Any] = {}
     for strategy, vectors in (("BRIDGE", False), ("BRIDGE_HYBRID", True)):
-        if options.only not in (None, strategy):
+        if given.only not in (None, strategy):
             continue
         names = [*OWN_FEATURES, *LINK_FEATURES, *(VECTOR_FEATURES if vectors else ())]
-        data = prepare(options.dataset, options.data_dir / "cache", vectors)
+        data = prepare(given.dataset, given.data_dir / "cache", vectors)
         report = {
             "hand-set score alone": hand_only(data),
             "cross-fitted, 5 folds, 3 seeds": cross_fitted(data, names, 5, 3),
@@ -277,8 +277,8 @@ def main() -> None:
         report["fitted on all (not a test)"] = figures(
             last, {i: [ranked(last, i, model)] for i in range(len(last.states))}
         )
-        for folder in options.other:
-            other = prepare(folder, options.data_dir / "cache", vectors)
+        for folder in given.other:
+            other = prepare(folder, given.data_dir / "cache", vectors)
             if "first" in model:
                 other = second_round(other, model["first"])
             report[f"{other.dataset.name}, nothing fitted on it"] = figures(
@@ -291,10 +291,6 @@ def main() -> None:
         }
         for name, values in report.items():
             print(f"{strategy:<14} {name:<36} {json.dumps(values)}", flush=True)
-    if options.write:
+    if given.write:
         known = json.loads(PATH.read_text("utf-8")) if PATH.is_file() else {}
         PATH.write_text(json.dumps({**known, **written}, indent=2) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,8 @@
 """Fit the weights of ``retrieval/stages/evidence.py`` on questions that a knowledge base answers and that it does not.
 
-    python benchmarks/fit_evidence.py ../shared/datasets/squad_es            # writes evidence_weights.json
-    python benchmarks/fit_evidence.py ../shared/datasets/squad_es --dry-run  # only prints figures
-    python benchmarks/fit_evidence.py … --check FILE.md QUESTIONS.jsonl …    # figures on knowledge bases not fitted on
-    python benchmarks/fit_evidence.py … --keep FOLDER                        # keeps the vectors there for the next call
+    python -m benchmarks fit_evidence ../shared/datasets/squad_es            # writes evidence_weights.json
+    python -m benchmarks fit_evidence ../shared/datasets/squad_es --dry-run  # only prints figures
+    python -m benchmarks fit_evidence … --check FILE.md QUESTIONS.jsonl …    # figures on knowledge bases not fitted on
 
 The data is JSONL of {article, context, question, is_impossible}. Its articles are dealt out to four knowledge bases,
 and every fourth paragraph is left out of them. The questions of a missing paragraph are *left out*: their article is
@@ -16,13 +15,10 @@ cross-fitted: each knowledge base is scored by a model that has not seen it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.script import ROOT, add_keep, data_folder, parser
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import create_embedder
@@ -53,7 +50,7 @@ ON_TOPIC = 0.95
 """Share of the questions that are not far with a topic score of at least 0.5, cross-fitted."""
 SHARES = {"answerable": 1.5, "left out": 0.6, "near": 0.6, "impossible": 0.3, "far": 0.5}
 """Kind -> total weight of its questions in the fit of the evidence."""
-OWN = Path(__file__).with_name("evidence_es")
+OWN = ROOT / "benchmarks" / "evidence_es"
 OWN_SHARE = {"evidence": 0.02, "topic": 0.2}
 """Score -> weight of this project's documents relative to the data set's."""
 MAX_Z = 6.0
@@ -232,14 +229,13 @@ def check(name: str, found: Mapping[str, Any], text: Path, questions: Path, data
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="folder with questions.jsonl")
-    parser.add_argument("--dry-run", action="store_true", help="write nothing")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER")
-    parser.add_argument("--check", type=Path, nargs="*", default=[], metavar="FILE")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() if given.keep is None else nullcontext(given.keep) as folder:
-        data = Path(folder)
+    options = parser(__doc__)
+    options.add_argument("folder", type=Path, help="folder with questions.jsonl")
+    options.add_argument("--dry-run", action="store_true", help="write nothing")
+    add_keep(options)
+    options.add_argument("--check", type=Path, nargs="*", default=[], metavar="FILE")
+    given = options.parse_args()
+    with data_folder(given.keep) as data:
         found: dict[str, Any] = {
             "about": "feature: [weight, mean, scale]; written by benchmarks/fit_evidence.py; 0.5 is the threshold",
             "fitted_on": f"{given.folder.name}, {OWN.name}",
@@ -251,7 +247,3 @@ def main() -> None:
                 check(name, found[name], text, questions, data)
     if not given.dry_run:
         WEIGHTS_PATH.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()

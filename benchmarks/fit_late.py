@@ -1,7 +1,7 @@
 """Fit the weights of late interaction (``retrieval/late/weights.npz``) on questions and paragraphs that answer them.
 
     pip install torch            # only for this script
-    python benchmarks/fit_late.py ../shared/datasets/squad_es [--epochs 1] [--dry-run]
+    python -m benchmarks fit_late ../shared/datasets/squad_es [--epochs 1] [--dry-run]
 
 The data is JSONL of {article, context, question, is_impossible}. The articles are dealt out to four knowledge bases.
 The projection begins as the 256 principal components of the states. A low-rank change of it, and the weight of each
@@ -14,9 +14,7 @@ articles with the same number of epochs. More than one epoch gains on these arti
 
 from __future__ import annotations
 
-import argparse
 import json
-import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from benchmarks.script import data_folder, parser
 from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates, Vectors
 from chatbot_mvp.embedding.e5.embedder import MODEL_ID, local_e5
 from chatbot_mvp.retrieval.late.weights import PATH
@@ -173,13 +172,13 @@ def hits(model: Model, kb: Kb) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="folder with questions.jsonl")
-    parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--dry-run", action="store_true", help="only report; write nothing")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        embedder = local_e5(Path(folder), 0)
+    options = parser(__doc__)
+    options.add_argument("folder", type=Path, help="folder with questions.jsonl")
+    options.add_argument("--epochs", type=int, default=1)
+    options.add_argument("--dry-run", action="store_true", help="only report; write nothing")
+    given = options.parse_args()
+    with data_folder(None) as folder:
+        embedder = local_e5(folder, 0)
         assert isinstance(embedder, TokenEmbedder), "the fallback engine gives no states of tokens"
         kbs, mean = read(given.folder / "questions.jsonl", embedder)
     *others, unseen = kbs
@@ -198,7 +197,3 @@ def main() -> None:
             bias=model.bias.numpy(),
         )
     print(f"written: {PATH}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,9 @@
 """Fuzz the code that reads untrusted input, guided by coverage: no crash, no hang over 1 s, no memory over 500 MB.
 
-python benchmarks/fuzz.py --list
-python benchmarks/fuzz.py TARGET [--executions 10000] [--seed 1] [--findings FOLDER]
-python benchmarks/fuzz.py all [--executions 1000000] [--at-once 1]     every target in a process of its own
-python benchmarks/fuzz.py TARGET --replay FILE…          execute single inputs, without the fuzzer
+    python -m benchmarks fuzz --list
+    python -m benchmarks fuzz TARGET [--executions 10000] [--seed 1] [--findings FOLDER]
+    python -m benchmarks fuzz all [--executions 1000000] [--at-once 1]     every target in a process of its own
+    python -m benchmarks fuzz TARGET --replay FILE…                        execute single inputs, without the fuzzer
 
 Needs ``pip install atheris`` (not for ``--replay``). An execution fails if another exception leaves the code than an
 error of this project, or if it takes more than one second of processor time. The instrumented code is two to five times
@@ -13,20 +13,24 @@ slower than usual, so a slow input is executed again without instrumentation bef
 
 from __future__ import annotations
 
-import argparse
 import json
+import math
 import os
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmarks.fuzzing.base import Target
+
+from benchmarks.process import peak_mb
+from benchmarks.script import command, parser
 
 SLOWEST_S = 1.0
 STOPPED_S = 10.0
@@ -89,7 +93,7 @@ class Harness:
             "executions": self.executions,
             "refused": self.refused,
             "slowest_s": round(self.slowest, 3),
-            "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+            "peak_rss_mb": round(peak_mb()),
             "minutes": round(seconds / 60, 1),
             "findings": sorted(self.findings),
         }
@@ -103,23 +107,30 @@ def _place(error: BaseException) -> str:
     return f"{type(error).__name__}-{Path(frame.filename).stem}-{frame.lineno}"
 
 
-def fuzz(name: str, executions: int, seed: int, findings: Path) -> None:
-    """Fuzz one target, print its figures as JSON, and end the process."""
+def load_instrumented() -> Mapping[str, Target]:
+    """Import all that is fuzzed, instrumented by atheris, which takes half a minute; return the targets."""
     try:
         import atheris
     except ImportError:
         raise SystemExit("atheris is missing: pip install atheris") from None
     with atheris.instrument_imports(include=["chatbot_mvp", "markdownify", "json_repair"]):
         import markdownify  # noqa: F401 -- imported here to be instrumented
-        from fuzzing.inputs import WHOLE, pairs, repeated
-        from fuzzing.targets import TARGETS
 
+        from benchmarks.fuzzing.targets import TARGETS
         from chatbot_mvp.documents.reading import docx, html, pdf  # noqa: F401
+    return TARGETS
 
-        target = TARGETS[name]
-        folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-        (folder / "work").mkdir()
-        harness = Harness(name, target.prepare(folder / "work"), target.allowed)
+
+def fuzz(target: Target, executions: int, seed: int, findings: Path) -> None:
+    """Fuzz one target of ``load_instrumented``, print its figures as JSON, and end the process."""
+    import atheris
+
+    from benchmarks.fuzzing.inputs import WHOLE, pairs, repeated
+
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    work = folder / "target" / "work"  # alone in its folder: a target may check that nothing is written beside it
+    work.mkdir(parents=True)
+    harness = Harness(target.name, target.prepare(work), target.allowed)
     corpus = folder / "corpus"
     corpus.mkdir()
     patterns = [data for make in (repeated, pairs) for _, data in make(SEEDS)]
@@ -150,7 +161,7 @@ def _end(harness: Harness, seconds: float, findings: Path) -> None:
         path.write_bytes(data)
         path.with_suffix(".txt").write_text(trace, "utf-8", "backslashreplace")
         if place.startswith("slow-"):
-            again = subprocess.run([sys.executable, __file__, harness.name, "--replay", str(path)], capture_output=True)
+            again = subprocess.run(command("fuzz", harness.name, "--replay", path), capture_output=True)
             if again.returncode == 0:
                 del harness.findings[place]
     print(json.dumps(harness.report(seconds)), flush=True)
@@ -160,7 +171,7 @@ def _end(harness: Harness, seconds: float, findings: Path) -> None:
 
 def replay(name: str, paths: list[Path]) -> int:
     """Execute single inputs and print what came of each; return the exit code."""
-    from fuzzing.targets import TARGETS
+    from benchmarks.fuzzing.targets import TARGETS
 
     target = TARGETS[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -174,40 +185,60 @@ def replay(name: str, paths: list[Path]) -> int:
 
 
 def fuzz_all(executions: int, seed: int, findings: Path, at_once: int) -> int:
-    """Fuzz every target, each in a process of its own, ``at_once`` of them at a time; return the exit code."""
-    from fuzzing.targets import TARGETS
+    """Fuzz every target, each in a process of its own, ``at_once`` of them at a time; return the exit code.
 
-    whole = sum(target.share for target in TARGETS.values())
-
-    def fuzzed(name: str) -> subprocess.CompletedProcess[str]:
-        count = -(-executions * TARGETS[name].share // whole)
-        command = [sys.executable, __file__, name, "--executions", f"{count:.0f}", "--seed", str(seed)]
-        return subprocess.run([*command, "--findings", str(findings)], stdout=subprocess.PIPE, text=True)
-
+    The processes are forked after the imports: importing and instrumenting took each of them 27 s.
+    """
+    targets = load_instrumented()
+    whole = sum(target.share for target in targets.values())
+    waiting, running = list(targets), dict[int, str]()
     failed, done = [], 0
-    with ThreadPoolExecutor(at_once) as pool:
-        for name, ended in zip(TARGETS, pool.map(fuzzed, TARGETS), strict=True):
-            lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
-            print(lines[-1] if lines else json.dumps({"target": name, "died": ended.returncode}), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                name = waiting.pop(0)
+                count = math.ceil(executions * targets[name].share / whole)
+                running[_forked(targets[name], count, seed, findings, Path(folder) / name)] = name
+            process, status = os.wait()
+            name = running.pop(process)
+            said = (Path(folder) / name).read_text("utf-8", "replace")
+            lines = [line for line in said.splitlines() if line.startswith("{")]
+            code = os.waitstatus_to_exitcode(status)
+            print(lines[-1] if lines else json.dumps({"target": name, "died": code}), flush=True)
             done += json.loads(lines[-1])["executions"] if lines else 0
-            if ended.returncode:
+            if code:
                 failed.append(name)
     print(json.dumps({"executions": done, "failed": failed}))
     return 1 if failed else 0
 
 
+def _forked(target: Target, executions: int, seed: int, findings: Path, said: Path) -> int:
+    """Fuzz a target in a process of its own, which writes what it prints to the file ``said``; return its id."""
+    sys.stdout.flush()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT, 0o600), sys.stdout.fileno())
+            fuzz(target, executions, seed, findings)
+        except BaseException:  # noqa: BLE001 -- the loop of the parent must not go on here
+            traceback.print_exc()
+        finally:
+            os._exit(2)  # ``fuzz`` ends the process itself
+    return process
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", nargs="?", default="all")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--executions", type=int, default=0, help="default: 10,000; 1,000,000 for all")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--findings", type=Path, default=Path(tempfile.gettempdir()) / "fuzz-findings")
-    parser.add_argument("--at-once", type=int, default=1, help="targets at a time, for all")
-    parser.add_argument("--replay", type=Path, nargs="+")
-    asked = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("target", nargs="?", default="all")
+    options.add_argument("--list", action="store_true")
+    options.add_argument("--executions", type=int, default=0, help="default: 10,000; 1,000,000 for all")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--findings", type=Path, default=Path(tempfile.gettempdir()) / "fuzz-findings")
+    options.add_argument("--at-once", type=int, default=1, help="targets at a time, for all")
+    options.add_argument("--replay", type=Path, nargs="+")
+    asked = options.parse_args()
     if asked.list:
-        from fuzzing.targets import TARGETS
+        from benchmarks.fuzzing.targets import TARGETS
 
         print("\n".join(TARGETS))
         return 0
@@ -215,9 +246,5 @@ def main() -> int:
         return replay(asked.target, asked.replay)
     if asked.target == "all":
         return fuzz_all(asked.executions or 1_000_000, asked.seed, asked.findings, asked.at_once)
-    fuzz(asked.target, asked.executions or 10_000, asked.seed, asked.findings)
+    fuzz(load_instrumented()[asked.target], asked.executions or 10_000, asked.seed, asked.findings)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

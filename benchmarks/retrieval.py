@@ -1,18 +1,13 @@
-"""Compare the strategies' speed, and its growth with the corpus, with bare BM25 in the same process.
+"""Compare the speed of the strategies with that of bare BM25 in the same process.
 
-    python benchmarks/retrieval.py DATASET_DIR [--growth] [--repeats 5]
+    python -m benchmarks retrieval DATASET_DIR [--repeats 5]
 
-Trust the ratios rather than the times. Bare BM25 is Tantivy's search for the question's terms, first 150 documents;
-bm25s is timed too if it is installed. With --growth the corpus is also multiplied by 2, 4 and 8. Every copy has its own
-names (capitalised words are rewritten), so that copies count as different documents.
+Trust the ratios rather than the times. Bare BM25 is Tantivy's search for the question's terms, first 150 documents.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import tantivy
 
+from benchmarks.process import peak_mb
+from benchmarks.script import parser
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
@@ -28,23 +25,6 @@ from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Document, last
-
-_CAPITALISED = re.compile(r"\b[A-Z][a-zà-ÿ]{2,}\b")
-
-
-def copy_of(document: Document, number: int) -> Document:
-    """The document with other names: its letters moved on by ``number`` in every capitalised word."""
-    if number == 0:
-        return document
-
-    def rename(match: re.Match[str]) -> str:
-        return "".join(chr((ord(char) - 97 + number) % 26 + 97) if "a" <= char <= "z" else char for char in match[0])
-
-    return Document(
-        f"{document.doc_id}-{number}",
-        _CAPITALISED.sub(rename, document.title),
-        _CAPITALISED.sub(rename, document.text),
-    )
 
 
 def times_ms(
@@ -98,17 +78,6 @@ def one_by_one(pipeline: Pipeline) -> Callable[[str], object]:
     return lambda query: pipeline.retrieve([query])
 
 
-def bm25s_search(documents: Sequence[Document], pipeline: Pipeline) -> Callable[[str], object] | None:
-    try:
-        import bm25s
-    except ImportError:
-        return None
-    analyzer = pipeline.index.analyzer
-    retriever = bm25s.BM25()
-    retriever.index([analyzer.terms(f"{d.title}\n{d.text}") for d in documents], show_progress=False)
-    return lambda query: retriever.retrieve([analyzer.terms(query)], k=150, show_progress=False, n_threads=1)
-
-
 def measure(
     documents: Sequence[Document], queries: Sequence[str], strategies: Sequence[str], repeats: int
 ) -> dict[str, object]:
@@ -133,8 +102,6 @@ def measure(
             build_s = round(time.perf_counter() - started, 2)
             pipeline.retrieve(queries)  # question vectors come from the cache from here on
             calls = {"bare_bm25": bare_bm25(pipeline), "single": one_by_one(pipeline)}
-            if other := bm25s_search(documents, pipeline):
-                calls["bm25s"] = other
             timed = times_ms(calls, queries, repeats)
             batch = batch_ms(pipeline.retrieve, queries, repeats)
             entry = {
@@ -145,26 +112,16 @@ def measure(
                 "ratio_batch": round(batch / timed["bare_bm25"]["mean"], 1),
             }
             report[strategy] = entry
-    report["peak_rss_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000)
+    report["peak_rss_mb"] = round(peak_mb())
     return report
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dataset", type=Path)
-    parser.add_argument("--growth", action="store_true")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--strategies", nargs="*", default=["LEXICAL", "BRIDGE", "BRIDGE_HYBRID"])
-    options = parser.parse_args()
-    dataset = load_dataset(options.dataset)
+    options = parser(__doc__)
+    options.add_argument("dataset", type=Path)
+    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--strategies", nargs="*", default=["LEXICAL", "BRIDGE", "BRIDGE_HYBRID"])
+    given = options.parse_args()
+    dataset = load_dataset(given.dataset)
     queries = [query.text for query in dataset.queries]
-    if not options.growth:
-        print(json.dumps(measure(dataset.documents, queries, options.strategies, options.repeats), indent=1))
-        return
-    for times in (1, 2, 4, 8):
-        documents = [copy_of(document, number) for number in range(times) for document in dataset.documents]
-        print(json.dumps(measure(documents, queries, ["BRIDGE"], options.repeats)), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    print(json.dumps(measure(dataset.documents, queries, given.strategies, given.repeats), indent=1))

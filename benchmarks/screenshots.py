@@ -1,6 +1,6 @@
 """Take the screenshots of README.md from the running app, with new data made from the bundled samples.
 
-    python benchmarks/screenshots.py [FOLDER]        # docs/img by default
+    python -m benchmarks screenshots [FOLDER]
 
 Fills a temporary data folder through the App (the sample knowledge base, three runs, questions of the knowledge base),
 starts the app on a free port, opens the pages in headless Chromium and saves screenshots.
@@ -9,16 +9,16 @@ starts the app on a free port, opens the pages in headless Chromium and saves sc
 from __future__ import annotations
 
 import io
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from app_in_browser import ROOT, chromium, serve, wait_painted
 from playwright.sync_api import Page
+
+from benchmarks.app_in_browser import chromium, serve, wait_painted
+from benchmarks.script import ROOT, data_folder, parser
 
 WIDTH, HEIGHT = 1440, 900
 Scheme = Literal["light", "dark"]
@@ -26,10 +26,11 @@ COLOURS = 128  # a palette is enough for pages of text, and a quarter of the siz
 
 
 def main() -> None:
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "img"
+    options = parser(__doc__)
+    options.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs" / "img", help="default: docs/img")
+    target = options.parse_args().folder
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="screenshots-") as name:
-        folder = Path(name)
+    with data_folder(None) as folder:
         run_ids = fill(folder)
         with serve(folder) as url, chromium() as browser:
             for picture, (address, prepare, scheme) in pictures(run_ids).items():
@@ -107,7 +108,3 @@ def _keep(png: bytes, path: Path) -> None:
 
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Many users ask for a while beside benchmark runs: how long they wait, whether anything fails, whether memory grows.
 
-    python benchmarks/soak.py [--minutes 30] [--users 50] [--every 10] [--strategy NAME] [--json]
+    python -m benchmarks soak [--minutes 30] [--users 50] [--every 10] [--strategy NAME] [--json]
 
 One process is the App: the server of ``chatbot-mvp serve`` over a knowledge base, and in its job thread one run over
 the bundled data set after the other. This process is the users. Each asks a question every ``--every`` seconds on
@@ -19,7 +19,6 @@ import json
 import random
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,17 +30,15 @@ from typing import Any
 
 import httpx
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from chatbot_mvp.app import build_app  # noqa: E402
-from chatbot_mvp.server.run import server_for  # noqa: E402
-from chatbot_mvp.server.warmup import WarmUp  # noqa: E402
-from chatbot_mvp.settings.model import load_settings  # noqa: E402
+from benchmarks.script import SAMPLES, command, data_folder, parser, print_figures
+from chatbot_mvp.app import build_app
+from chatbot_mvp.server.run import server_for
+from chatbot_mvp.server.warmup import WarmUp
+from chatbot_mvp.settings.model import load_settings
 
 TOKEN = "soak"  # nosec B105 - of the script's own server
-DOCUMENT = ROOT / "data" / "samples" / "kb" / "politica_empresa.md"
-QUESTIONS = ROOT / "data" / "samples" / "kb" / "preguntas.jsonl"
+DOCUMENT = SAMPLES / "kb" / "politica_empresa.md"
+QUESTIONS = SAMPLES / "kb" / "preguntas.jsonl"
 LONGEST_P95_MS = 300.0
 MOST_GROWTH = 0.05
 LONGEST_MINUTES = 60.0
@@ -187,9 +184,9 @@ def soak(minutes: float, users: int, every: float, strategy: str, say: Callable[
 
     questions = [json.loads(line)["question"] for line in QUESTIONS.read_text("utf-8").splitlines() if line.strip()]
     port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, __file__, "--app", folder, "--port", str(port), "--strategy", strategy]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with data_folder(None) as folder:
+        app = command("soak", "--app", folder, "--port", port, "--strategy", strategy)
+        with subprocess.Popen(app, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             assert process.stdin is not None
             kb_id = json.loads(process.stdout.readline())["ready"]
@@ -229,30 +226,22 @@ def soak(minutes: float, users: int, every: float, strategy: str, say: Callable[
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--users", type=int, default=50)
-    parser.add_argument("--every", type=float, default=10.0, help="seconds between the questions of one user")
-    parser.add_argument("--strategy", default="", help="retrieval strategy; empty: the default")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--app", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--minutes", type=float, default=30.0)
+    options.add_argument("--users", type=int, default=50)
+    options.add_argument("--every", type=float, default=10.0, help="seconds between the questions of one user")
+    options.add_argument("--strategy", default="", help="retrieval strategy; empty: the default")
+    options.add_argument("--json", action="store_true")
+    options.add_argument("--app", type=Path, help=argparse.SUPPRESS)
+    options.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
+    given = options.parse_args()
     if given.app is not None:
         app_process(given.app, given.port, given.strategy)
         return 0
     if not (0 < given.minutes <= LONGEST_MINUTES and 0 < given.users <= MOST_USERS and given.every > 0):
-        parser.error(f"at most {LONGEST_MINUTES:g} minutes and {MOST_USERS} users")
+        options.error(f"at most {LONGEST_MINUTES:g} minutes and {MOST_USERS} users")
     result = soak(
         given.minutes, given.users, given.every, given.strategy, lambda text: print(text, file=sys.stderr, flush=True)
     )
-    if given.json:
-        print(json.dumps({**asdict(result), "passed": result.passed}))
-    else:
-        for name, value in {**asdict(result), "passed": result.passed}.items():
-            print(f"{name}: {value}")
+    print_figures({**asdict(result), "passed": result.passed}, given.json)
     return 0 if result.passed else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

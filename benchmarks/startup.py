@@ -1,6 +1,6 @@
 """Measure how fast the program starts, and how large its installation is.
 
-    python benchmarks/startup.py [--repeats 7] [--page] [--packages 20]
+    python -m benchmarks startup [--repeats 7] [--page] [--packages 20]
 
 Prints Markdown tables: processor seconds (user and system, median) and the modules that each command imports; with
 --page the time until Inicio is painted in headless Chromium after the start of a new server; with --packages N the size
@@ -11,13 +11,10 @@ machine does.
 
 from __future__ import annotations
 
-import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,8 +25,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parents[1]
-SAMPLE = ROOT / "data" / "samples" / "kb" / "politica_empresa.md"
+from benchmarks.process import children_s, load
+from benchmarks.script import ROOT, SAMPLES, data_folder, head, parser, row
+
+SAMPLE = SAMPLES / "kb" / "politica_empresa.md"
 QUESTION = "¿Cuántos días de vacaciones hay?"
 COMMANDS: dict[str, tuple[list[str], str]] = {
     "--help": (["--help"], ""),
@@ -43,21 +42,21 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--page", action="store_true", help="measure the first page too; needs Chromium")
-    parser.add_argument("--packages", type=int, default=0, metavar="N", help="list the N largest packages")
-    given = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--repeats", type=int, default=7)
+    options.add_argument("--page", action="store_true", help="measure the first page too; needs Chromium")
+    options.add_argument("--packages", type=int, default=0, metavar="N", help="list the N largest packages")
+    given = options.parse_args()
     if given.page and find_spec("playwright") is None:  # say so now, not after minutes of measuring
-        parser.error("--page needs Playwright: pip install -e '.[dev]' (make lint does it), and a Chromium")
-    print(f"load {os.getloadavg()[0]:.1f}\n\n| command | CPU (s) | modules |\n|---|--:|--:|")
-    with tempfile.TemporaryDirectory() as folder:
+        options.error("--page needs Playwright: pip install -e '.[dev]' (make lint does it), and a Chromium")
+    print(f"load {load()}\n\n{head(['command', 'CPU (s)', 'modules'])}")
+    with data_folder(None) as folder:
         for name, (arguments, strategy) in COMMANDS.items():
-            environment = {**os.environ, "DATA_DIR": folder, "PROVIDER": "demo", "PYTHONPATH": str(ROOT)}
+            environment = {**os.environ, "DATA_DIR": str(folder), "PROVIDER": "demo", "PYTHONPATH": str(ROOT)}
             environment |= {"RETRIEVAL_STRATEGY": strategy} if strategy else {}
             modules = _modules(arguments, environment)  # this first run also builds the indexes
             cpu = statistics.median(_cpu(arguments, environment) for _ in range(given.repeats))
-            print(f"| {name} | {cpu:.2f} | {modules} |")
+            print(row([name, f"{cpu:.2f}", modules]))
     if given.page:
         _print_page(given.repeats)
     if given.packages:
@@ -65,17 +64,11 @@ def main() -> None:
 
 
 def _cpu(arguments: list[str], environment: Mapping[str, str]) -> float:
-    before = _spent()
+    before = children_s()
     subprocess.run(
         [sys.executable, "-m", "chatbot_mvp.cli", *arguments], env=environment, check=True, capture_output=True
     )
-    return _spent() - before
-
-
-def _spent() -> float:
-    """Processor seconds of the processes that this one has started and waited for."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return children_s() - before
 
 
 def _modules(arguments: list[str], environment: Mapping[str, str]) -> int:
@@ -85,24 +78,28 @@ def _modules(arguments: list[str], environment: Mapping[str, str]) -> int:
 
 
 def _print_page(repeats: int) -> None:
-    from app_in_browser import chromium, serve, wait_painted  # imports Playwright, which only this figure needs
+    from benchmarks.app_in_browser import (  # imports Playwright, which only this figure needs
+        chromium,
+        serve,
+        wait_painted,
+    )
 
     rows = []
     with chromium() as browser:
         for _ in range(repeats):
-            with tempfile.TemporaryDirectory() as folder:
-                spent, start = _spent(), time.monotonic()
-                with serve(Path(folder)) as url:
+            with data_folder(None) as folder:
+                spent, start = children_s(), time.monotonic()
+                with serve(folder) as url:
                     healthy = time.monotonic()
                     page = browser.new_page()
                     page.goto(url)
                     wait_painted(page)
                     painted = time.monotonic()
                     page.close()
-                rows.append((healthy - start, painted - healthy, painted - start, _spent() - spent))
+                rows.append((healthy - start, painted - healthy, painted - start, children_s() - spent))
     medians = [f"{statistics.median(column):.2f}" for column in zip(*rows, strict=True)]
-    print("\n| Inicio | start to healthy (s) | open to painted (s) | both (s) | CPU of the server (s) |")
-    print(f"|---|--:|--:|--:|--:|\n| first visit | {' | '.join(medians)} |\n\nload {os.getloadavg()[0]:.1f}")
+    names = ["Inicio", "start to healthy (s)", "open to painted (s)", "both (s)", "CPU of the server (s)"]
+    print(f"\n{head(names)}\n{row(['first visit', *medians])}\n\nload {load()}")
 
 
 def _print_packages(count: int) -> None:
@@ -110,10 +107,10 @@ def _print_packages(count: int) -> None:
     sizes = {name: _bytes(found) for name, found in installed.items()}
     forced = _forced_by(installed)
     print(f"\n{len(installed)} packages, {sum(sizes.values()) / 2**20:,.0f} MB\n")
-    print("| package | MB | of it bytecode | installed for |\n|---|--:|--:|---|")
+    print(head(["package", "MB", "of it bytecode", "installed for"]))
     for name in sorted(sizes, key=sizes.__getitem__, reverse=True)[:count]:
         bytecode = _bytes(installed[name], ".pyc") / 2**20
-        print(f"| {name} | {sizes[name] / 2**20:.1f} | {bytecode:.1f} | {', '.join(forced.get(name, ['–']))} |")
+        print(row([name, f"{sizes[name] / 2**20:.1f}", f"{bytecode:.1f}", ", ".join(forced.get(name, ["–"]))]))
 
 
 def _bytes(found: metadata.Distribution, suffix: str = "") -> int:
@@ -150,7 +147,3 @@ def _with_extras(requirements: Iterable[Requirement]) -> Iterator[tuple[str, str
     for requirement in requirements:
         for extra in ("", *requirement.extras):
             yield canonicalize_name(requirement.name), extra
-
-
-if __name__ == "__main__":
-    main()

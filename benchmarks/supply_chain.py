@@ -1,8 +1,8 @@
 """Check what the project is made of: licences, known vulnerabilities, and a bill of materials.
 
-python benchmarks/supply_chain.py licences [--check]   write docs/operate/licences.md, or fail if it is not up to date
-python benchmarks/supply_chain.py audit                look up requirements.txt in the database of vulnerabilities
-python benchmarks/supply_chain.py sbom                 write dist/sbom.json (CycloneDX) from requirements.txt
+python -m benchmarks supply_chain licences [--check]   write docs/operate/licences.md, or fail if it is not up to date
+python -m benchmarks supply_chain audit                look up requirements.txt in the database of vulnerabilities
+python -m benchmarks supply_chain sbom                 write dist/sbom.json (CycloneDX) from requirements.txt
 
 ``audit`` needs ``pip install pip-audit`` and the network, and ``sbom`` needs ``pip install cyclonedx-bom``; ``make
 nightly`` installs both. ``audit`` fails if a vulnerability has no exception in ``docs/operate/audit-exceptions.toml``,
@@ -11,7 +11,6 @@ if an exception has expired, and if a package could not be looked up, which says
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import json
 import re
@@ -23,7 +22,8 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.script import ROOT, parser
+
 REQUIREMENTS = ROOT / "requirements.txt"
 PAGE = ROOT / "docs" / "operate" / "licences.md"
 EXCEPTIONS = ROOT / "docs" / "operate" / "audit-exceptions.toml"
@@ -92,19 +92,19 @@ def licences() -> Iterator[tuple[str, str]]:
 
 
 def page() -> str:
-    """Return the page of licences."""
-    rows = [f"| {name} | {licence} |" for name, licence in sorted(licences(), key=lambda row: row[0].lower())]
+    """Return the page of licences: each licence with its packages, in alphabetical order."""
+    packages: dict[str, list[str]] = {}
+    for name, licence in sorted(licences(), key=lambda row: row[0].lower()):
+        packages.setdefault(licence, []).append(name)
     return "\n".join(
         (
             "# Licences",
             "",
             "The licence of each package that `requirements.txt` installs, as the package states it. This page is",
-            "written by `python benchmarks/supply_chain.py licences`. A test fails if that script does not list a",
+            "written by `python -m benchmarks supply_chain licences`. A test fails if that script does not list a",
             "licence as allowed. Optional packages (`pip install chatbot-mvp[…]`) are not listed.",
             "",
-            "| package | licence |",
-            "|---|---|",
-            *rows,
+            *(f"- **{licence}**: {', '.join(packages[licence])}" for licence in sorted(packages)),
             "",
         )
     )
@@ -119,7 +119,7 @@ def write_licences(check: bool) -> int:
     if not check:
         PAGE.write_text(page(), "utf-8")
     elif PAGE.read_text("utf-8") != page():
-        print(f"{PAGE} is not up to date: python benchmarks/supply_chain.py licences", file=sys.stderr)
+        print(f"{PAGE} is not up to date: python -m benchmarks supply_chain licences", file=sys.stderr)
         return 1
     return 0
 
@@ -189,14 +189,10 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["licences", "audit", "sbom"])
-    parser.add_argument("--check", action="store_true")
-    asked = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("what", choices=["licences", "audit", "sbom"])
+    options.add_argument("--check", action="store_true")
+    asked = options.parse_args()
     if asked.what == "licences":
         return write_licences(asked.check)
     return audit() if asked.what == "audit" else sbom()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

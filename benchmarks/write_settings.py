@@ -1,4 +1,4 @@
-"""Write the texts of ``settings.Settings`` into data/env.example and the English catalogue.
+"""Write the texts of ``settings.Settings`` into data/env.example and the English catalogues.
 
 The tables in docs/reference are written by docs/generate_reference.py.
 
@@ -8,6 +8,7 @@ python benchmarks/write_settings.py --check    # exits with 1 if something is ou
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -36,23 +37,31 @@ def template() -> str:
     return "\n".join(parts)
 
 
-def english() -> str:
-    """The English catalogue with the descriptions of the settings."""
-    texts = json.loads((CATALOGUES / "en.json").read_text("utf-8"))
+def english() -> dict[Path, str]:
+    """Each English catalogue with the descriptions of its settings: those that the Spanish one beside it has."""
     described = {f"{PREFIX}{name.lower()}": meaning for name, _, meaning in rows()}
-    kept = {key: described.get(key, text) for key, text in texts.items() if key in described or PREFIX not in key}
-    return json.dumps({**kept, **described}, ensure_ascii=False, indent=2) + "\n"
+    found = {}
+    for spanish in (CATALOGUES / "es.json", *sorted(CATALOGUES.parent.glob("wings/*/es.json"))):
+        own = [key for key in json.loads(spanish.read_text("utf-8")) if key in described]
+        path = spanish.with_name("en.json")
+        texts = json.loads(path.read_text("utf-8"))
+        kept = {key: described.get(key, text) for key, text in texts.items() if key in own or PREFIX not in key}
+        found[path] = json.dumps({**kept, **{key: described[key] for key in own}}, ensure_ascii=False, indent=2) + "\n"
+    return found
 
 
 def main() -> int:
-    wanted = {
-        TEMPLATE: template(),
-        CATALOGUES / "en.json": english(),
-    }
+    # This file is also run by its path, where nothing else of this folder can be imported.
+    options = argparse.ArgumentParser(
+        prog=sys.argv[0], description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is out of date")
+    check = options.parse_args().check
+    wanted = {TEMPLATE: template(), **english()}
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text]
-    if "--check" in sys.argv:
+    if check:
         for path in stale:
-            print(f"{path.name} is out of date: run python benchmarks/write_settings.py")
+            print(f"{path.relative_to(PROJECT_ROOT)} is out of date: run python benchmarks/write_settings.py")
         return int(bool(stale))
     for path in stale:
         path.write_text(wanted[path], "utf-8")

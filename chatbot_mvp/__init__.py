@@ -1,3 +1,3 @@
 """Upload a knowledge base, chat with it, and measure that very pipeline."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -15,36 +15,15 @@ from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.service import Listed as ListedDataset
-from chatbot_mvp.documents.parsing import SUFFIXES
+from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
-from chatbot_mvp.evaluation.kb.calibration import Unit
-from chatbot_mvp.evaluation.kb.live_watch import LiveWatch
-from chatbot_mvp.evaluation.kb.promise import Promise
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
-from chatbot_mvp.evaluation.kb.review import GivenVerdict, ReviewItem, Verdict, visible_name
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
-from chatbot_mvp.evaluation.promises import PromiseState
-from chatbot_mvp.evaluation.ragas.config import RagasConfig
-from chatbot_mvp.evaluation.ragas.rows import InputRow
-from chatbot_mvp.evaluation.reviews import Order, ReviewSummary
-from chatbot_mvp.evaluation.tune.confirming import Difference
-from chatbot_mvp.evaluation.tune.power import Power
-from chatbot_mvp.evaluation.tune.space import Configuration
-from chatbot_mvp.evaluation.tune.types import (
-    Application,
-    MetricChange,
-    Trial,
-    TuneOptions,
-    TunePlan,
-    TuneResult,
-    TuneState,
-    Undone,
-)
 from chatbot_mvp.evaluation.unfinished import UnfinishedRun
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
@@ -53,7 +32,7 @@ from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
-from chatbot_mvp.metrics.registry import JUDGE_METRICS
+from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.metrics.spec import shown_in
 from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
@@ -63,7 +42,7 @@ from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, Ru
 from chatbot_mvp.runs.configuration import RunSetting
 from chatbot_mvp.runs.distributions import Distribution
 from chatbot_mvp.runs.history import History, Series
-from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.leaderboard import Field, Place
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
@@ -82,13 +61,14 @@ from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow, SplitFigure
-from chatbot_mvp.runs.search import RUN_KINDS, RunFilter, RunKind, kind_of, main_metric
+from chatbot_mvp.runs.search import RunFilter, kind_of, listed_kinds, main_metric
 from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.runs.word_difference import Part
 from chatbot_mvp.settings.forms import GROUPS, SettingForm, form_of
 from chatbot_mvp.settings.live import SettingRow
 
 __all__ = [
+    "BENCHMARK",
     "GENERATE",
     "GROUPS",
     "JUDGE",
@@ -101,7 +81,6 @@ __all__ = [
     "NO_NOTE",
     "OUTCOMES",
     "RETRIEVE",
-    "RUN_KINDS",
     "RUN_PARAMETERS",
     "STRATEGIES",
     "SUFFIXES",
@@ -109,12 +88,9 @@ __all__ = [
     "TAG_CHARS",
     "Answer",
     "AnswerRecord",
-    "Application",
     "ChatProfile",
     "Comparison",
-    "Configuration",
     "Conversation",
-    "Difference",
     "Distribution",
     "Estimate",
     "EvaluationJob",
@@ -123,11 +99,9 @@ __all__ = [
     "FileState",
     "Found",
     "Generated",
-    "GivenVerdict",
     "GoldPath",
     "Health",
     "History",
-    "InputRow",
     "JobStatus",
     "Judged",
     "KbContents",
@@ -136,20 +110,14 @@ __all__ = [
     "KbResult",
     "ListedDataset",
     "LiveTurn",
-    "LiveWatch",
-    "MetricChange",
     "MetricDelta",
     "Mode",
     "Nearest",
-    "Order",
     "OtherSearch",
     "Part",
     "PastTurn",
     "Place",
-    "Power",
     "Preset",
-    "Promise",
-    "PromiseState",
     "ProviderCheck",
     "ProviderStatus",
     "Providers",
@@ -159,14 +127,10 @@ __all__ = [
     "QueryRow",
     "QueryTable",
     "QuestionSet",
-    "RagasConfig",
     "ResultRow",
     "Retrieved",
-    "ReviewItem",
-    "ReviewSummary",
     "RunDelta",
     "RunFilter",
-    "RunKind",
     "RunLine",
     "RunNote",
     "RunPlan",
@@ -182,18 +146,10 @@ __all__ = [
     "Spent",
     "SplitFigure",
     "ThresholdFigures",
-    "Trial",
-    "TuneOptions",
-    "TunePlan",
-    "TuneResult",
-    "TuneState",
     "Turn",
-    "Undone",
     "UnfinishedRun",
-    "Unit",
     "Upload",
     "UserContext",
-    "Verdict",
     "curve",
     "few_of",
     "figures_at",
@@ -201,9 +157,10 @@ __all__ = [
     "generated_of",
     "judged_of",
     "kind_of",
+    "listed_kinds",
     "main_metric",
     "retrieved_of",
+    "run_kind",
     "shown_in",
     "suggest",
-    "visible_name",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import weakref
+from threading import RLock
+from typing import Any, Protocol, Self, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -18,28 +20,34 @@ from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.worker import RunWorker
 from chatbot_mvp.evaluation.detail import RunDetails
-from chatbot_mvp.evaluation.gate.service import Gate
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
-from chatbot_mvp.evaluation.promises import Promises
-from chatbot_mvp.evaluation.ragas.service import RagasService
-from chatbot_mvp.evaluation.reviews import Reviews
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources
-from chatbot_mvp.evaluation.tune.service import Tuner
-from chatbot_mvp.evaluation.tune.targets import TuneTargets
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.knowledge_base.uploads import Uploads
 from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.plugins.finding import added
+from chatbot_mvp.plugins.rows import Start
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.access import AdminAccess
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.sharing.service import Sharing
-from chatbot_mvp.storage.backup.restoring import use_folder
+from chatbot_mvp.storage.data_folder import use_folder
+
+
+class Service(Protocol):
+    """A part of the App that it does not know. Safe to share between sessions; holds nothing of one user."""
+
+    @classmethod
+    def of(cls, app: App) -> Self:
+        """Make the service over an App."""
+
+
+Made = TypeVar("Made", bound=Service)
 
 
 class App:
@@ -54,7 +62,6 @@ class App:
         jobs = JobManager(start.jobs_dir)
         exporters = (write_summary_csv, write_detail_csv)
         kb_jobs = JobManager(start.kb_evaluation_jobs_dir)
-        parts = RunParts(factory, embedders, providers, exporters, start.submissions_path, build_worker)
 
         self.live = live
         """The settings in effect, and changing them."""
@@ -74,34 +81,46 @@ class App:
         """Conversations: answers in the background, history, feedback, export."""
         self.datasets = DatasetService(live)
         """Data sets for benchmark runs."""
-        sources = RunSources(live, self.datasets, self.kbs)
-        self.archive = RunArchive(live, sources, (jobs, kb_jobs), parts)
+        self.sources = RunSources(live, self.datasets, self.kbs)
+        """What a run can be over: data sets, and knowledge bases with questions."""
+        self.run_parts = RunParts(factory, embedders, providers, exporters, start.submissions_path, build_worker)
+        """What runs are made with."""
+        self.archive = RunArchive(live, self.sources, (jobs, kb_jobs), self.run_parts)
         """Runs that have ended: listed, tagged, ranked, compared, exported, imported."""
-        self.ragas = RagasService(live, parts, jobs)
-        """Evaluations of answers from any system, as runs."""
-        self.runs = RunService(live, sources, parts, self.ragas, self.archive, jobs, kb_jobs)
+        self.run_jobs = jobs
+        """The queue of all runs but those over knowledge bases: only one of them is at work."""
+        self.runs = RunService(live, self.sources, self.run_parts, jobs, kb_jobs, self)
         """Runs: planned, started, resumed, stopped."""
         self.presets = Presets(start.presets_path)
         """Named parameters of runs."""
         self.details = RunDetails(live, providers, self.archive)
         """One finished run in full, and what the chat can take over from it."""
-        self.kb_evaluation = KbEvaluationService(live, self.kbs, providers, self.runs, self.archive, sources, kb_jobs)
+        self.kb_evaluation = KbEvaluationService(
+            live, self.kbs, providers, self.runs, self.archive, self.sources, kb_jobs
+        )
         """Question sets of a knowledge base: proposed, edited, evaluated."""
-        self.gate = Gate(self.kbs, self.kb_evaluation, self.runs, self.archive)
-        """Tests whether today's configuration is worse than a baseline."""
-        targets = TuneTargets(self.kbs, self.kb_evaluation, sources, self.runs)
-        self.tuner = Tuner(live, targets, parts, JobManager(start.tune_jobs_dir))
-        """Searches for the best configuration, and applying it."""
-        self.promises = Promises(live, self.kbs, self.kb_evaluation)
-        """Promises on wrong answers, and whether they still apply."""
-        self.reviews = Reviews(live, self.kbs, self.kb_evaluation)
-        """Reviews of the chat's answers, which become labelled questions."""
-        self.sharing = Sharing(live)
-        """Exchange of knowledge bases and finished runs with other servers."""
-        self.parts = ConfiguredParts(live, providers, embedders, self.datasets, self.sharing)
+        self.parts = ConfiguredParts(live, providers, embedders, self.datasets, self)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)
         """The same parts, checked in the background."""
+        self._made: dict[type[Any], Any] = {}
+        self._lock = RLock()  # one service may need another
+
+    def get(self, kind: type[Made]) -> Made:
+        """Return the App's one service of a class, which ``kind.of`` makes when it is first asked for.
+
+        Services of wings and of installed packages are had this way; the attributes are those of the kernel.
+        """
+        with self._lock:
+            if kind not in self._made:
+                self._made[kind] = kind.of(self)
+            made: Made = self._made[kind]
+            return made
+
+    def start(self) -> None:
+        """Begin what a server does beside answering: called once, when its pages or ``serve`` start."""
+        for work in added("start", Start).values():
+            work.run(self)
 
     @property
     def settings(self) -> Settings:

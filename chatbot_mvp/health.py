@@ -6,19 +6,20 @@ import logging
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from functools import partial
+from typing import Any, Literal, Protocol
 
 from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.evaluation.benchmark.cluster.connection import describe
 from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server, try_server
+from chatbot_mvp.plugins.registry import Registry
+from chatbot_mvp.retrieval.indexes.engines import LOCAL
 from chatbot_mvp.retrieval.indexes.words import describe as words
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
-from chatbot_mvp.sharing.service import Sharing
 from chatbot_mvp.storage.files import make_folder
 
 _log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ class Probe:
     """A part of the configuration that can be checked."""
 
     name: str
-    """"provider", "embedder", "index", "storage" or "sharing"."""
+    """"provider", "embedder", "storage" or that of an added part."""
     identity: str
     """Identifies the current configuration of the part; when it changes, the part is checked again."""
     attempt: Callable[[], float | None]
@@ -67,6 +68,7 @@ class HealthChecks:
         self._trying: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
+    @performs(Action.READ)
     def states(self, max_age_s: float = 300.0) -> list[Health]:
         """Return the state of every part without waiting.
 
@@ -88,6 +90,7 @@ class HealthChecks:
             found.append(health if known and health else Health(part.name, part.identity, "checking"))
         return found
 
+    @performs(Action.CHECK)
     def forget(self) -> None:
         """Discard all states; the next call of ``states`` checks every part again."""
         with self._lock:
@@ -112,14 +115,42 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data", "words" (the local search for words) or, where they are configured, "index",
-    "storage", "engine" and "sharing"."""
+    """"provider", "embedder", "data", "words" (the local search for words) or, where they are configured, "storage"
+    and those of added parts."""
     ok: bool
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the configuration that is added, and how it is checked."""
+
+    name: str
+    identity: Callable[[Any], str]
+    """Maps the App to what identifies the current configuration of the part; "" if it is not configured."""
+    attempt: Callable[[Any], str]
+    """Checks the part of an App and returns the detail for ``doctor``. Raises ChatbotError or OSError on failure."""
+    on_home: bool = True
+    """Whether *Inicio* checks it, too. ``doctor`` always does."""
+
+
+WORDS = Part(
+    "words",
+    identity=lambda app: LOCAL.name if app.settings.index_engine == LOCAL.name else "",
+    attempt=lambda _: words(),
+    on_home=False,
+)
+"""The search for words on this machine."""
+_ALWAYS = ("provider", "embedder", "data", "storage")
+"""Names of what ``ConfiguredParts`` checks by itself."""
+PARTS: Mapping[str, Part] = Registry(
+    "part", Part, (WORDS,), lambda part: f"there is already a part {part.name!r}" if part.name in _ALWAYS else ""
+)
+"""Name -> part."""
+
+
 class ConfiguredParts:
-    """Provider, embedder, data folder, index server, S3 storage and shared folder, as the settings configure them."""
+    """Provider, embedder, data folder, search for words, S3 storage and added parts, as the settings configure them."""
 
     def __init__(
         self,
@@ -127,13 +158,17 @@ class ConfiguredParts:
         providers: Providers,
         embedders: Embedders,
         datasets: DatasetService,
-        sharing: Sharing,
+        app: object,
     ) -> None:
+        """
+        Args:
+            app: what the added parts are checked with.
+        """
         self._live = live
         self._providers = providers
         self._embedders = embedders
         self._datasets = datasets
-        self._sharing = sharing
+        self._app = app
 
     def probes(self) -> Sequence[Probe]:
         """The parts whose health the home page shows."""
@@ -142,13 +177,27 @@ class ConfiguredParts:
             Probe("provider", settings.language_model, self._ask_provider),
             Probe("embedder", settings.embedding_model_name, self._time_embedder),
         ]
-        if settings.index_engine != "local":
-            parts.append(Probe("index", settings.milvus_address, self._ask_index))
         if self._datasets.uses_storage:
             parts.append(Probe("storage", settings.minio_bucket_name, self._ask_storage))
-        if self._sharing.root:
-            parts.append(Probe("sharing", self._sharing.root, self._ask_shared_root))
-        return parts
+        return [
+            *parts,
+            *(
+                Probe(part.name, identity, partial(self._ask, part))
+                for part, identity in self._configured()
+                if part.on_home
+            ),
+        ]
+
+    def _configured(self) -> Iterator[tuple[Part, str]]:
+        """Yield the other parts that are configured, each with its identity."""
+        for part in PARTS.values():
+            if identity := part.identity(self._app):
+                yield part, identity
+
+    def _ask(self, part: Part) -> float:
+        started = time.perf_counter()
+        part.attempt(self._app)
+        return time.perf_counter() - started
 
     def check(self) -> list[Check]:
         """Check each part once, in this thread. The first call loads the embedding model."""
@@ -156,12 +205,8 @@ class ConfiguredParts:
             _check("provider", self._provider_detail),
             _check("embedder", self._embedder_detail),
             _check("data", self._data_detail),
-            _check("words", words)
-            if self._live.current.index_engine == "local"
-            else _check("index", self._index_detail),
             *([_check("storage", self._datasets.try_storage)] if self._datasets.uses_storage else []),
-            *([_check("engine", self._engine_detail)] if self._live.current.eval_engine == "ray" else []),
-            *([_check("sharing", self._sharing.try_root)] if self._sharing.root else []),
+            *(_check(part.name, partial(part.attempt, self._app)) for part, _ in self._configured()),
         ]
 
     def _provider_detail(self) -> str:
@@ -176,9 +221,6 @@ class ConfiguredParts:
         make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return str(folder)
-
-    def _engine_detail(self) -> str:
-        return describe(self._live.current)
 
     def _ask_provider(self) -> float | None:
         self._providers.require_chosen()
@@ -196,20 +238,8 @@ class ConfiguredParts:
         embedder.embed(["?"], "query")
         return time.perf_counter() - started
 
-    def _index_detail(self) -> str:
-        server = milvus_server(self._live.current)
-        return try_server(server) if server is not None else "local"
-
-    def _ask_index(self) -> float:
-        started = time.perf_counter()
-        self._index_detail()
-        return time.perf_counter() - started
-
     def _ask_storage(self) -> None:
         self._datasets.try_storage()
-
-    def _ask_shared_root(self) -> None:
-        self._sharing.try_root()
 
 
 def _check(name: str, attempt: Callable[[], str]) -> Check:

@@ -36,7 +36,8 @@ _kept: TextIO | None = None
 def stdout_kept() -> Iterator[None]:
     """Keep stdout for ``say`` alone: what libraries and their processes write there goes to stderr.
 
-    Ray, for one, prints on stdout that a node has died. Nothing changes where stdout is no file, as in a test.
+    The client of a cluster, for one, prints on stdout that a node has died. Nothing changes where stdout is no file, as
+    in a test.
     """
     global _kept
     try:

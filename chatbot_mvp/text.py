@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -222,7 +222,11 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
     Offsets are in characters from 0; ``end`` is exclusive.
     """
-    spans: list[tuple[int, int]] = []
+    return list(each_sentence(text))
+
+
+def each_sentence(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what ``sentences`` returns: the spans of millions of short sentences take a hundred bytes each."""
     start = 0
     for match in _SENTENCE_END.finditer(text):
         end = match.end()
@@ -230,13 +234,13 @@ def sentences(text: str) -> list[tuple[int, int]]:
             continue
         if _ENUMERATOR.fullmatch(text, start, end):
             continue
-        _append_stripped(spans, text, start, end)
+        yield from _stripped_lines(text, start, end)
         start = end
-    _append_stripped(spans, text, start, len(text))
-    return spans
+    yield from _stripped_lines(text, start, len(text))
 
 
-def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+def _stripped_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a span without the white space around it; headings at its beginning are lines of their own."""
     while end > start and text[end - 1].isspace():
         end -= 1
     while start < end:
@@ -245,5 +249,6 @@ def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: i
             continue
         # A Markdown heading ends with its line.
         line_end = text.find("\n", start, end) if text.startswith("#", start, end) else -1
-        spans.append((start, line_end if line_end > 0 else end))
-        start = spans[-1][1]
+        stop = line_end if line_end > 0 else end
+        yield start, stop
+        start = stop

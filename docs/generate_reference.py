@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from docs.generator import commands, decisions, files, registries, settings, statements
+from docs.generator import commands, decisions, files, ragas, registries, settings, statements
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = "python docs/generate_reference.py"
@@ -28,7 +28,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "stages": registries.stages,
     "providers": registries.providers,
     "metrics": registries.metrics,
-    "metrics-ragas": registries.ragas_metrics,
+    "metrics-ragas": ragas.metrics,
     "compared": registries.compared,
     "causes": registries.causes,
     "fates": registries.fates,
@@ -40,7 +40,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "queries": files.query_columns,
     "kb-questions": files.kb_question_fields,
     "csv": files.csv_columns,
-    "ragas-config": files.ragas_keys,
+    "ragas-config": ragas.keys,
     "presets": files.run_presets,
     "decisions": decisions.decisions,
     "statements": statements.statements,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,6 @@ from chatbot_mvp.runs.notes import RunNotes
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, run_folders
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.storage.backup.folder import DataFolder
-from chatbot_mvp.storage.backup.reading import open_backup
-from chatbot_mvp.storage.backup.restoring import restore, use_folder
-from chatbot_mvp.storage.backup.writing import save_backup
 from chatbot_mvp.storage.jsonl import read_lines
 from tests.faults import Scenario
 from tests.made_results import made_result
@@ -55,69 +51,13 @@ def _say(data: Path, kind: str, **fields: Any) -> None:
     )
 
 
-def _whole(data: Path) -> DataFolder:
-    """A data folder, one file of which lies elsewhere."""
-    return DataFolder(data / "root", {"app_settings.json": data / "beside.json"})
-
-
-def _fill(data: Path, word: str) -> None:
-    root = data / "root"
-    for name in (f"kb/{word}/kb.json", "kb/both/source.txt", f"results/{word}/records.jsonl", "run_notes.jsonl"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(f'{{"word": "{word}"}}\n')
-    (data / "beside.json").write_text(f'{{"word": "{word}"}}')
-
-
-def _archive(data: Path) -> Path:
-    return data.parent / "backup.zip"  # beside the folder, which each trial copies anew
-
-
-def _before_restore(data: Path) -> None:
-    made = data.parent / "made"
-    _fill(made, "new")
-    save_backup(_archive(data), _whole(made), "1")
-    _fill(data, "old")
-
-
-def _restore(data: Path) -> None:
-    with open_backup(_archive(data)) as backup:
-        restore(backup, _whole(data), replace=True)
-
-
-def _files(data: Path) -> Any:
-    """Everything in the folder, as a program sees it that has just been started."""
-    if (handle := use_folder(_whole(data))) is not None:
-        os.close(handle)
-    found = {path.relative_to(data): path for path in data.rglob("*") if path.is_file()}
-    return {str(name): path.read_text() for name, path in found.items() if not any(p[0] == "." for p in name.parts)}
-
-
-def _before_backup(data: Path) -> None:
-    _fill(data, "old")
-    _back_up(data)
-    _fill(data, "new")
-
-
-def _back_up(data: Path) -> None:
-    save_backup(data / "backup.zip", _whole(data), "1")
-
-
-def _backed_up(data: Path) -> Any:
-    found = []
-    with open_backup(data / "backup.zip") as backup:
-        for entry in backup.data:
-            backup.copy(entry)
-            found.append([entry.name, entry.sha256])
-    return found
-
-
 def _conversation(data: Path) -> Any:
     found = ConversationStore(data / "conversations").load(SESSION, CONVERSATION)
     return [[turn.question, turn.text] for turn in found.turns]
 
 
 def _begin_conversation(data: Path) -> None:
-    _say(data, "conversation", kb_id="kb", kb_name="KB", at="2026")
+    _say(data, "conversation", format_version=1, kb_id="kb", kb_name="KB", at="2026")
     _say(data, "question", question=LONG, mode="strict", at="2026")
 
 
@@ -267,8 +207,6 @@ def _nothing(_: Path) -> None:
 
 
 SCENARIOS = {
-    "backup": Scenario(_before_backup, _back_up, _backed_up),
-    "restore": Scenario(_before_restore, _restore, _files),
     "first setting": Scenario(_nothing, lambda data: _live(data).change("kb_top_k", 3), _settings),
     "setting": Scenario(
         lambda data: _live(data).change("kb_top_k", 3), lambda data: _live(data).change("retrieval_k", 7), _settings
@@ -279,7 +217,9 @@ SCENARIOS = {
         lambda data: [preset.name for preset in Presets(data / "p.json").all() if preset.own],
     ),
     "new conversation": Scenario(
-        _nothing, lambda data: _say(data, "conversation", kb_id="kb", kb_name="KB", at="2026"), _begun_conversation
+        _nothing,
+        lambda data: _say(data, "conversation", format_version=1, kb_id="kb", kb_name="KB", at="2026"),
+        _begun_conversation,
     ),
     "answer": Scenario(
         _begin_conversation,
@@ -323,3 +263,5 @@ SCENARIOS = {
     "cached reply": Scenario(lambda data: _keep_reply(data, b"1"), lambda data: _keep_reply(data, b"2"), _replies),
     "first cached reply": Scenario(_nothing, lambda data: _keep_reply(data, b"2"), _replies),
 }
+for _path in Path(__file__).parent.glob("wings/*/fault_scenarios.py"):
+    SCENARIOS |= import_module(f"tests.wings.{_path.parent.name}.fault_scenarios").SCENARIOS

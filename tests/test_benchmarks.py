@@ -1,8 +1,8 @@
-"""The scripts behind the figures still give the figures. They need the real data sets beside the project."""
+"""The scripts behind the figures are listed, explain themselves, and still give the figures of the real data sets."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import subprocess
 import sys
@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from benchmarks.__main__ import scripts
+from benchmarks.script import command, data_folder
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES
 from chatbot_mvp.retrieval.bridge.weights import PATH
@@ -24,18 +26,44 @@ SQUAD = Path(__file__).parents[2] / "shared" / "datasets" / "squad_es"
 
 
 def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    """Import a script of ``benchmarks/``."""
+    return importlib.import_module(f"benchmarks.{name}")
 
 
 needs_hotpotqa = pytest.mark.skipif(not HOTPOTQA.is_dir(), reason="needs ../shared/datasets")
 FIGURES = json.loads(PATH.read_text("utf-8"))["BRIDGE"]["figures"]
 NAMES = [*OWN_FEATURES, *LINK_FEATURES]
+
+
+def front_door(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True)
+
+
+def test_every_script_is_listed_with_a_line_and_an_unknown_one_is_refused_by_name() -> None:
+    listed = front_door().stdout
+    for name, line in scripts().items():
+        assert line.endswith((".", ":")) and f"\n{name} " in listed and line in listed
+    refused = front_door("nonsense")
+    assert refused.returncode == 2
+    assert "'nonsense'" in refused.stderr and "retrieval" in refused.stderr
+
+
+def test_a_script_starts_from_any_folder_and_keeps_or_removes_its_data(tmp_path: Path) -> None:
+    listed = subprocess.run(command("fuzz", "--list"), cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "docx" in listed.stdout.split()
+    with data_folder(tmp_path / "kept") as kept, data_folder(None) as other:
+        assert kept.is_dir() and other.is_dir()
+    assert kept.is_dir() and not other.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(scripts()))
+def test_every_script_explains_itself_and_its_options(name: str) -> None:
+    said = front_door(name, "--help")
+    assert said.returncode == 0, said.stderr
+    if "needs a package that is not installed" not in said.stdout:
+        assert f"usage: python -m benchmarks {name}" in said.stdout
+    assert scripts()[name] in " ".join(said.stdout.split())
 
 
 def test_a_section_that_another_one_names_is_found_for_a_question_about_both(settings: Settings) -> None:
@@ -88,41 +116,14 @@ def test_a_refit_gives_the_weights_of_the_evidence(tmp_path: Path, name: str) ->
         assert found[score]["intercept"] == pytest.approx(written[score]["intercept"], abs=0.05)
 
 
-@pytest.mark.parametrize("kind", ["recall@5, 298 questions", "F1, zero-inflated", "recall@5, 40 questions"])
-def test_runs_without_a_true_difference_are_called_different_in_one_pair_of_twenty(kind: str) -> None:
-    """A sample of what ``benchmarks/significance.py`` measures: 3-7 % of 1,000 pairs."""
-    significance = script("significance")
-    rates = significance.rates(significance.NULL[kind], 1_000, resamples=500)
-    assert 0.03 <= rates["p < 0.05"] <= 0.07
-    assert 0.03 <= rates["interval without 0"] <= 0.08
-
-
-def test_a_true_difference_is_found() -> None:
-    assert script("significance").power(0.1, 200)["p < 0.05"] > 0.8
-
-
-@pytest.mark.slow
-def test_an_evaluation_keeps_up_with_the_limit_of_concurrent_requests() -> None:
-    """Sixty rows; generous, since other tests may share the machine."""
-    figures = script("ragas_scale").measure(rows=60, latency=0.05, calls=4)
-    assert figures.scored == 360
-    assert figures.ratio <= 2.0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_thousand_rows_by_six_metrics_take_little_more_than_the_limit_allows() -> None:
-    figures = script("ragas_scale").measure(rows=1_000, latency=0.05, calls=8)
-    assert figures.scored == 6_000
-    assert figures.ratio <= 1.3
-
-
 def test_the_table_of_books_has_every_phase_and_the_time_of_a_question(tmp_path: Path) -> None:
     (tmp_path / "texto.md").write_text("# Turnos\n\nCada turno empieza con el parte de seguridad firmado.\n\n" * 20)
     for text in ([], ["--text", str(tmp_path)]):
-        command = [sys.executable, str(ROOT / "benchmarks" / "books.py"), "--one", "--chars", "20000", "--files", "4"]
-        command += ["--questions", "5", "--strategy", "BRIDGE_HYBRID", *text]
-        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
+        measured = front_door(
+            *("books", "--one", "--chars", "20000", "--files", "4", "--questions", "5", "--strategy", "BRIDGE_HYBRID"),
+            *text,
+        )
+        found = json.loads(measured.stdout)
         assert 19_000 < found["chars"] < 21_000
         assert found["passages"] > 10
         assert {"read", "chunk", "matcher", "links", "lexical"} <= found.keys()
@@ -130,22 +131,22 @@ def test_the_table_of_books_has_every_phase_and_the_time_of_a_question(tmp_path:
         assert 0 < found["p50 ms"] <= found["p95 ms"]
 
 
-def test_better_retrieval_gives_better_answers_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On each half of the sample's questions of two hops, more than half of the answers contain the reference."""
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    answers, sample = script("demo_answers"), ROOT / "data" / "samples" / "valle_multihop"
-    found = {name: answers.summary(list(answers.dataset_rows(sample, name))) for name in ("LEXICAL", "BRIDGE")}
-    for half in ("even", "odd", "all"):
-        assert found["BRIDGE"][half]["answer_contains"] >= 0.6
-        assert found["BRIDGE"][half]["answer_contains"] > found["LEXICAL"][half]["answer_contains"]
-        assert found["BRIDGE"][half]["chars"] < 192  # a third more than plain sentences with words of the question
-
-
-def test_answers_without_a_model_rest_on_the_expected_paragraph(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    answers = script("demo_answers")
-    [files] = answers.kb_files(ROOT / "data" / "samples" / "kb")
-    found = answers.summary(list(answers.kb_rows(*files, "BRIDGE")))
-    assert found["all"]["in_paragraph"] >= 0.6
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_fuzz_target_is_alone_in_its_folder(tmp_path: Path) -> None:
+    """The fuzzer's corpus lay beside it, so a target that allows nothing there failed whatever its input was."""
+    pytest.importorskip("atheris", reason="needs pip install atheris")
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks",
+        "fuzz",
+        "shared-root",
+        "--executions",
+        "5",
+        "--findings",
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert (done.returncode, report["executions"], report["findings"]) == (0, 5, [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -13,13 +12,14 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
+from tests.kills.works import WORKS, app_over
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 def killed(kills: int, seed: int) -> dict[str, Any]:
     """Run the script in a process without threads, which can be forked safely; return its report."""
-    command = [sys.executable, "benchmarks/chaos_app.py", "--kills", str(kills), "--seed", str(seed), "--json"]
+    command = [sys.executable, "-m", "tests.kills.app", "--kills", str(kills), "--seed", str(seed), "--json"]
     done = subprocess.run(command, cwd=PROJECT_ROOT, stdout=subprocess.PIPE)
     report: dict[str, Any] = json.loads(done.stdout)
     assert (done.returncode != 0) == bool(report["differences"])
@@ -43,14 +43,12 @@ def test_killed_twenty_times_the_application_has_all_that_it_reported_as_done() 
     ],
 )
 def test_what_was_reported_and_is_not_there_is_found_out(
-    name: str, reported: list[Any], tmp_path: Path, clean_env: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, reported: list[Any], tmp_path: Path, clean_env: Path
 ) -> None:
-    monkeypatch.syspath_prepend(PROJECT_ROOT / "benchmarks")
-    module = importlib.import_module("chaos_work")
-    work = module.WORKS[name]()
-    assert work.check(module.app_over(tmp_path)) == ([], 0)
+    work = WORKS[name]()
+    assert work.check(app_over(tmp_path)) == ([], 0)
     work.learn([reported])
-    [problem], _ = work.check(module.app_over(tmp_path))
+    [problem], _ = work.check(app_over(tmp_path))
     assert reported[1] in problem
 
 

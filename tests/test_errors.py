@@ -19,7 +19,7 @@ EXIT_CODES = {
     "KbNotWritten": 1,
 }
 EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
-EXIT_CODES |= {"DownloadFailed": 1, "StorageError": 1} | dict.fromkeys(
+EXIT_CODES |= {"DownloadFailed": 1, "DatasetSourceFailed": 1, "StorageError": 1} | dict.fromkeys(
     (f"Storage{name}" for name in ("NotConfigured", "KeyUnknown", "SecretWrong", "Denied", "BucketMissing")), 2
 )
 EXIT_CODES |= {"CacheUnusable": 1, "RunError": 1, "RunNotFound": 2, "NotComparable": 2, "ImportRefused": 2}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import time
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,12 +14,22 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.datasets import load_dataset
+from chatbot_mvp.documents.chunking import passage_chunk
+from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.embedding.e5.embedder import local_e5
+from chatbot_mvp.retrieval.bridge.building import build_corpus
+from chatbot_mvp.retrieval.bridge.second import PARENTS, SecondRound
+from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Question
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.text import Analyzer
 from tests.test_benchmarks import script
 
 synthetic = script("synthetic")
 full_scale = script("full_scale")
 
 DOCUMENTS, QUERIES = 300, 60
+SAMPLE, ASKED = 6_000, 200  # documents and questions whose second queries are embedded to know their time
 
 
 def equal(one: object, other: object) -> list[bool]:
@@ -76,16 +89,48 @@ def test_a_run_of_7405_questions_over_66576_documents_stays_within_its_limits(tm
     """Of the default strategy, with and without an index in the cache; the whole process.
 
     The figures are always printed. Over the time on a machine with more to do than it has cores for, they say nothing
-    about the run: then the test is skipped and says so. Memory does not depend on others.
+    about the run: then the test is skipped and says so. Memory does not depend on others. The limits are for a
+    processor with instructions for 8-bit numbers (VNNI). Without them, embedding the second queries takes several times
+    as long: what it costs there is measured, and added for the run that has to embed them.
     """
     dataset = full_scale.prepare(tmp_path, 1, synthetic.DOCUMENTS, synthetic.QUERIES)
+    before = seconds_to_embed_second_queries(dataset)
     runs = full_scale.measure_both(tmp_path, dataset, "BRIDGE_HYBRID")
+    # The speed of a shared machine changes by a third within minutes, so it is measured before and after.
+    embedding = 0.0 if has_vnni() else max(before, seconds_to_embed_second_queries(dataset))
     said = full_scale.table(runs)
     with capsys.disabled():
         print(f"\n{said}")
     assert max(run.peak_mb for run in runs) <= full_scale.LIMIT_MB
+    limit = full_scale.LIMIT_SECONDS + full_scale.SECOND_ROUND_SECONDS
     for run in runs:
-        second = full_scale.SECOND_ROUND_SECONDS if run.strategy == "BRIDGE_HYBRID" else 0
-        if run.whole > full_scale.LIMIT_SECONDS + second and run.load > (os.cpu_count() or 1):
+        allowed = limit + (embedding if run.cache == "cold" else 0)
+        if run.whole > allowed and run.load > (os.cpu_count() or 1):
             pytest.skip(f"the machine is too busy to measure: {said}")
-        assert run.whole <= full_scale.LIMIT_SECONDS + second
+        assert run.whole <= allowed
+
+
+def has_vnni() -> bool:
+    """Whether this processor multiplies 8-bit numbers as fast as the one whose seconds the limits are in."""
+    return re.search(r"\bavx(512)?_vnni\b", Path("/proc/cpuinfo").read_text("utf-8")) is not None
+
+
+def seconds_to_embed_second_queries(place: Path) -> float:
+    """What embedding the second queries costs here: the time of those of a part of the set, for as many as it has."""
+    dataset = load_dataset(place)
+    analyzer = Analyzer(dataset.language)
+    chunks = [passage_chunk(document) for document in dataset.documents[:SAMPLE]]
+    corpus = build_corpus(chunks, len(chunks), analyzer)
+    questions = [Question(query.text) for query in dataset.queries[:ASKED]]
+    embedder = local_e5(load_settings().models_dir, 0)
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        return embedder.embed(texts, "query")
+
+    second = SecondRound(corpus, analyzer, chunks, embed, ExactVectors(np.eye(1, dtype=np.float32)))
+    ranked = BridgeWalk(corpus, analyzer, None).rank(questions, PARENTS)
+    texts = [second.query(q.text, row) for q, found in zip(questions, ranked, strict=True) for row in found.rows]
+    embed(texts[:16])
+    started = time.monotonic()
+    embed(texts)
+    return (time.monotonic() - started) / len(texts) * PARENTS * len(dataset.queries)

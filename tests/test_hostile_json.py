@@ -10,11 +10,17 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("chatbot_mvp.wings.ragas")  # what it reads and writes is tried here, too
+
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.settings.model import load_settings
-from tests.test_earlier_versions import ANSWERED, KB, KINDS, SESSION, UPLOADED, V0
+from tests.test_formats import ANSWERED, KB, KINDS, RETRIEVED, SESSION, UPLOADED, V1
+
+# The files of these wings are among those that are read here.
+Promises = pytest.importorskip("chatbot_mvp.wings.promise.service").Promises
+Reviews = pytest.importorskip("chatbot_mvp.wings.review.service").Reviews
 
 CONTENTS = {
     "deep lists": b"[" * 50_000,
@@ -44,7 +50,7 @@ def readers(app: App, data: Path) -> list[Callable[[], object]]:
         lambda: app.archive.notes(),
         lambda: app.archive.unfinished(),
         lambda: app.archive.run(ANSWERED),
-        lambda: app.archive.compare([ANSWERED, ANSWERED.replace("37", "39")]),
+        lambda: app.archive.compare([ANSWERED, RETRIEVED]),
         lambda: [app.archive.leaderboard(field, field.metrics[0]) for field in app.archive.fields()],
         lambda: app.details.table(ANSWERED),
         lambda: app.details.records(ANSWERED, "q1"),
@@ -57,6 +63,8 @@ def readers(app: App, data: Path) -> list[Callable[[], object]]:
         lambda: app.chat.conversations(SESSION, KB),
         lambda: [app.chat.export(SESSION, path.stem, "json", "es") for path in (data / "conversations").glob("*/*")],
         lambda: app.kb_evaluation.sets(KB),
+        lambda: app.get(Promises).state(KB),
+        lambda: app.get(Reviews).summary(KB),
         lambda: app.kb_evaluation.results(KB),
         lambda: app.kb_evaluation.jobs(KB),
         lambda: app.kb_evaluation.chat_questions(KB),
@@ -83,7 +91,7 @@ READ = [kind for kind in KINDS if not kind.endswith(("source.txt", ".sqlite"))]
 @pytest.mark.parametrize("number", range(len(READ)), ids=READ)
 def test_no_content_of_a_file_breaks_what_reads_it(number: int, tmp_path: Path, clean_env: Path) -> None:
     """Each file gets two of the contents: a deep one, and another one of the rest."""
-    data = Path(shutil.copytree(V0 / "data", tmp_path / "data"))
+    data = Path(shutil.copytree(V1, tmp_path / "data"))
     contents = list(CONTENTS.values())
     read_all(READ[number], data, [contents[number % 3], contents[3 + number % (len(contents) - 3)]])
 
@@ -91,14 +99,14 @@ def test_no_content_of_a_file_breaks_what_reads_it(number: int, tmp_path: Path, 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", READ)
 def test_none_of_all_contents_breaks_what_reads_it(kind: str, tmp_path: Path, clean_env: Path) -> None:
-    read_all(kind, Path(shutil.copytree(V0 / "data", tmp_path / "data")), list(CONTENTS.values()))
+    read_all(kind, Path(shutil.copytree(V1, tmp_path / "data")), list(CONTENTS.values()))
 
 
 @pytest.mark.parametrize(
     "kind", ["kb/*/evaluation/sets/*.json", "conversations/*/*.jsonl", "results/*/records.jsonl", "run_notes.jsonl"]
 )
 def test_a_lone_surrogate_in_any_text_is_read_and_written_again(kind: str, tmp_path: Path, clean_env: Path) -> None:
-    data = Path(shutil.copytree(V0 / "data", tmp_path / "data"))
+    data = Path(shutil.copytree(V1, tmp_path / "data"))
     for path in data.glob(kind):
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if kind.endswith("l") else None
         texts = [_marked(value) for value in lines] if lines else [_marked(json.loads(path.read_bytes()))]

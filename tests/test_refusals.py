@@ -1,61 +1,27 @@
-"""What a wrong address, a dead server, a full bucket and an expired key say: the tables of docs/operate/refusals.md.
+"""What a wrong address, a dead server, a full bucket and an expired key say: *The bucket* of docs/operate/refusals.md.
 
-Every row of the page is printed here by a command, against a real server unless the row is marked with a circle.
+Every row is printed here by a command, against a real server unless the row is marked with a circle.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.conftest import Command
 from tests.loopback import LoopbackServer, free_port
-from tests.milvus_server import TOKEN, MilvusProcess
-from tests.ray_nodes import RayNodes
+from tests.refusals import PAGE, ROWS, expect, unproven
 from tests.s3_server import KEY, SECRET, S3Server, s3_server
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("s3")
-
-PAGE = (PROJECT_ROOT / "docs" / "operate" / "refusals.md").read_text("utf-8")
-ROWS = {
-    name: (int(code), said)
-    for name, code, said in re.findall(r"^\| (.+?) \| (\d) \| `+(.+?)`+ \|$", PAGE, re.MULTILINE)
-}
-
-
-def expect(name: str, told: tuple[int, str, str], **placeholders: str) -> None:
-    """Check that a command ended as a row of the page says.
-
-    Args:
-        told: exit code, stdout, stderr.
-        placeholders: what the page has -> what it is here.
-    """
-    code, out, err = told
-    [said] = [line.removeprefix("chatbot-mvp: ") for line in err.splitlines() if line.startswith("chatbot-mvp: ")]
-    for place, here in placeholders.items():
-        said = said.replace(here, EXAMPLES[place])
-    assert out == ""
-    assert (code, said) == ROWS[name]
-
-
-EXAMPLES = {
-    "s3": "https://minio.example.org",
-    "milvus": "http://milvus.example.org:19530",
-    "milvus_peer": "ipv4:10.0.0.9:19530",
-    "ray": "ray.example.org:6379",
-}
 
 
 @contextmanager
@@ -194,52 +160,6 @@ def test_a_full_disk_and_a_full_quota(sync: Sync, tmp_path: Path) -> None:
         expect("the quota of the bucket is used up, on SeaweedFS", sync(server.endpoint), s3=server.endpoint)
 
 
-@pytest.mark.slow
-def test_the_index(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("milvus_lite")
-    handbook = next((PROJECT_ROOT / "data" / "samples" / "kb").glob("*.md"))
-    monkeypatch.setenv("INDEX_ENGINE", "milvus")
-
-    def ask(address: str, token: str) -> tuple[int, str, str]:
-        monkeypatch.setenv("MILVUS_ADDRESS", address)
-        monkeypatch.setenv("MILVUS_TOKEN", token)
-        return command("kb", "ask", str(handbook), "¿Cuántos días de vacaciones hay?")
-
-    server = MilvusProcess(tmp_path / "milvus", TOKEN)
-    peer = {"milvus": server.address, "milvus_peer": f"ipv4:127.0.0.1:{server.port}"}
-    expect("nobody listens at MILVUS_ADDRESS", ask(server.address, TOKEN), **peer)
-    expect("MILVUS_ADDRESS has no http://", ask("milvus:19530", TOKEN))
-    server.start()
-    try:
-        expect("MILVUS_TOKEN is wrong", ask(server.address, "root:guess"), **peer)
-        assert ask(server.address, TOKEN)[0] == 0
-    finally:
-        server.kill()
-    expect("Milvus has died since", ask(server.address, TOKEN), **peer)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason='needs pip install "chatbot-mvp[ray]"')
-def test_ray(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVAL_ENGINE", "ray")
-
-    def run(address: str) -> tuple[int, str, str]:
-        monkeypatch.setenv("RAY_ADDRESS", address)
-        return command("benchmark", "run", "--no-generation")
-
-    away = f"127.0.0.1:{free_port()}"
-    expect("nobody listens at RAY_ADDRESS", run(away), ray=away)
-    expect("RAY_ADDRESS has no port", run("ray.example.org"))
-    # In a process of its own, because Ray reads its token once.
-    program = [sys.executable, "-m", "chatbot_mvp.cli", "benchmark", "run", "--no-generation"]
-    with RayNodes(nodes=1) as nodes:
-        environment = {**os.environ, **nodes.environment, "RAY_AUTH_TOKEN": "0" * 64, "RAY_ADDRESS": nodes.address}
-        done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
-        expect("the token of the cluster is wrong", (done.returncode, done.stdout, done.stderr), ray=nodes.address)
-
-
 def test_every_row_of_the_page_is_proven_here() -> None:
-    source = Path(__file__).read_text("utf-8")
     assert len(ROWS) == PAGE.count(" | `")
-    unproven = [name for name in ROWS if f'"{name}"' not in source and "answers" not in name]
-    assert unproven == []
+    assert unproven("The bucket", Path(__file__)) == []

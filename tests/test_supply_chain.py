@@ -33,7 +33,7 @@ def test_every_pinned_package_accepts_the_oldest_python_of_the_project() -> None
 
 
 def test_the_page_of_licences_lists_them_all() -> None:
-    assert PAGE.read_text("utf-8") == page(), "python benchmarks/supply_chain.py licences"
+    assert PAGE.read_text("utf-8") == page(), "python -m benchmarks supply_chain licences"
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_an_audit_without_an_answer_or_with_a_vulnerability_fails() -> None:
 
 def test_nightly_runs_every_check() -> None:
     recipe = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nnightly:")[2].partition("\nclean:")[0]
-    for step in ("pytest", "licences --check", "sbom", "audit", "fuzz.py all"):
+    for step in ("pytest", "licences --check", "sbom", "audit", "benchmarks fuzz all"):
         assert step in recipe
     attack = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nattack:")[2].partition("\n\n")[0]
-    for step in ("tests/hostile", "fuzz.py all", "$(ATTACKED_TOO)"):
+    for step in ("tests/hostile", "benchmarks fuzz all", "$(ATTACKED_TOO)"):
         assert step in attack
     lint = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nlint:")[2].partition("\n\n")[0]
     assert "bandit" in lint

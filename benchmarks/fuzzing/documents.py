@@ -9,8 +9,9 @@ from pathlib import Path
 from chatbot_mvp.documents.blocks import blocks, paragraphs
 from chatbot_mvp.documents.chunking import chunk_document, heading_text, split_sections
 from chatbot_mvp.documents.parsing import parse_upload
+from chatbot_mvp.documents.reading.calling import read_with
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
-from chatbot_mvp.documents.reading.sandbox import _read as read_format
+from chatbot_mvp.documents.reading.readers import reader_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.llm.base import ChatRequest, Grounding, Message
 from chatbot_mvp.llm.demo import DemoModel
@@ -100,7 +101,9 @@ def _pdf(_: Path) -> Run:
 
 
 def _text_of(kind: str, content: bytes) -> None:
-    text = read_format(kind, f"a{kind}", content, 50).text
+    reader = reader_of(kind)
+    assert reader is not None
+    text = read_with(reader.read, kind, f"a{kind}", content, 50).text
     expect("\x00" not in text, "no NUL is left in the text")
 
 

@@ -8,6 +8,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from chatbot_mvp.datasets.hotpotqa import convert
 from chatbot_mvp.datasets.upload import take_upload
 from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_ranking
 from chatbot_mvp.evaluation.kb.questions import parse_questions, places_of, unique_ids
-from chatbot_mvp.evaluation.ragas.config import load_config
-from chatbot_mvp.evaluation.ragas.rows import content_key, identity, read_rows, to_csv, to_json_lines
 from chatbot_mvp.exports.unbundle import read_bundle
-from chatbot_mvp.judges.ragas.prompts import load_prompts
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.result import parse_result
+from chatbot_mvp.storage.files import replaced_folder
+from chatbot_mvp.wings.ragas.config import load_config
+from chatbot_mvp.wings.ragas.judging.prompts import load_prompts
+from chatbot_mvp.wings.ragas.rows import content_key, identity, read_rows, to_csv, to_json_lines
+from tests.made_results import RESULT
 
 from .base import Run, Target, expect
 from .inputs import split
@@ -44,25 +48,8 @@ _QUESTION = (
     b'{"id": "1", "question": "?", "kind": "near", "answers": ["a"], "heading": "H", "paragraph": "p"}\n'
     b'{"question": "b"}'
 )
-_RESULT = {
-    "format_version": 1,
-    "run_id": "r1",
-    "dataset": "d",
-    "strategy": "LEXICAL",
-    "fingerprint": "f",
-    "queries": 1,
-    "metrics": {"recall@5": 1.0},
-    "scored": {"recall@5": [1, 1]},
-    "per_query": [],
-}
-_MANIFEST = {
-    **dict.fromkeys(("dataset", "dataset_ref", "dataset_sha256", "strategy", "fingerprint", "code_version"), "x"),
-    "run_id": "r1",
-    "settings_masked": {},
-    "queries": 1,
-    "documents": 1,
-    "started_at": "2024-01-01T00:00:00Z",
-}
+_RESULT = {**RESULT, "queries": 1, "metrics": {"recall@5": 1.0}, "scored": {"recall@5": [1, 1]}}
+_MANIFEST = asdict(RunManifest("r1", "d", "d", "0", "LEXICAL", {}, "f", "1", 1, 1, "2024-01-01T00:00:00Z"))
 _PROMPT = b"""version = 1
 [verdict]
 instructions = "a"
@@ -76,7 +63,7 @@ reply = { reason = "r", verdict = 1 }
 _CHAT = "\n".join(
     json.dumps(row)
     for row in (
-        {"type": "conversation", "kb_id": "k", "kb_name": "K", "at": "2024"},
+        {"type": "conversation", "format_version": 1, "kb_id": "k", "kb_name": "K", "at": "2024"},
         {"type": "question", "turn": "t", "question": "?", "mode": "strict", "at": "2024"},
         {"type": "text", "turn": "t", "text": "a"},
         {"type": "answer", "turn": "t", "answer": {"text": "a [1]", "sources": [], "statements": []}},
@@ -125,7 +112,12 @@ def _parquet(folder: Path) -> Run:
 
 
 def _hotpotqa(folder: Path) -> Run:
-    return _tables(folder, ("hub",), lambda: convert([folder / "hub.parquet"], folder / "converted"))
+    def read() -> None:
+        with replaced_folder(folder / "converted") as work:
+            convert([folder / "hub.parquet"], work)
+            load_dataset(work)
+
+    return _tables(folder, ("hub",), read)
 
 
 def _upload_zip(folder: Path) -> Run:

@@ -12,33 +12,34 @@ from typing import Any, BinaryIO
 
 from chatbot_mvp.embedding.own.options import read_options
 from chatbot_mvp.evaluation.benchmark.presets import Presets
-from chatbot_mvp.evaluation.gate.baseline import read_baseline
-from chatbot_mvp.evaluation.kb.promise import promise_of
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.evaluation.kb.repeats import normalized
-from chatbot_mvp.evaluation.kb.review import reviewer_key, state_of, visible_name, with_labels
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore
-from chatbot_mvp.evaluation.ragas.config import load_config
-from chatbot_mvp.evaluation.tune.space import read_space
-from chatbot_mvp.evaluation.tune.store import TuneFolder
-from chatbot_mvp.judges.ragas.package_files import PACKAGE_FILES, read_package_prompt
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.runs.notes import RunNotes
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.saved import read_choices
-from chatbot_mvp.sharing.exchange import LEDGER, MARKER, Exchange
-from chatbot_mvp.sharing.ledger import read_ledger
-from chatbot_mvp.storage.backup.reading import open_backup
-from chatbot_mvp.storage.backup.writing import MANIFEST
-from chatbot_mvp.storage.json_object import InvalidJson, known_version, read_object
+from chatbot_mvp.storage.formats import PROMISE, REVIEWS, known_version
+from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.storage.jsonl import parsed_lines
+from chatbot_mvp.wings.backup.reading import open_backup
+from chatbot_mvp.wings.backup.writing import MANIFEST
+from chatbot_mvp.wings.gate.baseline import read_baseline
+from chatbot_mvp.wings.promise.promise import promise_of
+from chatbot_mvp.wings.promise.repeats import normalized
+from chatbot_mvp.wings.ragas.config import load_config
+from chatbot_mvp.wings.ragas.judging.package_files import PACKAGE_FILES, read_package_prompt
+from chatbot_mvp.wings.review.verdicts import reviewer_key, state_of, visible_name, with_labels
+from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER, Exchange
+from chatbot_mvp.wings.sharing.ledger import read_ledger
+from chatbot_mvp.wings.tune.space import read_space
+from chatbot_mvp.wings.tune.store import TuneFolder
 
 from .base import Run, Target, expect
 from .inputs import split
 
-_DATA = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "v0" / "data"
+_DATA = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "v1"
 _VERDICT = {
     "type": "verdict",
     "verdict_id": "v-1",
@@ -54,7 +55,7 @@ _VERDICT = {
     "heading": "h",
 }
 _REVIEWS = "\n".join(
-    json.dumps(row)
+    json.dumps({"format_version": 1, **row})
     for row in (
         {"type": "set", "set_id": "s"},
         _VERDICT,
@@ -64,13 +65,16 @@ _REVIEWS = "\n".join(
     )
 ).encode()
 _PROMISE = {
-    "format_version": 3,
+    "format_version": 1,
     **dict.fromkeys(("level", "confidence", "threshold", "strictest", "bound"), 0.5),
     **dict.fromkeys(("answered", "wrong", "refused", "answerable", "missing", "left_out"), 1),
     "far": {"held": True, "answered": 0, "total": 1, "missing": 0},
     "basis": {**dict.fromkeys(("result_id", "set_id", "set_name", "questions_sha256", "kb_sha256"), "x")}
     | {"fingerprint": "f", "mix": {"far": 1}},
     "scores": [0.5],
+    "made_at": "2026",
+    "unit": "question",
+    **dict.fromkeys(("documents", "least", "labels", "repeated", "sources", "parts"), 1),
 }
 _BASELINE = {
     "format_version": 1,
@@ -156,7 +160,7 @@ def _choices(folder: Path) -> Run:
 def _reviews(folder: Path) -> Run:
     def run(data: bytes) -> None:
         rows, _ = parsed_lines(data)
-        state = state_of([known_version(row, folder) for row in rows])
+        state = state_of([known_version(row, folder, REVIEWS) for row in rows])
         state.disputed()
         expect(state.last_of("") is None or reviewer_key("") == "", "nobody has no verdict")
         labels = with_labels(QuestionSet("s", "k", "n", "0"), state.pending())
@@ -171,7 +175,7 @@ def _reviews(folder: Path) -> Run:
 def _promise(folder: Path) -> Run:
     def read(path: Path) -> None:
         try:
-            found = promise_of(read_object(path, 3))
+            found = promise_of(read_object(path, PROMISE))
         except (InvalidJson, KeyError, TypeError):  # as ``Promises.state`` does
             return
         expect(isinstance(found.made, bool), "a promise is made or not")

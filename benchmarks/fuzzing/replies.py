@@ -20,7 +20,6 @@ from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.evaluation.benchmark.generation import is_abstention, tidy_answer
 from chatbot_mvp.evaluation.kb.by_model import Answered, Proposals, find_evidence
 from chatbot_mvp.judges.asking import ask
-from chatbot_mvp.judges.ragas.replies import REPLIES
 from chatbot_mvp.judges.score_text import score_from_text
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Message
 from chatbot_mvp.llm.openai_wire import OpenAiWire
@@ -31,10 +30,11 @@ from chatbot_mvp.remote.failures import Endpoint, error_of, failure_of_status
 from chatbot_mvp.remote.limiter import Limiter
 from chatbot_mvp.remote.lines import Lines
 from chatbot_mvp.retrieval.indexes.enrichment import tidy_context
-from chatbot_mvp.retrieval.stages.rerank import parse_score
+from chatbot_mvp.retrieval.stages.rerankers import parse_score
 from chatbot_mvp.server.openai import build_server
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Chunk
+from chatbot_mvp.wings.ragas.judging.replies import REPLIES
 
 from .base import Run, Target, expect
 from .documents import MANUAL

@@ -15,6 +15,7 @@ from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 
 _PATIENCE_S = 1.5
@@ -37,6 +38,7 @@ class Answering:
         """Names provider and model, as shown beside an answer."""
         return self._model.name
 
+    @performs(Action.READ)
     def defaults(self, kb_id: str, search: OtherSearch = ()) -> UserContext:
         """The knobs of a question to this knowledge base, from the settings or from another search.
 
@@ -45,6 +47,7 @@ class Answering:
         """
         return UserContext.defaults(with_search(self._live.current, search), self._kbs.store.record(kb_id).chars)
 
+    @performs(Action.READ)
     def system_profile(self, name: str) -> ChatProfile:
         """Return the part of a system's settings that the chat can adopt.
 

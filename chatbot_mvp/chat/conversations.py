@@ -25,12 +25,11 @@ from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, TooManyConversations
 from chatbot_mvp.storage.clock import now, utc_now
 from chatbot_mvp.storage.files import make_folder, naming
-from chatbot_mvp.storage.json_object import VERSION, known_version
+from chatbot_mvp.storage.formats import CONVERSATION, VERSION, known_version
 from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
 from chatbot_mvp.storage.lru import BoundedCache
 
 _log = logging.getLogger(__name__)
-_FORMAT = 1
 _SESSION = re.compile(r"[0-9a-z]{16,64}")
 _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
 
@@ -139,7 +138,7 @@ class ConversationStore:
             raise TooManyConversations(limit=limits.MOST_CONVERSATIONS)
         at = now(timedelta(milliseconds=1))
         conversation_id = f"{at:%Y%m%d-%H%M%S}-{at.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
-        entry = {"type": "conversation", VERSION: _FORMAT, "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
+        entry = {"type": "conversation", VERSION: CONVERSATION, "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
         self.append(session, conversation_id, entry)
         return conversation_id
 
@@ -172,9 +171,7 @@ class ConversationStore:
             rows, damaged = parsed_lines(path.read_bytes()[: found.st_size])
         except OSError as error:
             raise ConversationNotFound(conversation_id=conversation_id) from error
-        if rows:
-            known_version(rows[0], path, _FORMAT)
-        conversation = _folded(Conversation(session, conversation_id, "", "", "", damaged=damaged), rows)
+        conversation = _folded(Conversation(session, conversation_id, "", "", "", damaged=damaged), rows, path)
         self._read.put(path, (stamp, conversation))
         return conversation
 
@@ -242,13 +239,13 @@ class OpenConversation:
         return self._store.load(*self._key).history
 
 
-def _folded(conversation: Conversation, rows: list[dict[str, Any]]) -> Conversation:
+def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) -> Conversation:
     turns: dict[str, Turn] = {}
     damaged = conversation.damaged
     for entry in rows:
         try:
             if entry["type"] == "conversation":
-                kb_id, kb_name, at = _texts(entry, "kb_id", "kb_name", "at")
+                kb_id, kb_name, at = _texts(known_version(entry, path, CONVERSATION), "kb_id", "kb_name", "at")
                 conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at)
             elif entry["type"] == "question":
                 turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")

@@ -11,7 +11,7 @@ from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder
-from chatbot_mvp.storage.json_object import VERSION
+from chatbot_mvp.storage.formats import CHAT_LOG, VERSION
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.text import fold
 
@@ -41,7 +41,7 @@ class MetricsLog:
         trace, decision = answer.trace, answer.decision
         reranked = was_reranked(trace)
         entry = {
-            VERSION: 1,
+            VERSION: CHAT_LOG,
             "timestamp": utc_now(),
             "query_hash": hashlib.sha256(fold(question).encode("utf-8", "replace")).hexdigest()[:16],
             "kb_id": kb_id,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from chatbot_mvp.embedding.registry import is_configured
 from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.plugins.finding import names_added
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.model import SECRETS, Settings
@@ -170,7 +171,9 @@ class _Making:
             self.taken["reranker_enabled"] = False
             return
         address = str(self._recorded.get("reranker_base_url") or "")
-        if address == self._settings.reranker_base_url and (address or self._has_model):
+        named = str(self._recorded.get("reranker_model_name", "")).partition(":")[0]
+        here = address == self._settings.reranker_base_url and (address or self._has_model)
+        if here or named in names_added("reranker"):
             for name in _RERANKER:
                 self._take(name)
         else:

@@ -18,7 +18,7 @@ class _Found(BaseModel):
     section: str
     score: float
     signals: dict[str, float]
-    parts: dict[str, float] = {}
+    parts: dict[str, float]
 
 
 class _StageError(BaseModel):
@@ -37,7 +37,7 @@ class _Message(BaseModel):
 
 
 class _Debug(BaseModel):
-    """What ``record_of`` keeps for the debug panel. Fields with a default are those of later versions."""
+    """What ``record_of`` keeps for the debug panel. Keys that a later version may have added are left as they are."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -50,10 +50,10 @@ class _Debug(BaseModel):
     stitching_added_count: int
     context_chars_used: int
     context_chars_budget: int
-    evidence: float | None = None
-    topic: float | None = None
+    evidence: float | None
+    topic: float | None
     reranked: bool
-    stage_errors: list[_StageError] = []
+    stage_errors: list[_StageError]
     timings: list[_Timing]
     min_evidence: float
     relevance: float | None
@@ -61,7 +61,7 @@ class _Debug(BaseModel):
     strategy: str
     fingerprint: str
     prompt: list[_Message]
-    withheld: str = ""
+    withheld: str
 
 
 def require_types(record: DataclassInstance, debug: object) -> None:

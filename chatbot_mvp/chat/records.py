@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Failure
@@ -17,6 +17,7 @@ from chatbot_mvp.chat.verification import Statement
 from chatbot_mvp.documents.sources import Place
 from chatbot_mvp.retrieval.score_parts import parts_of
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
+from chatbot_mvp.storage.formats import complete
 from chatbot_mvp.types import Chunk
 
 _CANDIDATES_KEPT = 10
@@ -44,20 +45,17 @@ class AnswerRecord:
     """The query that was searched if it was not the question itself, else ""."""
     search_how: str
     seconds: float
-    usage: Mapping[str, int | float | None] = field(default_factory=dict)
-    """prompt_tokens, completion_tokens, cost_usd; None if unknown."""
-    vectors_share: float | None = None
-    debug: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, int | float | None]
+    """prompt_tokens, completion_tokens, cost_usd; None if unknown. Empty if no model answered."""
+    vectors_share: float | None
+    debug: Mapping[str, Any]
     """Data of the debug panel, under the names of ``RetrievalTrace``."""
-    outcome: Outcome = "answered"
-    why: str | None = None
-    """Also None for an answer of an earlier version."""
-    nearest: Nearest | None = None
-    """Also None for an answer of an earlier version."""
-    hint: str = ""
-    """Also "" for an answer of an earlier version."""
-    average_relevance: float | None = None
-    """As in ``Quality``; also None for an answer of an earlier version."""
+    outcome: Outcome
+    why: str | None
+    nearest: Nearest | None
+    hint: str
+    average_relevance: float | None
+    """As in ``Quality``."""
 
     @property
     def quality(self) -> Quality:
@@ -65,8 +63,8 @@ class AnswerRecord:
             self.average_relevance,
             self.evidence,
             self.relevance,
-            bool(self.debug.get("query_expanded")),
-            bool(self.debug.get("reranked")),
+            bool(self.debug["query_expanded"]),
+            self.debug["reranked"],
             self.model or None,
             self.seconds,
         )
@@ -116,18 +114,16 @@ class AnswerRecord:
             TypeError, KeyError, ValueError, AttributeError: the value has another form.
         """
         failure = value["failure"]
-        # Earlier versions knew no outcomes. They judged no topic, so what they did not answer was not refused for it.
-        outcome = "nearest" if value["abstained"] else "answered"
         record = cls(
             **{
-                "outcome": outcome,
                 **value,
                 "sources": tuple(_source(item) for item in value["sources"]),
                 "statements": tuple(
-                    Statement(**{**item, "numbers": tuple(item["numbers"])}) for item in value["statements"]
+                    Statement(**{**complete(item, Statement), "numbers": tuple(item["numbers"])})
+                    for item in value["statements"]
                 ),
-                "failure": Failure(**failure) if failure else None,
-                "nearest": _nearest(value["nearest"]) if value.get("nearest") else None,
+                "failure": Failure(**complete(failure, Failure)) if failure else None,
+                "nearest": _nearest(value["nearest"]) if value["nearest"] else None,
             }
         )
         require_types(replace(record, debug={}), record.debug)
@@ -247,5 +243,5 @@ def _nearest(value: Mapping[str, Any]) -> Nearest:
 
 def _source(value: Mapping[str, Any]) -> Source:
     chunk = Chunk(value["chunk_id"], value["doc_id"], value["section"], value["text"], value["start"], value["end"])
-    place = Place(value["file"], value["page"]) if value.get("file") is not None else None
+    place = Place(value["file"], value["page"]) if value["file"] is not None else None
     return Source(value["number"], chunk, tuple((start, end) for start, end in value["highlights"]), place)

@@ -8,7 +8,7 @@ from typing import Literal
 from chatbot_mvp.chat.prompting import relevance_messages
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest
-from chatbot_mvp.retrieval.stages.rerank import parse_score
+from chatbot_mvp.retrieval.stages.rerankers import parse_score
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 MIN_RELEVANCE = 4.0

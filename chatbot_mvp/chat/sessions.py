@@ -14,6 +14,7 @@ from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn
 from chatbot_mvp.chat.feedback import Kind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
 
@@ -34,6 +35,7 @@ class ChatSessions:
         """Create a session name. The conversations of a session are its own: pages name it to nobody."""
         return new_session()
 
+    @performs(Action.ASK)
     def start(self, session: str, kb_id: str, kb_name: str) -> str:
         """Start a conversation with a knowledge base and return its id.
 
@@ -42,6 +44,7 @@ class ChatSessions:
         """
         return self._store.start(session, kb_id, kb_name)
 
+    @performs(Action.ASK)
     def begin(self, session: str, conversation_id: str, question: str, context: UserContext) -> LiveTurn:
         """Ask a question. The answer is produced and saved in the background, also while the page is reloaded.
 
@@ -76,11 +79,13 @@ class ChatSessions:
         self._store.load(session, conversation_id)
         return self._turns.live(conversation_id)
 
+    @performs(Action.STOP_ANSWER)
     def stop(self, session: str, conversation_id: str) -> None:
         """Stop the running answers. Text received so far stays."""
         for live in self.under_way(session, conversation_id):
             live.cancel()
 
+    @performs(Action.READ)
     def conversation(self, session: str, conversation_id: str) -> Conversation:
         """Return a conversation with the state of each turn.
 
@@ -89,6 +94,7 @@ class ChatSessions:
         """
         return self.watched(session, conversation_id)[0]
 
+    @performs(Action.READ)
     def watched(self, session: str, conversation_id: str) -> tuple[Conversation, dict[str, LiveTurn]]:
         """Return a conversation, and turn id -> live turn for its running turns.
 
@@ -112,10 +118,12 @@ class ChatSessions:
         unsaved = self._turns.unsaved(turn.turn_id)
         return replace(turn, state="failed", failure=unsaved[0], text=unsaved[1]) if unsaved else turn
 
+    @performs(Action.READ)
     def conversations(self, session: str, kb_id: str) -> list[Conversation]:
         """List a session's conversations with a knowledge base, newest first."""
         return self._store.list(session, kb_id)
 
+    @performs(Action.DELETE_CONVERSATION)
     def delete(self, session: str, conversation_id: str) -> None:
         """Stop running answers and delete the conversation's file."""
         self.stop(session, conversation_id)
@@ -123,6 +131,7 @@ class ChatSessions:
             live.join(_LAST_WORDS_S)  # a later write would create the file again
         self._store.delete(session, conversation_id)
 
+    @performs(Action.RATE)
     def rate(self, session: str, conversation_id: str, turn_id: str, good: bool, note: str = "") -> None:
         """Save a rating (thumb up or down) with a note. A later rating replaces an earlier one.
 
@@ -133,10 +142,12 @@ class ChatSessions:
         entry = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip(), "at": utc_now()}
         self._store.append(session, conversation_id, entry, durable=True)
 
+    @performs(Action.READ)
     def questions_path(self, kb_id: str) -> Path:
         """Return the path of the questions that users added to a knowledge base, in the format of ``kb evaluate``."""
         return self._kb_dir / kb_id / "questions.jsonl"
 
+    @performs(Action.RATE)
     def add_question(
         self, session: str, conversation_id: str, turn_id: str, kind: Kind | None, answer: str = ""
     ) -> bool:
@@ -149,6 +160,7 @@ class ChatSessions:
         turn: Turn = conversation.turn(turn_id)
         return add_question(self.questions_path(conversation.kb_id), turn, kind, answer)
 
+    @performs(Action.READ)
     def export(self, session: str, conversation_id: str, form: str, language: str) -> str:
         """Return the conversation as "markdown" or "json".
 

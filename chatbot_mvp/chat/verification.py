@@ -16,7 +16,8 @@ from chatbot_mvp.text import Analyzer, analyzer_for, sentences
 from chatbot_mvp.types import Chunk
 
 MIN_SUPPORT = 0.56
-"""Sentences with a lower support (0-1) are marked as unsupported. Measured by ``benchmarks/support_threshold.py``."""
+"""Sentences with a lower support (0-1) are marked as unsupported. Chosen on the statements of
+``tests/chat/support_cases.json``."""
 _COSINE_BAND = dict.fromkeys(E5_MODEL_IDS, (0.82, 0.93))
 """Embedding model -> (cosine that maps to 0, cosine that maps to 1). Every model has its own narrow band of cosines, so
 for other models words alone decide."""

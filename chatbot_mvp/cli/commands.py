@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from chatbot_mvp import __version__
-from chatbot_mvp.cli.lazy import DefaultGroup, LazyGroup, lazy
+from chatbot_mvp.cli.lazy import Commands, LazyGroup, lazy
+from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.terminal import say
 
 PROGRAM = "chatbot-mvp"
@@ -43,40 +44,14 @@ cli = LazyGroup(
             "hash-password": "Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env.",
             "ui": "Start the pages. Settings are read from the environment and from ./.env.",
             "serve": "Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN.",
-            "sync": "Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once.",
             "doctor": "Check the configuration, and which configured parts respond.",
         },
     ),
     *lazy(
-        "chatbot_mvp.cli.backup:backups",
+        "chatbot_mvp.cli.plugins:plugins",
         {
-            "backup": "Write all data to one archive, also while servers and runs are at work.",
-            "restore": "Restore DATA_DIR from an archive, as a whole or not at all. Stop servers and runs first.",
+            "plugins": "List what wings and installed packages add, and what is left out because it cannot be loaded.",
         },
-    ),
-    *lazy(
-        "chatbot_mvp.cli.gate:gate",
-        {
-            "gate": "Test whether today's code and configuration are worse than a baseline. "
-            "Exit code: 0 no, 3 yes, 4 cannot tell.",
-        },
-    ),
-    DefaultGroup(
-        "tune",
-        "Find the best configuration for a knowledge base or a data set, with proof. "
-        "``tune KB|DATASET`` is short for ``tune run``, ``tune --resume`` for ``tune resume``.",
-        *lazy(
-            "chatbot_mvp.cli.tune:tune",
-            {
-                "run": "Find the best configuration for a knowledge base or a data set. "
-                "Ctrl-C stops it safely; ``resume`` continues.",
-                "resume": "Continue a stopped or killed tune: measure what is missing.",
-                "list": "List tunes, newest first.",
-                "show": "Show the result of a finished tune.",
-                "apply": "Use the winner of a tune for all chats and runs. ``undo`` restores what was there.",
-                "undo": "Restore the settings as they were before the latest ``apply``.",
-            },
-        ),
     ),
     LazyGroup(
         "benchmark",
@@ -107,15 +82,7 @@ cli = LazyGroup(
                 "ask": "Answer a question from a document. The document is saved as a knowledge base.",
                 "evaluate": "Measure the chat on a document: which passages it finds, which questions it accepts, "
                 "and how fast.",
-                "promise": "Promise a share of wrong answers from labelled questions, or say how many are missing; "
-                "then exit code 4.",
                 "questions": "Propose questions to evaluate a document. A person should review them before use.",
-            },
-        ),
-        *lazy(
-            "chatbot_mvp.cli.review:review",
-            {
-                "review": "Review the chat's answers: list what waits, or label with single keys or from a file.",
             },
         ),
     ),
@@ -136,30 +103,9 @@ cli = LazyGroup(
             },
         ),
     ),
-    LazyGroup(
-        "ragas",
-        "Score answers of any RAG system with the metrics of Ragas.",
-        *lazy(
-            "chatbot_mvp.cli.ragas:ragas",
-            {
-                "run": "Score a file of answers. To continue a stopped evaluation: chatbot-mvp benchmark resume RUN.",
-                "agreement": "Measure how well the judge agrees with people on faithfulness: "
-                "accuracy and Cohen's kappa on labelled rows.",
-            },
-        ),
-        LazyGroup(
-            "prompts",
-            "Save the judge's prompts as Ragas does, or make them in another language.",
-            *lazy(
-                "chatbot_mvp.cli.ragas:prompts",
-                {
-                    "save": "Write the prompts as Ragas' save_prompts() does: <metric>_<prompt>_<language>.json.",
-                    "adapt": "Make the prompts that a folder lacks in a language, with the judge, "
-                    "and keep them there for review.",
-                },
-            ),
-        ),
-    ),
     options=typer.main.get_command(_program).params,
 )
 """The command ``chatbot-mvp``."""
+
+for _commands in added("command", Commands, refused=lambda commands: cli.refusal(commands)).values():
+    cli.add(_commands)

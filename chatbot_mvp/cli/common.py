@@ -10,6 +10,7 @@ import typer
 from chatbot_mvp import logs
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.datasets.layout import split_reference
+from chatbot_mvp.documents.origins import source_of
 from chatbot_mvp.evaluation.sources import names_kb
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.early import log_format
@@ -58,13 +59,15 @@ def with_split(env: Path | None, dataset: str | None, split: str | None) -> str 
 
 
 def kb_of(app: App, document: str) -> str:
-    """Return the id of the knowledge base that a command names: a stored one's id, or a file, which becomes one.
+    """Return the id of the knowledge base that a command names: a stored one's id, or what it is made from.
+
+    Args:
+        document: an id, a file, or the documents of a source, as "NAME:REST".
 
     Raises:
-        UploadError, MissingPackage, KbNotWritten: the file cannot be read or kept.
+        UploadError, MissingPackage, KbNotWritten: the documents cannot be read or kept.
     """
-    path = Path(document)
-    return app.kbs.add(path.name, path.read_bytes()).kb_id if path.is_file() else document
+    return app.kbs.add_from(document).kb_id if source_of(document) else document
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -11,57 +12,51 @@ from chatbot_mvp import logs
 from chatbot_mvp.api import Found
 from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
-from chatbot_mvp.datasets import hotpotqa
+from chatbot_mvp.datasets.fetching import DATASET_SOURCES
 from chatbot_mvp.evaluation.sources import kb_reference
 from chatbot_mvp.terminal import say
 
 datasets = typer.Typer()
+_SPLITS = "; ".join(f"{name}: {' or '.join(source.splits)}" for name, source in DATASET_SOURCES.items())
 
 
 @datasets.command("fetch")
 def datasets_fetch(
-    name: Annotated[str, typer.Argument(help="Name of the data set: hotpotqa")],
-    split: Annotated[str, typer.Option(help=" or ".join(hotpotqa.SPLITS))] = "validation",
-    base_url: Annotated[str, typer.Option(help="Address of the files or a copy")] = hotpotqa.BASE_URL,
+    name: Annotated[str, typer.Argument(help=f"Name of the data set: {' or '.join(DATASET_SOURCES)}")],
+    split: Annotated[str, typer.Option(help=_SPLITS)] = "",
+    base_url: Annotated[str, typer.Option(help="Address of the files or a copy; by default the public one")] = "",
     force: Annotated[bool, typer.Option("--force", help="Download even if the data set already exists")] = False,
     env: EnvOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Download a public data set into a folder under data/datasets; a failed download resumes where it stopped."""
-    if name != "hotpotqa":
-        raise typer.BadParameter(f"{name!r} cannot be downloaded; choose hotpotqa", param_hint="name")
-    if split not in hotpotqa.SPLITS:
-        raise typer.BadParameter(f"{split!r} is no split; choose {' or '.join(hotpotqa.SPLITS)}", param_hint="--split")
+    if name not in DATASET_SOURCES:
+        choose = " or ".join(DATASET_SOURCES)
+        raise typer.BadParameter(f"{name!r} cannot be downloaded; choose {choose}", param_hint="name")
+    source = DATASET_SOURCES[name]
+    split = split or source.splits[0]
+    if split not in source.splits:
+        raise typer.BadParameter(f"{split!r} is no split; choose {' or '.join(source.splits)}", param_hint="--split")
     app = open_app(env, verbose)
-    folder = app.settings.datasets_dir / hotpotqa.name_of(split)
+    folder = app.settings.datasets_dir / source.folder_name(split)
     if folder.exists() and not force:
         logs.say(f"{folder} already exists; use --force to download it again")
         if as_json:
             print_json({"name": folder.name, "folder": str(folder), "fetched": False})
         return
     with ProgressLine() as progress:
-        fetched = app.datasets.fetch_hotpotqa(split, base_url, progress)
-    expected = hotpotqa.EXPECTED.get(split)
-    counts = (fetched.queries, fetched.documents, fetched.qrels)
+        fetched = app.datasets.fetch(name, split, base_url, progress)
     if as_json:
         told = {"name": fetched.name, "folder": str(fetched.folder), "fetched": True}
-        told |= dict(zip(("queries", "documents", "qrels"), counts, strict=True))
-        told |= {"expected": list(expected) if expected else None, "label_queries": fetched.labels}
-        told |= {"repeated_titles": fetched.repeated, "of_other_text": fetched.differing}
-        print_json({**told, "qrels_without_document": fetched.unresolved})
+        print_json({**told, **asdict(fetched.counts), **fetched.notes.values})
         return
+    counts = fetched.counts
     say(f"{fetched.folder}")
-    say(f"{_totals(counts)}; {fetched.labels:,} yes/no queries")
-    say(f"{fetched.repeated:,} passages left out: repeated titles ({fetched.differing:,} with another text)")
-    if fetched.unresolved:
-        say(f"{fetched.unresolved:,} qrels left out: their document does not exist")
-    if expected:
-        say(f"expected of the public files: {_totals(expected)}{'' if counts == expected else ' - these files differ'}")
-
-
-def _totals(counts: tuple[int, int, int]) -> str:
-    return "{:,} queries, {:,} documents, {:,} qrels".format(*counts)
+    for line in fetched.notes.lines or (
+        f"{counts.queries:,} queries, {counts.documents:,} documents, {counts.qrels:,} qrels",
+    ):
+        say(line)
 
 
 @datasets.command("list")

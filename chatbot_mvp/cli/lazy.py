@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from chatbot_mvp.plugins.kinds import attribute
 
 
 class LazyCommand(TyperCommand):
@@ -21,10 +23,9 @@ class LazyCommand(TyperCommand):
 
     def load(self) -> Any:
         """Import the command's module and return the command."""
-        module, _, attribute = self.source.partition(":")
         gc.disable()  # the collector would scan the growing number of imported objects again and again
         try:
-            group = typer.main.get_group(getattr(import_module(module), attribute))
+            group = typer.main.get_group(attribute(self.source))
         finally:
             gc.enable()
         return group.commands[str(self.name)]
@@ -38,6 +39,21 @@ class LazyGroup(TyperGroup):
     ) -> None:
         """Args: summary: help text; commands: in the order in which help shows them; options: of the group itself."""
         super().__init__(name=name, help=summary, no_args_is_help=True, commands=list(commands), params=list(options))
+
+    def refusal(self, commands: Commands) -> str:
+        """Return why commands cannot be added to this group; "" if they can."""
+        group = self.commands.get(commands.group) if commands.group else self
+        if not isinstance(group, LazyGroup):
+            legal = ", ".join(name for name, one in self.commands.items() if isinstance(one, LazyGroup))
+            return f"there is no group {commands.group!r} of commands; legal: {legal}"
+        taken = [str(entry.name) for entry in commands.entries if entry.name in group.commands]
+        return f"there is already a command {taken[0]!r}" if taken else ""
+
+    def add(self, commands: Commands) -> None:
+        """Add commands for which there is no ``refusal``."""
+        group: Any = self.commands[commands.group] if commands.group else self
+        for entry in commands.entries:
+            group.commands[entry.name] = entry
 
     def leaves(self, path: str = "") -> Iterator[tuple[str, LazyCommand]]:
         """Yield every command below this group with its path, as in "kb ask"."""
@@ -65,6 +81,15 @@ class DefaultGroup(LazyGroup):
         if name in self.commands:
             return [name, *args[1:]]
         return args if name == "help" else [next(iter(self.commands)), *args]
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Commands that are added to the program."""
+
+    entries: Sequence[LazyCommand | LazyGroup]
+    group: str = ""
+    """Group of the program that they are added to, as in "kb"; "" for the program itself."""
 
 
 def lazy(source: str, summaries: Mapping[str, str]) -> Iterator[LazyCommand]:

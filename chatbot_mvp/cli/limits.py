@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp import logs
-from chatbot_mvp.evaluation.gate.levels import check_levels, exit_code
-from chatbot_mvp.evaluation.gate.reports import explanation, metric_line
-from chatbot_mvp.evaluation.gate.verdict import GateReport
-from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.evaluation.drops.levels import check_levels, exit_code
+from chatbot_mvp.evaluation.drops.lines import explanation, metric_line
+from chatbot_mvp.evaluation.drops.verdict import DropReport
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.result import RunResult
 
 
@@ -72,7 +72,7 @@ def report_levels(result: RunResult, levels: dict[str, float]) -> int:
     return exit_code([check.verdict for check in checks])
 
 
-def report_drops(reports: Sequence[GateReport]) -> int:
+def report_drops(reports: Sequence[DropReport]) -> int:
     """Print the tested drops of runs on stderr; return the exit code."""
     for report in reports:
         for metric in report.metrics:
@@ -82,7 +82,7 @@ def report_drops(reports: Sequence[GateReport]) -> int:
     return exit_code([report.verdict for report in reports])
 
 
-def drops_json(reports: Sequence[GateReport]) -> list[dict[str, Any]]:
+def drops_json(reports: Sequence[DropReport]) -> list[dict[str, Any]]:
     """Return the tested drops as JSON values, without the changed questions that a comparison already lists."""
     rows: list[dict[str, Any]] = json.loads(json.dumps([report.to_json() for report in reports]))
     for row in rows:

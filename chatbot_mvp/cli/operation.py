@@ -1,4 +1,4 @@
-"""The commands ``hash-password``, ``ui``, ``serve``, ``sync`` and ``doctor``, for those who operate an installation."""
+"""The commands ``hash-password``, ``ui``, ``serve`` and ``doctor``, for those who operate an installation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 import os
 import socket
 import sys
-from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -15,14 +14,13 @@ import typer
 from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, open_app, print_json
-from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage, SharedDeletionsWait
+from chatbot_mvp.cli.plugins import check_plugins
+from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage
 from chatbot_mvp.health import Check
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
-from chatbot_mvp.sharing.plan import Deletions
-from chatbot_mvp.sharing.service import skipped_lines
-from chatbot_mvp.storage.backup.restoring import use_folder
+from chatbot_mvp.storage.data_folder import use_folder
 from chatbot_mvp.terminal import say
 
 operation = typer.Typer()
@@ -65,35 +63,8 @@ def serve_chat(
     app = open_app(env, **(get_system(preset).changes if preset else {}))
     _require_free(host, port)
     _prepare_data(app.settings)
-    app.sharing.start()
+    app.start()
     serve(app, host, port)
-
-
-@operation.command("sync")
-def exchange_with_bucket(
-    deletions: Annotated[
-        Deletions,
-        typer.Option(help="Many deletions at once: wait, apply them, or undo them so that both sides have all files"),
-    ] = Deletions.WAIT,
-    env: EnvOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once."""
-    app = open_app(env)
-    report = app.sharing.exchange(deletions.value)
-    if as_json:
-        print_json(asdict(report))
-        return
-    done = ", ".join(f"{count} {action}" for action, count in sorted(report.counts.items())) or "nothing to do"
-    say(f"{app.sharing.root}: {done} ({report.seconds:.1f} s)")
-    for path in report.conflicts:
-        say(f"changed on two machines; the version of this one: {path}")
-    for line in skipped_lines(report.skipped):
-        say(f"not shared: {line}")
-    if report.waiting:
-        say(str(SharedDeletionsWait(count=len(report.waiting), root=app.sharing.root, example=report.waiting[0])))
-    if report.later:
-        say(f"{report.later} files changed meanwhile; run the command again")
 
 
 def _prepare_data(settings: Settings) -> None:
@@ -139,6 +110,7 @@ def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     app = open_app(env)
     hints = [str(miss) for miss in misnamed_settings(env)]
     checks = [Check("settings", not hints, " ".join(hints) or "no name looks misspelt"), *app.parts.check()]
+    checks.append(check_plugins())
     providers = app.providers.check_configured()
     if as_json:
         told = {check.name: {"ok": check.ok, "detail": check.detail} for check in checks}

@@ -9,13 +9,14 @@ from chatbot_mvp.cli.common import print_json
 from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, Total
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import Section
-from chatbot_mvp.runs.result import KB, RunResult, figures_json
+from chatbot_mvp.runs.kinds import KB
+from chatbot_mvp.runs.result import RunResult, figures_json
 from chatbot_mvp.terminal import say
 
 _CONTRACT = (
     "run_id",
     "dataset",
-    "preset",  # only if the run was asked for one
+    "preset",
     "strategy",
     "fingerprint",
     "queries",
@@ -23,8 +24,10 @@ _CONTRACT = (
     "scored",
     "seconds",
     "peak_rss_mb",
-    "passage_questions",  # only if a model wrote questions for the passages
+    "passage_questions",
 )
+_IF_ANY = ("preset", "passage_questions")
+"""Keys that are left out if the run was asked for no preset, or if no model wrote questions for the passages."""
 _MORE = ("usage", "failures", "abstentions", "generator", "judge", "generator_fingerprint", "judge_fingerprint")
 """Further keys of the JSON object for a run with answers."""
 _OF_KB = ("kind", "auroc", "question_seconds")
@@ -167,8 +170,9 @@ def print_result(result: RunResult, as_json: bool) -> None:
     """Print a finished run."""
     if as_json:
         values = figures_json(result)
-        names = [*_CONTRACT, *(_MORE if result.generator else ()), *(_OF_KB if result.kind == KB else ())]
-        print_json({name: values[name] for name in names if name in values})
+        own = [name for name in _CONTRACT if name not in _IF_ANY or values[name]]
+        names = [*own, *(_MORE if result.generator else ()), *(_OF_KB if result.kind == KB else ())]
+        print_json({name: values[name] for name in names})
         return
     for line in result_lines(result):
         say(line)
@@ -215,7 +219,6 @@ def result_lines(result: RunResult) -> list[str]:
 
 def _metric_line(result: RunResult, name: str) -> str:
     value, (scored, total) = result.metrics[name], result.scored.get(name, (0, 0))
-    # Runs recorded by an earlier version have neither intervals nor readings.
     interval = result.intervals.get(name)
     spread = f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else ""
     with_failures = result.readings.get(name, (value, value))[1]

@@ -1,64 +1,27 @@
-"""Pytest plugin with the fixture ``assert_not_worse``. It imports the App only when a test calls the fixture.
+"""Gives pytest the plugins that wings add. It imports nothing else of the program.
 
 Installed as an entry point ``pytest11``, so that a project that tests its knowledge base needs no configuration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pytest
+from chatbot_mvp.plugins.finding import added
 
 if TYPE_CHECKING:
-    from chatbot_mvp.evaluation.gate.verdict import GateReport
-
-AssertNotWorse = Callable[..., "GateReport"]
-"""The type of the fixture: the function below."""
+    import pytest
 
 
-def check_not_worse(
-    kb: str | Path,
-    questions: str | Path,
-    baseline: str | Path,
-    metrics: Sequence[str] = (),
-    tolerance: float = 0.02,
-    *,
-    common_only: bool = False,
-    allow_unclear: bool = False,
-) -> GateReport:
-    """Measure a knowledge base with today's code and settings, and fail if it is worse than its baseline.
+@dataclass(frozen=True, slots=True)
+class PytestPlugin:
+    """Fixtures and hooks for the tests of other projects."""
 
-    Args:
-        kb: id of a stored knowledge base, or path of a document.
-        questions: path of a question file.
-        baseline: path of a file from ``chatbot-mvp gate --save-baseline``.
-        metrics: metrics to test; by default those of the baseline.
-        tolerance: drop of a mean that is accepted.
-        common_only: pair the common questions, and accept changed content.
-        allow_unclear: pass if there are too few questions to tell.
-
-    Raises:
-        AssertionError: a metric is worse, or there are too few questions to tell. The message has the report with the
-            questions that fell.
-        ChatbotError: as the command ``gate`` raises it.
-    """
-    __tracebackhide__ = True
-    from chatbot_mvp.app import build_app
-    from chatbot_mvp.evaluation.gate.baseline import Source
-    from chatbot_mvp.evaluation.gate.reports import text_report
-    from chatbot_mvp.settings.model import load_settings
-
-    app = build_app(load_settings())
-    today = app.gate.measure(Source(kb=str(kb), questions=str(questions)))
-    report = app.gate.check(Path(baseline), today, metrics, tolerance, common_only)
-    if report.verdict == "worse" or (report.verdict == "unclear" and not allow_unclear):
-        raise AssertionError(text_report(report))
-    return report
+    module: str
+    """Module that has them; imported when pytest starts, so it should import the App only in a fixture."""
 
 
-@pytest.fixture(scope="session")
-def assert_not_worse() -> AssertNotWorse:
-    """``assert_not_worse(kb, questions, baseline, metrics=(), tolerance=0.02)``: see ``check_not_worse``."""
-    return check_not_worse
+def pytest_configure(config: pytest.Config) -> None:
+    for plugin in added("pytest", PytestPlugin).values():
+        config.pluginmanager.import_plugin(plugin.module)

@@ -29,15 +29,17 @@ from chatbot_mvp.cli.limits import (
     report_drops,
     report_levels,
 )
-from chatbot_mvp.cli.printing import print_plan, print_result
+from chatbot_mvp.cli.printing import print_plan
 from chatbot_mvp.cli.progress import ProgressLine
-from chatbot_mvp.cli.ragas import print_evaluation
 from chatbot_mvp.errors import NothingScored
+from chatbot_mvp.evaluation.drops.runs import tested_drops
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS
+from chatbot_mvp.plugins.kinds import attribute
+from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.line import line_json
-from chatbot_mvp.runs.result import RAGAS, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
 from chatbot_mvp.terminal import say
@@ -53,8 +55,8 @@ BudgetOption = Annotated[
 
 
 def _print(result: RunResult, as_json: bool) -> None:
-    """Print a finished benchmark run or Ragas evaluation."""
-    (print_evaluation if result.kind == RAGAS else print_result)(result, as_json)
+    """Print a finished run as its kind is printed."""
+    attribute(run_kind(result.kind).prints)(result, as_json)
 
 
 def _print_new(result: RunResult, as_json: bool) -> None:
@@ -211,7 +213,7 @@ def benchmark_compare(
     levels = levels_of(fail_under)
     app = open_app(env)
     comparison = app.archive.compare(run_ids, metric or ())
-    drops = [] if max_drop is None else app.gate.drop(run_ids, metric or (), max_drop)
+    drops = [] if max_drop is None else tested_drops(app.archive, run_ids, metric or (), max_drop)
     if as_json:
         print_json(comparison.to_json() | ({"drops": drops_json(drops)} if drops else {}))
     else:

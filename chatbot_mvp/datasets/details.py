@@ -90,7 +90,7 @@ def license_of(folder: Path) -> str:
         for line in _text(path).splitlines():
             if re.search(r"licen[cs]|licencia", line, re.IGNORECASE):
                 return line.strip(" #*->|")[:_LONGEST_LICENSE]
-    return hotpotqa.LICENSE if folder.name in {hotpotqa.name_of(split) for split in hotpotqa.SPLITS} else ""
+    return hotpotqa.LICENSE if folder.name in hotpotqa.NAMES else ""
 
 
 def _text(path: Path) -> str:

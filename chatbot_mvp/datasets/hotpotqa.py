@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.datasets.source import Notes, Order
 from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset, MissingColumn
-from chatbot_mvp.storage.files import replaced_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
@@ -22,6 +21,9 @@ LICENSE = "CC BY-SA 4.0"
 SPLITS = {"validation": 1, "train": 2}
 """Split -> number of files."""
 
+NAMES = ("hotpotqa", "hotpotqa_train")
+"""Names of the data sets that are made of the splits."""
+
 EXPECTED = {"validation": (7_405, 66_576, 14_810)}
 """Split -> (queries, documents, qrels) in the original files."""
 
@@ -31,68 +33,41 @@ _ROWS = 500
 """Questions per batch, each with about ten passages. Limits the memory needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """The result of converting a split."""
-
-    name: str
-    folder: Path
-    queries: int
-    documents: int
-    qrels: int
-    labels: int
-    """Number of queries with the answer yes or no."""
-    repeated: int
-    """Number of passages left out because their title occurred before."""
-    differing: int
-    """The part of ``repeated`` whose text differed from the first passage with that title, which was kept."""
-    unresolved: int
-    """Number of judgements left out because no passage has the title that they name."""
-
-
-def name_of(split: str) -> str:
-    """Return the data set's name. The validation split, which runs measure, is called ``hotpotqa``."""
-    return "hotpotqa" if split == "validation" else f"hotpotqa_{split}"
-
-
 def urls(base_url: str, split: str) -> list[str]:
     """Return the addresses of a split's files."""
     total = SPLITS[split]
     return [f"{base_url.rstrip('/')}/{split}-{number:05d}-of-{total:05d}.parquet" for number in range(total)]
 
 
-def fetch(
-    base_url: str, split: str, datasets: Path, cache: Path, progress: ProgressCallback = ignore_progress
-) -> Fetched:
-    """Download a split and replace ``<datasets>/<name>/`` with it, once all files are complete.
-
-    Args:
-        cache: folder for complete and partial downloads.
+def write(order: Order, progress: ProgressCallback = ignore_progress) -> Notes:
+    """Download a split, convert it to schema v2.0, and say what was left out.
 
     Raises:
-        DownloadFailed: a file could not be downloaded.
+        DownloadFailed: a file could not be downloaded. The next try continues there.
         DatasetError: a file is not in the hub's format.
     """
     from chatbot_mvp.datasets.download import download  # its HTTP client is only needed here
 
     sources = []
-    for url in urls(base_url, split):
+    for url in urls(order.address, order.split):
         # Files of different addresses may have equal names, so each address has its own folder.
-        folder = cache / hashlib.sha256(url.encode()).hexdigest()[:16]
+        folder = order.cache / hashlib.sha256(url.encode()).hexdigest()[:16]
         target = folder / url.rpartition("/")[2]
         download(url, target, progress)
         sources.append(target)
-    fetched = convert(sources, datasets / name_of(split), progress)
+    notes = convert(sources, order.folder, order.split, progress)
     for target in sources:
         shutil.rmtree(target.parent, ignore_errors=True)
-    return fetched
+    return notes
 
 
-def convert(sources: list[Path], folder: Path, progress: ProgressCallback = ignore_progress) -> Fetched:
-    """Convert the hub's files to a data set in ``folder``, which is replaced.
+def convert(
+    sources: list[Path], folder: Path, split: str = "validation", progress: ProgressCallback = ignore_progress
+) -> Notes:
+    """Convert the hub's files of a split to a data set in ``folder``, which exists and is empty.
 
     Raises:
-        DatasetError: a file cannot be read or lacks a column; ``folder`` stays as it was.
+        DatasetError: a file cannot be read or lacks a column.
     """
     tables = _Tables()
     for number, (path, row) in enumerate(_rows(sources)):
@@ -101,12 +76,31 @@ def convert(sources: list[Path], folder: Path, progress: ProgressCallback = igno
             progress(Progress("convert", number, 0))
     if not tables.queries:
         raise EmptyDataset(path=str(sources[0]))
-    with replaced_folder(folder) as work:
-        qrels, unresolved = tables.write(work)
-        load_dataset(work)
+    qrels, unresolved = tables.write(folder)
     labels = sum(query["answer_type"] == "label" for query in tables.queries)
     counts = (len(tables.queries), len(tables.documents), qrels)
-    return Fetched(folder.name, folder, *counts, labels, tables.repeated, tables.differing, unresolved)
+    expected = EXPECTED.get(split)
+    lines = [
+        f"{_totals(counts)}; {labels:,} yes/no queries",
+        f"{tables.repeated:,} passages left out: repeated titles ({tables.differing:,} with another text)",
+    ]
+    if unresolved:
+        lines.append(f"{unresolved:,} qrels left out: their document does not exist")
+    if expected:
+        differ = "" if counts == expected else " - these files differ"
+        lines.append(f"expected of the public files: {_totals(expected)}{differ}")
+    values = {
+        "expected": list(expected) if expected else None,
+        "label_queries": labels,
+        "repeated_titles": tables.repeated,
+        "of_other_text": tables.differing,
+        "qrels_without_document": unresolved,
+    }
+    return Notes(values, tuple(lines))
+
+
+def _totals(counts: tuple[int, int, int]) -> str:
+    return "{:,} queries, {:,} documents, {:,} qrels".format(*counts)
 
 
 @dataclass

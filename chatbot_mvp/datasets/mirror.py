@@ -20,6 +20,7 @@ from filelock import FileLock
 from chatbot_mvp.errors import StorageFailed, StorageUnreachable
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage, md5_of
 from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.storage.formats import MIRROR, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
@@ -74,7 +75,9 @@ class Mirror:
                         for size in sizes:
                             progress(Progress("download", done + size, total, time.monotonic() - started))
                 done += file.size
-            (work / _ETAGS).write_text(json.dumps({file.path: file.etag for file in files}), "utf-8")
+            (work / _ETAGS).write_text(
+                json.dumps({VERSION: MIRROR, **{file.path: file.etag for file in files}}), "utf-8"
+            )
             work.replace(home / version)
             for old in home.glob("[!.]*"):
                 if old.name != version:
@@ -87,7 +90,7 @@ class Mirror:
         if before is None:
             return
         try:
-            known = read_object(before.parent / _ETAGS)
+            known = read_object(before.parent / _ETAGS, MIRROR)
         except (InvalidJson, OSError):
             return
         for file in files:

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from chatbot_mvp.datasets import Dataset, hotpotqa, load_dataset
+from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue, Found, StorageState
 from chatbot_mvp.datasets.details import DatasetDetails, license_of, read_details, splits_of
+from chatbot_mvp.datasets.fetching import DATASET_SOURCES, Fetched, fetch
 from chatbot_mvp.datasets.files import check_dataset, dataset_files
+from chatbot_mvp.datasets.source import DatasetSource
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
-from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError
+from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError, UnknownChoice
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.remote.s3 import S3Url, open_storage
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, recover_folders
@@ -61,6 +64,7 @@ class DatasetService:
 
     # --- listing and loading
 
+    @performs(Action.READ)
     def names(self) -> list[str]:
         """List the names of the bundled data sets and of those in ``data/datasets``."""
         return self._catalogue.names()
@@ -69,6 +73,7 @@ class DatasetService:
         """Return (local and S3 data sets, the error that kept S3 data sets out or None)."""
         return self._catalogue.entries()
 
+    @performs(Action.READ)
     def here(self) -> list[Listed]:
         """List the bundled and local data sets. Sends no request."""
         listed = []
@@ -79,6 +84,7 @@ class DatasetService:
             listed.append(Listed(found, license_of(found.folder.resolve()), splits_of(found.folder), own, link))
         return listed
 
+    @performs(Action.READ)
     def remote(self, ask: bool = False) -> RemoteList | None:
         """Return the last listing of the S3 server; None if it was never listed.
 
@@ -95,6 +101,7 @@ class DatasetService:
             self._asked = RemoteList(found, problem, utc_now())
         return self._asked
 
+    @performs(Action.READ)
     def details(self, reference: str) -> DatasetDetails | None:
         """Describe a data set; None if it would have to be downloaded first. The last 16 results are cached.
 
@@ -135,6 +142,7 @@ class DatasetService:
 
     # --- bringing in, deleting
 
+    @performs(Action.CHANGE_DATASETS)
     def upload(self, files: Sequence[UploadedFile], name: str) -> str:
         """Store a zip (BEIR or Parquet) or three Parquet files under a name. Replaces an added data set of that name.
 
@@ -151,6 +159,7 @@ class DatasetService:
         take_upload(files, settings.datasets_dir / name, settings.dataset_max_upload_mb)
         return name
 
+    @performs(Action.CHANGE_DATASETS)
     def add_folder(self, path: str) -> str:
         """Add a link to a folder of this machine, under the folder's name. Returns the name.
 
@@ -168,6 +177,7 @@ class DatasetService:
         place.symlink_to(folder, target_is_directory=True)
         return name
 
+    @performs(Action.CHANGE_DATASETS)
     def delete(self, name: str) -> None:
         """Delete an added data set. For a linked folder only the link is deleted.
 
@@ -193,17 +203,26 @@ class DatasetService:
         if taken is not None and not (replaceable and taken.own):
             raise DatasetNameTaken(name=name, place=str(taken.found.folder))
 
-    def fetch_hotpotqa(
-        self, split: str, base_url: str = hotpotqa.BASE_URL, progress: ProgressCallback = ignore_progress
-    ) -> hotpotqa.Fetched:
-        """Download a split of HotpotQA from the public hub into ``data/datasets``, and replace an earlier copy.
+    def sources(self) -> list[DatasetSource]:
+        """List the places that data sets can be fetched from."""
+        return list(DATASET_SOURCES.values())
+
+    def fetch(
+        self, name: str, split: str = "", address: str = "", progress: ProgressCallback = ignore_progress
+    ) -> Fetched:
+        """Fetch a data set from one of the ``sources`` into ``data/datasets``, and replace an earlier copy.
+
+        Args:
+            split, address: as in ``fetching.fetch``.
 
         Raises:
-            DownloadFailed: a file could not be downloaded.
-            DatasetError: a file is not in the hub's format; an earlier copy stays.
+            UnknownChoice: there is no such source.
+            DownloadFailed, DatasetSourceFailed: it could not be fetched.
+            DatasetError: what was fetched is no valid data set; an earlier copy stays.
         """
-        settings = self._live.current
-        return hotpotqa.fetch(base_url, split, settings.datasets_dir, settings.cache_dir / "downloads", progress)
+        if name not in DATASET_SOURCES:
+            raise UnknownChoice(kind="source of data sets", found=name, legal=", ".join(DATASET_SOURCES))
+        return fetch(DATASET_SOURCES[name], self._live.current, split, address, progress)
 
     def push(self, reference: str, progress: ProgressCallback = ignore_progress) -> tuple[str, list[str], list[str]]:
         """Upload a data set to S3; return (its address, files sent, files that were already there).
@@ -217,15 +236,17 @@ class DatasetService:
 
     # --- in the background
 
-    def start_fetch(self, split: str = "validation", base_url: str = hotpotqa.BASE_URL) -> str:
-        """Queue ``fetch_hotpotqa`` and return the job's id.
+    @performs(Action.CHANGE_DATASETS)
+    def start_fetch(self, split: str = "validation", base_url: str = "", source: str = "hotpotqa") -> str:
+        """Queue ``fetch`` and return the job's id.
 
         Raises:
             RunBusy: this job is already queued or running.
         """
-        name = hotpotqa.name_of(split)
-        return self._start("fetch", name, lambda progress: self.fetch_hotpotqa(split, base_url, progress))
+        name = DATASET_SOURCES[source].folder_name(split)
+        return self._start("fetch", name, lambda progress: self.fetch(source, split, base_url, progress))
 
+    @performs(Action.CHANGE_DATASETS)
     def start_push(self, name: str) -> str:
         """Queue ``push`` and return the job's id.
 
@@ -234,10 +255,12 @@ class DatasetService:
         """
         return self._start("push", name, lambda progress: self.push(name, progress))
 
+    @performs(Action.READ)
     def jobs(self) -> list[JobStatus]:
         """List running downloads and uploads, and the last finished one of each data set, latest first."""
         return sorted(self._jobs.statuses(), key=lambda job: job.updated_at, reverse=True)
 
+    @performs(Action.CHANGE_DATASETS)
     def stop(self, job_id: str) -> None:
         """Ask a job to stop in a consistent state. A later download resumes where it stopped."""
         self._jobs.stop(job_id)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from chatbot_mvp.documents.blocks import blocks, paragraphs
-from chatbot_mvp.text import sentences
+from chatbot_mvp.text import each_sentence, sentences
 from chatbot_mvp.types import Chunk, Document
 
 CHUNKING_VERSION = 4
@@ -175,34 +176,40 @@ def _pack(text: str, section: Section, sizes: ChunkSizes) -> list[tuple[int, int
         body = text[section.body_start : section.end].rstrip()
         return [(section.start, section.body_start + len(body))] if body else []
     units = _units(text, section, sizes)
-    if not units:
+    unit = next(units, None)
+    if unit is None:
         return []
     slices: list[tuple[int, int]] = []
     # The heading line belongs to its first chunk, so that a citation shows it.
-    start = section.start if units[0][1] - section.start <= sizes.limit else units[0][0]
-    taken = 0
-    for index, (_, end) in enumerate(units):
-        length = end - start
-        following = units[index + 1][1] - start if index + 1 < len(units) else None
-        full = following is None or following > sizes.limit or length >= sizes.target
+    start = section.start if unit[1] - section.start <= sizes.limit else unit[0]
+    is_first = True  # of the units that the next slice adds
+    for following in chain(units, [None]):
+        end = unit[1]
+        length, longer = end - start, None if following is None else following[1] - start
+        full = longer is None or longer > sizes.limit or length >= sizes.target
         # Add one more paragraph rather than leave a chunk below the minimum, if the limit allows it.
-        if not full or (following is not None and length < sizes.minimum and following <= sizes.limit):
-            continue
-        slices.append((start, end))
-        if index + 1 < len(units):
-            start = _overlap_start(text, units, taken, index, sizes, limit_end=units[index + 1][1])
-            taken = index + 1
+        complete = full and (longer is None or length >= sizes.minimum or longer > sizes.limit)
+        if complete:
+            slices.append((start, end))
+        if following is None:
+            break
+        if complete:
+            start = _overlap_start(text, unit, following, sizes, is_only=is_first)
+        is_first, unit = complete, following
     return slices
 
 
 def _overlap_start(
-    text: str, units: list[tuple[int, int]], first: int, last: int, sizes: ChunkSizes, limit_end: int
+    text: str, last: tuple[int, int], following: tuple[int, int], sizes: ChunkSizes, is_only: bool
 ) -> int:
-    """Return the start of the next chunk: this chunk's last paragraph or sentences if they fit, else behind them."""
-    next_start = units[last + 1][0]
-    begin, end = units[last]
-    room = min(sizes.overlap, sizes.limit - (limit_end - next_start))
-    if last > first and next_start - begin <= room:
+    """Return the start of the next chunk: this chunk's last paragraph or sentences if they fit, else behind them.
+
+    Args:
+        is_only: whether ``last`` is all that this chunk added to the one before.
+    """
+    (begin, end), (next_start, next_end) = last, following
+    room = min(sizes.overlap, sizes.limit - (next_end - next_start))
+    if not is_only and next_start - begin <= room:
         return begin
     best = next_start
     for start, _ in reversed(sentences(text[begin:end])[1:]):
@@ -212,18 +219,19 @@ def _overlap_start(
     return best
 
 
-def _units(text: str, section: Section, sizes: ChunkSizes) -> list[tuple[int, int]]:
-    """Return the section's paragraphs; long ones split into sentences, long sentences split between words."""
-    units: list[tuple[int, int]] = []
+def _units(text: str, section: Section, sizes: ChunkSizes) -> Iterator[tuple[int, int]]:
+    """Yield the section's paragraphs; long ones split into sentences, long sentences split between words."""
+    is_first = True
     for left, right in paragraphs(text[section.body_start : section.end]):
         para_start, para_end = section.body_start + left, section.body_start + right
         # The first one shares its chunk with the heading.
-        if para_end - (para_start if units else section.start) <= sizes.limit:
-            units.append((para_start, para_end))
+        if para_end - (section.start if is_first else para_start) <= sizes.limit:
+            is_first = False
+            yield para_start, para_end
             continue
         for left, right in blocks(text[para_start:para_end]):
-            units.extend(_pieces(text, para_start + left, para_start + right, sizes.limit))
-    return units
+            is_first = False
+            yield from _pieces(text, para_start + left, para_start + right, sizes.limit)
 
 
 def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
@@ -231,15 +239,17 @@ def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, 
     if end - start <= limit // 2:
         yield start, end
         return
-    pieces: list[tuple[int, int]] = []
-    for left, right in sentences(text[start:end]):
-        if right - left <= limit:
-            pieces.append((start + left, start + right))
-        else:
-            pieces.extend(_word_pieces(text, start + left, start + right, limit))
     # A piece includes the white space behind it, so that the pieces of a block join to the exact source.
-    for (begin, stop), following in zip(pieces, [*(begin for begin, _ in pieces[1:]), end], strict=True):
+    for (begin, stop), (following, _) in pairwise(chain(_short_sentences(text, start, end, limit), [(end, end)])):
         yield begin, following if following - begin <= limit else stop
+
+
+def _short_sentences(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+    for left, right in each_sentence(text[start:end]):
+        if right - left <= limit:
+            yield start + left, start + right
+        else:
+            yield from _word_pieces(text, start + left, start + right, limit)
 
 
 def _word_pieces(text: str, start: int, end: int, limit: int) -> list[tuple[int, int]]:

@@ -9,13 +9,16 @@ from pathlib import PurePath
 
 from chatbot_mvp.documents.chunking import split_sections
 from chatbot_mvp.documents.names import clean_file_name
+from chatbot_mvp.documents.pages import empty_pages, with_pages
 from chatbot_mvp.documents.reading.extracted import Extracted
-from chatbot_mvp.documents.reading.sandbox import read_apart
+from chatbot_mvp.documents.reading.readers import SUFFIXES, TEXT_SUFFIXES, is_own, page_readers_of, reader_of
+from chatbot_mvp.documents.reading.sandbox import read_apart, read_pages_apart
 from chatbot_mvp.errors import (
     UploadBinary,
     UploadDamaged,
     UploadEmpty,
     UploadEncrypted,
+    UploadScanned,
     UploadTooLarge,
     UploadTooManyHeadings,
     UploadTypeUnsupported,
@@ -23,8 +26,6 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.text import normalize
 
-TEXT_SUFFIXES = (".txt", ".md")
-SUFFIXES = (*TEXT_SUFFIXES, ".pdf", ".docx", ".html", ".htm")
 MAX_HEADINGS = 20_000
 """Each heading begins a chunk. Ordinary documents have one for a thousand characters."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
@@ -60,6 +61,7 @@ def parse_upload(
     max_mb: int,
     max_pages: int = 3_000,
     check: Callable[[], None] = lambda: None,
+    on_page: Callable[[int, int], None] = lambda done, total: None,
 ) -> ParsedText:
     """Read the text of a file, and cut it at a paragraph if it is longer than ``max_chars`` characters.
 
@@ -67,8 +69,8 @@ def parse_upload(
         name: file name; its suffix must match the content.
         max_mb: limit of the file's size in megabytes (10^6 bytes).
         max_pages: limit of a PDF's pages.
-        check: called a few times a second while a PDF, Word or HTML file is read; an exception from it ends the
-            reading.
+        check: called a few times a second while a file is read by a reader; an exception from it ends the reading.
+        on_page: called with (pages read, pages to read) while an added reader reads the pages without text.
 
     Raises:
         UploadError: the file cannot be used.
@@ -90,7 +92,7 @@ def parse_upload(
         found = Extracted(text)
     else:
         encoding = kind
-        found = read_apart(kind, name, content, max_pages, check)
+        found = _read(kind, name, content, max_pages, check, on_page)
     if not found.text.strip():
         raise UploadEmpty(name=name)
     cut = cut_at_paragraph(found.text, max_chars)
@@ -101,6 +103,24 @@ def parse_upload(
     return ParsedText(cut, encoding, len(found.text), truncated, found.page_starts, found.empty_pages)
 
 
+def _read(
+    kind: str, name: str, content: bytes, max_pages: int, check: Callable[[], None], on_page: Callable[[int, int], None]
+) -> Extracted:
+    """Read a file that is not plain text, and the pages on which its reader finds no text, if something reads them."""
+    readers, scanned = page_readers_of(kind), None
+    try:
+        found = read_apart(kind, name, content, max_pages, check)
+    except UploadScanned as error:
+        count = int(str(error.params["pages"]))
+        found, scanned = Extracted("", (0,) * count, count), error
+    for reader in readers:
+        if pages := empty_pages(found):
+            found = with_pages(found, read_pages_apart(reader, name, content, pages, check, on_page))
+    if scanned is not None and not found.text.strip():
+        raise scanned
+    return found
+
+
 def _checked_kind(name: str, suffix: str, content: bytes) -> str:
     """Return the file's suffix as detected from its content, which must match its name.
 
@@ -108,7 +128,10 @@ def _checked_kind(name: str, suffix: str, content: bytes) -> str:
         UploadWrongSuffix: content and name differ.
         UploadTypeUnsupported, UploadEncrypted, UploadDamaged: the file cannot be read.
     """
-    said = ".html" if suffix == ".htm" else suffix
+    reader = reader_of(suffix)
+    said = reader.kind if reader else suffix
+    if reader and not is_own(reader):
+        return said  # only its own reader knows how such a file begins
     found = said
     # Some programs write a few bytes before the PDF marker. A text file may mention the marker, so check its suffix.
     if content.lstrip().startswith(b"%PDF-") or (said == ".pdf" and b"%PDF-" in content[:1_024]):

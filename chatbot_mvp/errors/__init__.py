@@ -8,18 +8,10 @@
     │   │   └── ConfigFileUnreadable
     │   ├── UnknownChoice           strategy, provider, embedder, …
     │   ├── MissingPackage
-    │   ├── RayUnreachable          the cluster of EVAL_ENGINE=ray
-    │   ├── RayVersionMismatch      its nodes have other versions
     │   ├── QuestionTooLong
     │   ├── NeedsLanguageModel
-    │   ├── PromptsUnreadable       a judge's prompts, in a user's file
-    │   ├── PromptsNotWritten
-    │   ├── PromptsNotMade          by the judge, in a language without prompts
     │   ├── ChoiceNotKept           a choice made in Admin cannot be saved
     │   ├── VectorStoreUnavailable
-    │   ├── IndexEngineUnavailable  the server of INDEX_ENGINE does not answer
-    │   ├── IndexCredentialsRefused
-    │   ├── IndexRowsMissing        rows on the server were deleted while they were in use
     │   ├── EmbedderFileMissing     of a user's own embedding model
     │   ├── EmbedderFileUnreadable
     │   ├── EmbedderOptionInvalid   in embedding.toml
@@ -49,6 +41,7 @@
     │   │   ├── DatasetUploadTooSteep   a small file that would unpack to a very large one
     │   │   ├── DatasetUploadTooManyEntries
     │   │   └── DatasetUploadTooDemanding
+    │   ├── DatasetSourceFailed     a place that is added gave none            (exit code 1)
     │   └── DownloadFailed          from the public hub                        (exit code 1)
     ├── StorageError                S3 or MinIO                                (exit code 1)
     │   ├── StorageNotConfigured                                               (exit code 2)
@@ -66,11 +59,6 @@
     │       ├── StorageChanged      an object has another version
     │       ├── StorageDamaged      its content is not what was sent
     │       └── StorageFull
-    ├── SharingError                DATA_ROOT                                  (exit code 2)
-    │   ├── SharedRootUnusable
-    │   ├── SharedRootEmptied
-    │   ├── SharedRootOfLaterVersion
-    │   └── SharedDeletionsWait     many deletions, until somebody confirms them
     ├── UploadError                 a file for a knowledge base                (exit code 2)
     │   ├── UploadEmpty
     │   ├── UploadBinary
@@ -90,6 +78,7 @@
     │   ├── UploadTooManyParts      of a zip
     │   ├── UploadTooSlow
     │   ├── UploadNeedsMemory       more than the server has
+    │   ├── DocumentSourceFailed    a place that is added gave none
     │   ├── UploadQueueFull         too many files of one session wait
     │   └── UploadNoRoom            the previous files have filled the knowledge base
     ├── KbNotFound                                                             (exit code 2)
@@ -101,12 +90,6 @@
     │   ├── QuestionSetChanged      by someone else, in the meantime
     │   ├── KbResultNotFound
     │   ├── NoQuestionsKept
-    │   ├── NoLabelledQuestions
-    │   ├── PassageLengthIllegal    a letter or the whole text is no paragraph
-    │   ├── ResultOfOtherText
-    │   ├── ReviewItemNotFound      an answer of the chat that waits for a verdict
-    │   ├── VerdictNotPossible      for an answer with this outcome
-    │   ├── NoReviewer              a verdict without a name
     │   ├── NothingProposed
     │   └── ProposalsUnusable       no question that a model wrote can be used
     ├── RunError                    a benchmark run                            (exit code 1)
@@ -115,7 +98,6 @@
     │   ├── RunUnreadable
     │   ├── RunBusy
     │   ├── RunAlreadyFinished
-    │   ├── NothingToEvaluate                                                  (exit code 2)
     │   ├── NothingToRetry
     │   ├── NothingToScore          no query has a judgement or an answer       (exit code 5)
     │   ├── NothingScored           by any metric, when the run ended           (exit code 5)
@@ -128,7 +110,6 @@
     │   ├── RunOverBudget           it can be resumed with a larger budget
     │   ├── RunGaveUp               the provider failed many times in a row
     │   ├── RunProviderLeft         another provider was chosen meanwhile
-    │   ├── RayWorkersLost          all workers of a run, with their nodes
     │   ├── BudgetWithoutPrice
     │   ├── PilotFailed             the trial of an estimate over a few queries
     │   ├── ExportNotWritten
@@ -142,31 +123,9 @@
     │   │   └── TrecIdUnknown       the id of a query or a document
     │   └── NotComparable           runs that cannot be compared               (exit code 2)
     │       ├── NothingToCompare
+    │       ├── NothingToTest       no common questions or metrics
     │       ├── CorporaDiffer
     │       └── QuestionsDiffer
-    ├── GateError                   a comparison with a baseline file          (exit code 2)
-    │   ├── BaselineUnreadable
-    │   ├── BaselineQuestionsDiffer
-    │   ├── BaselineContentDiffers
-    │   ├── NothingToGate
-    │   └── GateSourceMissing
-    ├── TuneError                   a search for the best configuration        (exit code 2)
-    │   ├── TuneAlreadyFinished
-    │   ├── TuneMismatch
-    │   ├── TuneNeedsBudget
-    │   ├── TuneNeedsModel
-    │   ├── TuneNotApplicable
-    │   ├── TuneNotFinished
-    │   ├── TuneNotFound
-    │   ├── TuneNothingToApply
-    │   ├── TuneNothingToUndo
-    │   ├── TuneOptionInvalid
-    │   ├── TuneQuestionsMissing
-    │   ├── TuneSpaceEmpty
-    │   ├── TuneSpaceUnreadable
-    │   ├── TuneTooFewQuestions
-    │   └── TuneUnreadable
-    ├── TuneStoppedEarly            by a budget or a quota                     (exit code 1)
     ├── ProviderError               a provider could not serve a request       (exit code 1)
     │   ├── ProviderNotConfigured                                              (exit code 2)
     │   ├── ProviderKeyRefused
@@ -189,19 +148,15 @@
     │   ├── PasswordWrong
     │   ├── PasswordTriesExhausted  too many wrong passwords
     │   └── AdminNeeded             an action of the pages that is for administrators
-    ├── DataFolderError             the data folder, or a backup of it
+    ├── DataFolderError             the data folder as a whole
     │   ├── DataFolderUnusable                                             (exit code 2)
-    │   ├── DataFolderInUse         by a server or a command
-    │   ├── DataFolderNotEmpty      for a restore                          (exit code 2)
-    │   ├── BackupNotMade
-    │   └── BackupUnusable
+    │   └── DataFolderInUse         by a server or a command
     ├── FileError                   a file of the data folder                  (exit code 1)
     │   ├── FileNotWritten          the disk is full or refuses to write
     │   └── FileOfLaterVersion      written by a later version of the program
     ├── AddressUnavailable          for `serve` to listen on                   (exit code 1)
     ├── CacheUnusable               a cache of vectors or contexts on disk     (exit code 1)
     └── RunStopped                  the user stopped it; not a failure         (exit code 130)
-        └── TuneStopped
 
 An error carries its values in ``params`` and a stable ``code``, so that a page can show it in the reader's language:
 the catalogues hold one text per code, with the same placeholders.
@@ -210,15 +165,11 @@ the catalogues hold one text per code, with the same placeholders.
 from __future__ import annotations
 
 # ruff: noqa: F403 - each module holds errors only, and all of them are public
-from chatbot_mvp.errors.backups import *
 from chatbot_mvp.errors.base import *
 from chatbot_mvp.errors.chat import *
 from chatbot_mvp.errors.configuration import *
 from chatbot_mvp.errors.datasets import *
 from chatbot_mvp.errors.documents import *
 from chatbot_mvp.errors.files import *
-from chatbot_mvp.errors.gate import *
 from chatbot_mvp.errors.providers import *
 from chatbot_mvp.errors.runs import *
-from chatbot_mvp.errors.sharing import *
-from chatbot_mvp.errors.tune import *

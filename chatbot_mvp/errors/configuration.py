@@ -24,22 +24,6 @@ class MissingPackage(ConfigurationError):
     template = "{feature} needs the package {package!r}. Install it with: {command}"
 
 
-class RayUnreachable(ConfigurationError):
-    code = "ray_unreachable"
-    template = (
-        "The Ray cluster at {address!r} cannot be used: {reason}. Check RAY_ADDRESS and that `ray start` ran on this "
-        "machine, too; or set EVAL_ENGINE=local."
-    )
-
-
-class RayVersionMismatch(ConfigurationError):
-    code = "ray_version_mismatch"
-    template = (
-        "The Ray cluster at {address!r} does not fit this machine: {reason}. Install the same versions of Python and "
-        "of chatbot-mvp[ray] on all nodes."
-    )
-
-
 class QuestionTooLong(ConfigurationError):
     code = "question_too_long"
     template = (
@@ -73,30 +57,6 @@ class ConfigFileUnreadable(InvalidSetting):
     )
 
 
-class PromptsNotWritten(ConfigurationError):
-    code = "prompts_not_written"
-    template = (
-        "The prompt {path!r} cannot be saved: {reason}. Nothing was overwritten; remove the file or choose another "
-        "folder."
-    )
-
-
-class PromptsNotMade(ConfigurationError):
-    code = "prompts_not_made"
-    template = (
-        "The prompts in {language!r} could not be made by {judge!r}: {reason}. Try again with a stronger judge, or "
-        "translate the examples of the files in {folder!r} by hand."
-    )
-
-
-class PromptsUnreadable(ConfigurationError):
-    code = "prompts_unreadable"
-    template = (
-        "The judge's prompts in {path!r} cannot be used: {reason}. Correct the file, or remove it to use the built-in "
-        "prompts."
-    )
-
-
 class ChoiceNotKept(ConfigurationError):
     code = "choice_not_kept"
     template = (
@@ -110,31 +70,6 @@ class VectorStoreUnavailable(ConfigurationError):
     template = (
         "The vector store at {place!r} cannot be used: {reason}. Check CHROMA_HOST and that the server is running, or "
         "set VECTOR_STORE=exact."
-    )
-
-
-class IndexEngineUnavailable(ConfigurationError):
-    code = "index_engine_unavailable"
-    template = (
-        "The Milvus server at {place!r} cannot be used: {reason}. Check MILVUS_ADDRESS and that the server is running, "
-        "or set INDEX_ENGINE=local."
-    )
-
-
-class IndexCredentialsRefused(ConfigurationError):
-    code = "index_credentials_refused"
-    template = (
-        "The Milvus server at {place!r} refuses the credentials: {reason}. Check MILVUS_TOKEN (user:password or an API "
-        "key), and that its user may create, write and search collections in MILVUS_DATABASE."
-    )
-
-
-class IndexRowsMissing(ConfigurationError):
-    code = "index_rows_missing"
-    template = (
-        "The index {corpus!r} on the Milvus server at {place!r} is incomplete: rows were deleted since it was opened, "
-        "perhaps by another server of this application. Ask again when that server has built it, or restart this one, "
-        "which builds it at the next question."
     )
 
 

@@ -170,6 +170,15 @@ class DownloadFailed(DatasetError):
     exit_code = 1
 
 
+class DatasetSourceFailed(DatasetError):
+    code = "dataset_source_failed"
+    template = (
+        "The source of data sets {source!r} gave nothing for {found!r}: {reason}. Check its settings; an earlier copy "
+        "of the data set is unchanged."
+    )
+    exit_code = 1
+
+
 class StorageError(ChatbotError):
     """The S3 server of the data sets could not serve a request."""
 

@@ -199,51 +199,6 @@ class NoQuestionsKept(KbEvaluationError):
     template = "No question of the set {name!r} is marked for use. Mark or add at least one."
 
 
-class NoLabelledQuestions(KbEvaluationError):
-    code = "no_labelled_questions"
-    template = (
-        "None of the {count} questions of {name!r} can support a promise: it needs questions that a person wrote, "
-        "reworded or imported, with a kind and, if answerable, a paragraph that stands in the text. Questions made by "
-        "rules or a model do not count until a person rewords them."
-    )
-
-
-class PassageLengthIllegal(KbEvaluationError):
-    code = "passage_length_illegal"
-    template = (
-        "The expected passage of the question {question_id!r} is no paragraph: it has {chars} characters, stands in "
-        "{places} places and makes up {share} of the text. Legal: at least {least} letters and digits, at most {most} "
-        "characters, and at most {most_of_text} of the text. Name the paragraph that answers the question, or leave "
-        "the question out."
-    )
-
-
-class ResultOfOtherText(KbEvaluationError):
-    code = "result_of_other_text"
-    template = (
-        "The evaluation {result_id!r} was made with another text of the knowledge base {kb_id!r}. "
-        "Evaluate the questions again."
-    )
-
-
-class ReviewItemNotFound(KbEvaluationError):
-    code = "review_item_not_found"
-    template = (
-        "No answer {item_id!r} of the knowledge base {kb_id!r} can be reviewed. Its conversation may have been "
-        "deleted; load the list again."
-    )
-
-
-class VerdictNotPossible(KbEvaluationError):
-    code = "verdict_not_possible"
-    template = "The verdict {verdict!r} does not fit {item_id!r}, which is {outcome!r}. Choose one of: {legal}."
-
-
-class NoReviewer(KbEvaluationError):
-    code = "no_reviewer"
-    template = "A verdict needs the name of the person who gives it, and {name!r} is none. Enter a name."
-
-
 class NothingProposed(KbEvaluationError):
     code = "nothing_proposed"
     template = (
@@ -257,4 +212,12 @@ class ProposalsUnusable(KbEvaluationError):
     template = (
         "None of the questions that the language model wrote for the knowledge base {kb_id!r} can be used: {reason}. "
         "Choose another model, or propose questions without one."
+    )
+
+
+class DocumentSourceFailed(UploadError):
+    code = "document_source_failed"
+    template = (
+        "The source {source!r} gave no document for {found!r}: {reason}. Check the name behind {source!r} and the "
+        "colon; `chatbot-mvp plugins` lists the sources that are added."
     )

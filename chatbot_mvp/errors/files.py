@@ -23,3 +23,21 @@ class FileOfLaterVersion(FileError):
         "{path!r} was written by a later version of this program: it has format {found}, and this version reads up to "
         "{known}. The file is unchanged. Update the program, or choose another DATA_DIR."
     )
+
+
+class DataFolderError(ChatbotError):
+    """The data folder, or something of it as a whole, cannot be used."""
+
+
+class DataFolderUnusable(DataFolderError):
+    code = "data_folder_unusable"
+    template = (
+        "DATA_DIR is {path!r}, and nothing can be written there: {reason}. Free up space on its disk, give this "
+        "account permission to write there, or name another folder in DATA_DIR."
+    )
+    exit_code = 2
+
+
+class DataFolderInUse(DataFolderError):
+    code = "data_folder_in_use"
+    template = "A server or a command uses {path!r}, and nothing was changed. Stop it, and run the same command again."

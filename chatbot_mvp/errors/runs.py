@@ -1,4 +1,4 @@
-"""Errors of benchmark runs and Ragas evaluations."""
+"""Errors of runs."""
 
 from __future__ import annotations
 
@@ -54,14 +54,6 @@ class RunAlreadyFinished(RunError):
     template = (
         "The run {run_id!r} is finished: there is nothing to resume. Show it with: chatbot-mvp benchmark show {run_id}"
     )
-
-
-class NothingToEvaluate(RunError):
-    code = "nothing_to_evaluate"
-    template = (
-        "{source!r} has no answers to evaluate. Run the benchmark with answers, or first ask something in the chat."
-    )
-    exit_code = 2
 
 
 class NothingToScore(RunError):
@@ -128,14 +120,6 @@ class RunGaveUp(RunError):
     template = (
         "The run {run_id!r} stopped after {failures} failures in a row: {reason} What was recorded is kept. When the "
         "provider answers again: chatbot-mvp benchmark retry {run_id}"
-    )
-
-
-class RayWorkersLost(RunError):
-    code = "ray_workers_lost"
-    template = (
-        "The run {run_id!r} stopped because no Ray worker is left: {reason}. What was recorded is kept. When the "
-        "cluster has free CPUs again, or with EVAL_ENGINE=local: chatbot-mvp benchmark resume {run_id}"
     )
 
 
@@ -227,6 +211,14 @@ class NothingToCompare(NotComparable):
     template = (
         "These runs have nothing to compare: {runs}. Choose two or more different finished runs that share a metric. "
         "List them with: chatbot-mvp benchmark list"
+    )
+
+
+class NothingToTest(NotComparable):
+    code = "nothing_to_gate"
+    template = (
+        "The baseline {path!r} and today's run have nothing to compare: {reason}. Save a new baseline of the same "
+        "questions and metrics."
     )
 
 

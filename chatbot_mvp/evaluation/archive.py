@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -25,14 +24,15 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.index import read_submissions
+from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote, RunNotes
 from chatbot_mvp.runs.payloads import retrieved_of
 from chatbot_mvp.runs.records import RunFolder, run_folders
-from chatbot_mvp.runs.result import RAGAS, RunResult, read_intervals
-from chatbot_mvp.runs.rows import Interval
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.search import RunFilter, search
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
@@ -63,17 +63,18 @@ class RunArchive:
         self._lists: FileCache[tuple[list[RunLine], list[str]]] = FileCache(0)
         self._results: FileCache[RunResult] = FileCache(_RESULTS_KEPT)
         self._recorded: FileCache[int] = FileCache(_LITTLE_KEPT)
-        self._intervals: FileCache[dict[str, Interval | None]] = FileCache(_LITTLE_KEPT)
         self._notes = RunNotes(live.current.run_notes_path)
         self._browsed: tuple[tuple[str, str], Dataset] | None = None
         self._lock = threading.Lock()
 
+    @performs(Action.READ)
     def runs(self) -> tuple[list[RunLine], list[str]]:
         """Return (finished runs of submissions.jsonl, newest first; number and fault of each damaged line there)."""
         path = self._live.current.submissions_path
         runs, damaged = self._lists.get(path, lambda: read_submissions(path))
         return list(runs), list(damaged)
 
+    @performs(Action.READ)
     def search(self, asked: RunFilter, data_name: Callable[[RunLine], str] = attrgetter("dataset")) -> list[RunLine]:
         """Return the finished runs that match the filter, newest first.
 
@@ -82,10 +83,12 @@ class RunArchive:
         """
         return search(self.runs()[0], self._notes.all(), asked, data_name)
 
+    @performs(Action.READ)
     def notes(self) -> Mapping[str, RunNote]:
         """Return run_id -> tags and note, for the runs that have any."""
         return self._notes.all()
 
+    @performs(Action.NOTE)
     def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> RunNote:
         """Add tags to a run and remove others. Tags that another user adds at the same time stay.
 
@@ -95,6 +98,7 @@ class RunArchive:
         self._known(run_id)
         return self._notes.tag(run_id, add, remove)
 
+    @performs(Action.NOTE)
     def write_note(self, run_id: str, text: str, seen: str) -> RunNote:
         """Replace a run's note by ``text``.
 
@@ -108,25 +112,27 @@ class RunArchive:
         self._known(run_id)
         return self._notes.write(run_id, text, seen)
 
+    @performs(Action.READ)
     def fields(self) -> list[Field]:
         """Group the finished runs by the data that they measured. Only runs of one group can be ranked."""
         return fields(self.runs()[0])
 
+    @performs(Action.READ)
     def leaderboard(self, field: Field, metric: str) -> list[Place]:
-        """Rank the runs of a field by a metric, best first.
+        """Rank the runs of a field by a metric, best first."""
+        return leaderboard(field, metric)
 
-        Lines of earlier versions have no intervals; those are read from the result files.
-        """
-        return leaderboard(replace(field, runs=self._with_intervals(field.runs)), metric)
-
+    @performs(Action.READ)
     def series(self) -> list[Series]:
         """Group the finished runs by kind and name of their data, for histories; the newest group first."""
         return series_of(self.runs()[0])
 
+    @performs(Action.READ)
     def history(self, series: Series, metric: str) -> History:
         """Return the history of one metric of a series."""
-        return history_of(replace(series, runs=self._with_intervals(series.runs)), metric)
+        return history_of(series, metric)
 
+    @performs(Action.READ)
     def run(self, run_id: str) -> RunResult:
         """Return the result of a finished run with its queries.
 
@@ -153,6 +159,7 @@ class RunArchive:
         """
         return compare_runs([self.compared(run_id) for run_id in run_ids], metrics)
 
+    @performs(Action.READ)
     def export(self, run_id: str, form: str) -> Exported:
         """Export a finished run in a format of ``FORMATS``.
 
@@ -194,12 +201,14 @@ class RunArchive:
         whole = self._sources.load(found, progress).dataset
         return import_trec(trec, name, found.reference, whole, settings, self._parts, progress)
 
+    @performs(Action.READ)
     def files(self, run_id: str) -> list[Path]:
         """List the files that a finished run offers for download."""
         folder = self._live.current.results_dir / run_id
         forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
         return sorted(path for form in forms for path in folder.glob(form))
 
+    @performs(Action.READ)
     def unfinished(self) -> list[UnfinishedRun]:
         """List the runs that were stopped or whose process died, newest first."""
         active = {job.job_id for queue in self._jobs for job in queue.statuses() if job.active}
@@ -211,6 +220,7 @@ class RunArchive:
                 found.append(run)
         return found
 
+    @performs(Action.READ)
     def documents(self, run_id: str, doc_ids: Sequence[str]) -> dict[str, Document]:
         """Return id -> document of a run's data set. Ids that the data set does not have are left out.
 
@@ -235,8 +245,8 @@ class RunArchive:
             DatasetError, DatasetChanged: the data set is missing or has changed.
         """
         run = self.compared(run_id)
-        if run.manifest.kind == RAGAS:
-            raise UnknownChoice(kind="kind of run for this", found=RAGAS, legal="benchmark")
+        if not run_kind(run.manifest.kind).retrieves:
+            raise UnknownChoice(kind="kind of run for this", found=run.manifest.kind, legal=BENCHMARK)
         recorded = self._live.current.with_recorded(run.manifest.settings_masked)
         dataset = self._sources.reload(run.manifest).sampled(recorded)[0].dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
@@ -244,16 +254,6 @@ class RunArchive:
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
         folder = RunFolder(self._live.current.results_dir, run_id)
         return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, folder))
-
-    def _with_intervals(self, runs: Sequence[RunLine]) -> tuple[RunLine, ...]:
-        return tuple(
-            run if run.intervals is not None else replace(run, intervals=self._read_intervals(run.run_id))
-            for run in runs
-        )
-
-    def _read_intervals(self, run_id: str) -> dict[str, Interval | None]:
-        path = RunFolder(self._live.current.results_dir, run_id).result_path
-        return self._intervals.get(path, lambda: read_intervals(path))
 
     def _known(self, run_id: str) -> None:
         if all(run.run_id != run_id for run in self.runs()[0]):

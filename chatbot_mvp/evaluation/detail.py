@@ -10,20 +10,21 @@ from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Mismatch, compare_runs, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
 from chatbot_mvp.runs.distributions import Distribution, distribution
-from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import Retrieved, retrieved_of
 from chatbot_mvp.runs.query_table import QueryTable
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
-from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import LLM_REQUEST
 from chatbot_mvp.runs.word_difference import Part, word_difference
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
@@ -50,6 +51,7 @@ class RunDetails:
         self._tables: BoundedCache[Version, QueryTable] = BoundedCache(_TABLES_KEPT)
         self._small: BoundedCache[Hashable, Any] = BoundedCache(_SMALL_KEPT)
 
+    @performs(Action.READ)
     def version(self, run_id: str) -> Version:
         """Key under which a page may cache what it derives from a run; it changes when the result changes.
 
@@ -64,6 +66,7 @@ class RunDetails:
             raise
         return run_id, state.st_mtime_ns, state.st_size
 
+    @performs(Action.READ)
     def table(self, run_id: str) -> QueryTable:
         """Return the questions of a finished benchmark run, ready to be filtered. Not for evaluations of answers.
 
@@ -72,13 +75,14 @@ class RunDetails:
         """
         return self._tables.get_or_build(self.version(run_id), lambda: QueryTable(self._archive.run(run_id)))
 
+    @performs(Action.READ)
     def row(self, run_id: str, query_id: str) -> QueryRow:
         """Return one question of a finished run of any kind.
 
         Raises:
             RunNotFound, RunUnreadable: the latter also if the run has no such question.
         """
-        if self.manifest(run_id).kind == RAGAS:
+        if not run_kind(self.manifest(run_id).kind).retrieves:
             rows = {row.query_id: row for row in self._archive.run(run_id).per_query}
         else:
             table = self.table(run_id)
@@ -88,6 +92,7 @@ class RunDetails:
             raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
         return rows[query_id]
 
+    @performs(Action.READ)
     def manifest(self, run_id: str) -> RunManifest:
         """Return the manifest of a run.
 
@@ -96,6 +101,7 @@ class RunDetails:
         """
         return self._folder(run_id).manifest()
 
+    @performs(Action.READ)
     def configuration(self, run_id: str) -> dict[str, list[RunSetting]]:
         """Return group -> settings of a run, as ``configuration_groups`` gives them. Secrets are masked.
 
@@ -104,6 +110,7 @@ class RunDetails:
         """
         return configuration_groups(self.manifest(run_id).settings_masked)
 
+    @performs(Action.READ)
     def metric_distribution(self, run_id: str, metric: str) -> Distribution | None:
         """Return the distribution of the questions' scores in a metric; None if no question was scored.
 
@@ -114,6 +121,7 @@ class RunDetails:
         domain = None if spec.high is None else (spec.low, spec.high)
         return distribution(self.table(run_id).values(metric), domain)
 
+    @performs(Action.READ)
     def latencies(self, run_id: str) -> dict[str, Distribution]:
         """Return step -> distribution of its seconds.
 
@@ -137,6 +145,7 @@ class RunDetails:
         found: dict[str, Distribution] = self._small.get_or_build(("latencies", *self.version(run_id)), read)
         return found
 
+    @performs(Action.READ)
     def records(self, run_id: str, query_id: str) -> dict[str, QueryRecord]:
         """Return phase -> its record of a question; empty for a run that was imported without its records.
 
@@ -147,6 +156,7 @@ class RunDetails:
         found: dict[str, QueryRecord] = self._small.get_or_build(key, lambda: self._folder(run_id).records_of(query_id))
         return found
 
+    @performs(Action.READ)
     def gold_paths(self, run_id: str, row: QueryRow) -> list[GoldPath]:
         """Trace each relevant document of a question through the stages of the pipeline, to show where it was lost.
 
@@ -162,6 +172,7 @@ class RunDetails:
         record = self.records(run_id, row.query_id).get(RETRIEVE)
         return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
 
+    @performs(Action.READ)
     def compare(self, run_ids: Sequence[str]) -> Comparison:
         """Compare the first finished run with each of the others. Cached, because it draws thousands of samples.
 
@@ -177,16 +188,19 @@ class RunDetails:
         return found
 
     @staticmethod
+    @performs(Action.READ)
     def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
         """Return why two runs of ``RunArchive.runs`` cannot be compared; None if their lines give no reason."""
         return why_not_comparable(base, other)
 
     @staticmethod
+    @performs(Action.READ)
     def word_difference(row: QueryRow) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
         """Return (reference, answer) of a row as parts, which mark the words that only one of the two contains."""
         reference, answer = row.answer, row.response or ""
         return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
 
+    @performs(Action.READ)
     def chat_profile(self, run_id: str) -> ChatProfile:
         """Return the part of a run's configuration that the chat can adopt.
 

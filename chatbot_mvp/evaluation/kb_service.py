@@ -11,17 +11,15 @@ from typing import Any
 from filelock import FileLock
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunBusy
+from chatbot_mvp.errors import ChatbotError, RunBusy
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.kb.from_dataset import kb_of_dataset
 from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
 from chatbot_mvp.evaluation.kb.proposals import make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
-from chatbot_mvp.evaluation.kb.results import KbResult, KbResultStore, ResultRow
+from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.run_results import KbRunResults, kb_figures
-from chatbot_mvp.evaluation.kb.sets import (
-    QuestionSet,
-)
+from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources, kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
@@ -29,6 +27,7 @@ from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.files import make_folder
@@ -69,7 +68,6 @@ class KbEvaluationService(QuestionSets):
         """
         super().__init__(live, kbs)
         self._model = providers.current()
-        self._earlier = KbResultStore(live.current.kb_dir)
         self._results = KbRunResults(live.current.results_dir)
         self._folder = live.current.kb_evaluation_jobs_dir
         self._runs = runs
@@ -79,11 +77,13 @@ class KbEvaluationService(QuestionSets):
 
     # --- proposals
 
+    @performs(Action.READ)
     def proposer(self) -> str:
         """Return the name of the model that would propose questions; "" if there is none and rules are used."""
         model = self._model
         return "" if model.needs_evidence else model.name
 
+    @performs(Action.PROPOSE)
     def propose(self, kb_id: str, name: str, count: int, use_model: bool = True) -> str:
         """Propose a question set in the background and return the job's id. A stop saves the questions found by then.
 
@@ -114,6 +114,7 @@ class KbEvaluationService(QuestionSets):
 
     # --- runs
 
+    @performs(Action.READ)
     def references(self) -> dict[str, str]:
         """Return reference -> name of the question sets that a run of any configuration can measure, newest first.
 
@@ -144,6 +145,7 @@ class KbEvaluationService(QuestionSets):
             return record, same
         return record, made
 
+    @performs(Action.MEASURE)
     def start(self, kb_id: str, set_id: str) -> str:
         """Run a set's kept questions in the background and return the run's id, which is also that of the job.
 
@@ -186,30 +188,21 @@ class KbEvaluationService(QuestionSets):
         self._sets.load(kb_id, set_id)
         return self._evaluate(kb_reference(kb_id, set_id), progress, "", {})
 
+    @performs(Action.READ)
     def results(self, kb_id: str) -> list[KbResult]:
-        """Return the finished runs of a knowledge base and the results of earlier versions, newest first."""
-        found = [*self._results.all(kb_id, self._archive.runs()[0]), *self._earlier.all(kb_id)]
+        """Return the finished runs of a knowledge base, newest first."""
+        found = self._results.all(kb_id, self._archive.runs()[0])
         return sorted(found, key=lambda result: result.started_at, reverse=True)
 
     def result(self, kb_id: str, result_id: str) -> KbResult:
-        """Return a finished run as a result, or a result of an earlier version.
+        """Return a finished run as a result.
 
         Raises:
             KbResultNotFound
         """
-        try:
-            return self._results.load(kb_id, result_id)
-        except KbResultNotFound:
-            return self._earlier.load(kb_id, result_id)
+        return self._results.load(kb_id, result_id)
 
-    def delete_result(self, kb_id: str, result_id: str) -> None:
-        """Delete a result of an earlier version. Runs stay, like every other run.
-
-        Raises:
-            KbResultNotFound
-        """
-        self._earlier.delete(kb_id, result_id)
-
+    @performs(Action.READ)
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
         """Return the passages found for a question, as ``found_passages`` gives them.
 
@@ -218,6 +211,7 @@ class KbEvaluationService(QuestionSets):
         """
         return found_passages(self._kbs.store, result, row)
 
+    @performs(Action.READ)
     def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
         """Return the passage that a question expects, as ``expected_passages`` gives it.
 
@@ -228,12 +222,14 @@ class KbEvaluationService(QuestionSets):
 
     # --- jobs
 
+    @performs(Action.READ)
     def jobs(self, kb_id: str) -> list[EvaluationJob]:
         """Return the jobs of a knowledge base, latest first, including those from before a restart."""
         found = [self._job(status) for status in self._jobs.statuses()]
         own = [job for job in found if job is not None and job.kb_id == kb_id]
         return sorted(own, key=lambda job: (job.status.active, job.status.updated_at), reverse=True)
 
+    @performs(Action.MEASURE)
     def stop(self, job_id: str) -> None:
         """Ask a job to stop at the next point where it can stop safely."""
         self._jobs.stop(job_id)

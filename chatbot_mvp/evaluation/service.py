@@ -7,26 +7,27 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.benchmark.cluster.connection import require_ray
+from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.evaluation.benchmark.engine import run_engine
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
-from chatbot_mvp.evaluation.ragas.rows import InputRow
-from chatbot_mvp.evaluation.ragas.service import RagasService
 from chatbot_mvp.evaluation.sources import RunSources, names_kb
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.creation import readable_chars
 from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import with_system
+from chatbot_mvp.runs.kinds import KB, RUN_KINDS, run_kind
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import KB, RAGAS, RunResult
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
@@ -40,24 +41,24 @@ class RunService:
         live: LiveSettings,
         sources: RunSources,
         parts: RunParts,
-        ragas: RagasService,
-        archive: RunArchive,
         jobs: JobManager,
         kb_jobs: JobManager,
+        app: Any,
     ) -> None:
         """
         Args:
-            jobs: the queue of the runs over data sets and of evaluations of answers.
+            jobs: the queue of all runs but those over knowledge bases.
             kb_jobs: the queue of the runs over knowledge bases, which do not wait for a long benchmark.
+            app: the App, which the kinds of runs resume with.
         """
         self._live = live
         self._sources = sources
         self._parts = parts
-        self._ragas = ragas
-        self._archive = archive
         self._jobs = jobs
         self._kb_jobs = kb_jobs
+        self._app = app
 
+    @performs(Action.MEASURE)
     def plan_run(self, *, preset: str = "", **changes: Any) -> RunPlan:
         """Plan a benchmark run. Executes and writes nothing.
 
@@ -110,6 +111,7 @@ class RunService:
             whole = prepare_run(folder, found.reference, lambda: self._sources.load(found, progress), settings)
             return run_pilot(self._following(whole), queries, self._parts, progress, budget_usd)
 
+    @performs(Action.READ)
     def strategies(self) -> Mapping[str, str]:
         """Return name -> summary of the strategies that the configured provider and models support."""
         has_model = self._asked(self._live.current) is not None
@@ -119,6 +121,7 @@ class RunService:
             if has_model or not strategy.needs_language_model
         }
 
+    @performs(Action.MEASURE)
     def start_run(self, *, budget_usd: float | None = None, preset: str = "", **changes: Any) -> str:
         """Check and queue a benchmark run in the background.
 
@@ -138,6 +141,7 @@ class RunService:
         self._queue(run.folder.run_id, lambda progress: self.execute(run, progress, budget_usd))
         return run.folder.run_id
 
+    @performs(Action.MEASURE)
     def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
         """Queue an unfinished run of any kind again.
 
@@ -146,6 +150,7 @@ class RunService:
         """
         self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
 
+    @performs(Action.MEASURE)
     def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
         """Queue the failed queries of a run, finished or not, again.
 
@@ -154,6 +159,7 @@ class RunService:
         """
         self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
 
+    @performs(Action.MEASURE)
     def stop_run(self, run_id: str) -> None:
         """Ask a queued or running run to stop. Its records stay."""
         self._queue_of(run_id).stop(run_id)
@@ -173,17 +179,13 @@ class RunService:
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> RunResult:
         """Complete an unfinished run of any kind in this thread and return its result."""
-        if self._kind(run_id) == RAGAS:
-            return self._ragas.resume(run_id, progress, budget_usd=budget_usd)
-        return self.execute(self._reopen(run_id, progress), progress, budget_usd)
+        return self._resume(run_id, progress, False, budget_usd)
 
     def retry_now(
         self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
     ) -> RunResult:
         """Repeat a run's failed queries and execute its missing ones in this thread; return the new result."""
-        if self._kind(run_id) == RAGAS:
-            return self._ragas.resume(run_id, progress, retry_failed=True, budget_usd=budget_usd)
-        return self.execute(self._reopen(run_id, progress, retry_failed=True), progress, budget_usd)
+        return self._resume(run_id, progress, True, budget_usd)
 
     def prepare(
         self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress, preset: str = ""
@@ -209,16 +211,20 @@ class RunService:
         """Execute what is missing of a prepared run in this thread, as ``runner.execute`` does."""
         return execute(run, self._parts, progress, budget_usd)
 
-    def evaluate_run(self, run_id: str) -> list[InputRow]:
-        """Return the answers of a finished run as rows for an evaluation.
+    @performs(Action.READ)
+    def so_far(self, run_id: str) -> Mapping[str, tuple[float | None, int, int]]:
+        """Return metric -> (mean so far, number of scores, expected number) of a run at work; empty for most kinds.
 
         Raises:
-            RunNotFound, RunUnreadable, NothingToEvaluate
-            DatasetError, DatasetChanged: the data set, which holds the texts, is missing or has changed.
+            RunNotFound, RunUnreadable
         """
-        run = self._archive.finished(run_id)
-        return self._ragas.rows_of_result(run.result, run.dataset)
+        folder = RunFolder(self._live.current.results_dir, run_id)
+        manifest = folder.manifest()
+        kind = run_kind(manifest.kind)
+        found: Mapping[str, tuple[float | None, int, int]] = {}
+        return attribute(kind.so_far)(folder, manifest) if kind.so_far else found
 
+    @performs(Action.READ)
     def jobs(self) -> list[JobStatus]:
         """List the background jobs of runs, newest first."""
         of_kbs = [job for job in self._kb_jobs.statuses() if (self._live.current.results_dir / job.job_id).is_dir()]
@@ -244,8 +250,7 @@ class RunService:
             ConfigurationError, ProviderNotConfigured
         """
         require_language_model(settings, self._asked(settings))
-        if settings.eval_engine == "ray":
-            require_ray(settings)
+        run_engine(settings).require(settings)
         if settings.generation_enabled:
             run_models(settings, self._parts.providers)
         if names_kb(settings.mteb_dataset_name):
@@ -253,9 +258,19 @@ class RunService:
             return settings.with_changes(dev_mode=False, eval_max_corpus=0, retrieval_bm25_language="")
         return run_settings(settings, readable_chars)
 
-    def _reopen(
+    def _resume(
+        self, run_id: str, progress: ProgressCallback, retry_failed: bool, budget_usd: float | None
+    ) -> RunResult:
+        kind = run_kind(self._kind(run_id))
+        if not kind.resume:
+            raise UnknownChoice(kind="kind of run", found=kind.name, legal=", ".join(RUN_KINDS))
+        result: RunResult = attribute(kind.resume)(self._app, run_id, progress, retry_failed, budget_usd)
+        return result
+
+    def reopen(
         self, run_id: str, progress: ProgressCallback = ignore_progress, retry_failed: bool = False
     ) -> PreparedRun:
+        """Read a run over a data set or a knowledge base from its folder, for ``execute``. Raises as ``reopen_run``."""
         settings = self._live.current
         folder = RunFolder(settings.results_dir, run_id)
         return self._following(
@@ -280,3 +295,11 @@ class RunService:
 
     def _kind(self, run_id: str) -> str:
         return RunFolder(self._live.current.results_dir, run_id).manifest().kind
+
+
+def resume_benchmark(
+    app: Any, run_id: str, progress: ProgressCallback, retry_failed: bool, budget_usd: float | None
+) -> RunResult:
+    """Carry out what is missing of a run over a data set or a knowledge base (``RunKind.resume``)."""
+    runs: RunService = app.runs
+    return runs.execute(runs.reopen(run_id, progress, retry_failed), progress, budget_usd)

@@ -9,8 +9,7 @@ from typing import Any
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.counts import Counts
 from chatbot_mvp.datasets.service import DatasetService
-from chatbot_mvp.documents.chunking import TARGET_CHARS
-from chatbot_mvp.errors import DatasetNotFound, NoQuestionsKept
+from chatbot_mvp.errors import DatasetNotFound, NoQuestionsKept, RunUnreadable
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS, kb_corpus
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
@@ -53,7 +52,7 @@ class RunSources:
             return self._datasets.find(reference)
         kb_id, rest, questions, origin = self._asked(reference)
         record = self._kbs.store.record(kb_id)
-        counts = Counts(len(questions), record.chunks or None)
+        counts = Counts(len(questions), record.chunks)
         folder = self._live.current.kb_dir / kb_id
         return Found(f"{kb_id}/{origin['set_name']}", "local", kb_reference(kb_id, rest), folder, counts)
 
@@ -72,15 +71,18 @@ class RunSources:
         """Load what a run searched, with the questions as they were when the run started.
 
         Raises:
-            DatasetError, StorageError, KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept
+            DatasetError, StorageError, KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept, RunUnreadable
         """
         kept = self._live.current.results_dir / manifest.run_id / QUESTIONS
         if names_kb(manifest.dataset_ref) and kept.is_file():
             facts = manifest.evaluation
             origin = {name: value for name, value in facts.items() if name not in ("kb_id", "kb_sha256")}
-            # Runs of earlier versions have no such setting; their chunks are those of the default.
-            chars = manifest.settings_masked.get("retrieval_chunk_chars", TARGET_CHARS)
-            return kb_corpus(self._kbs, facts["kb_id"], load_questions(kept), origin, chars)
+            try:
+                kb_id, chars = facts["kb_id"], manifest.settings_masked["retrieval_chunk_chars"]
+            except KeyError as error:
+                reason = f"manifest.json: {error.args[0]}: the key is missing"
+                raise RunUnreadable(run_id=manifest.run_id, reason=reason) from error
+            return kb_corpus(self._kbs, kb_id, load_questions(kept), origin, chars)
         return self.load(self.find(manifest.dataset_ref), progress)
 
     def _asked(self, reference: str) -> tuple[str, str, Sequence[KbQuestion], dict[str, Any]]:

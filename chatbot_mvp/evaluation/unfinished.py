@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
-from chatbot_mvp.evaluation.ragas.results import phases_of
+from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import RAGAS
 from chatbot_mvp.storage.file_cache import FileCache
 
 
@@ -21,7 +18,7 @@ class UnfinishedRun:
 
     run_id: str
     kind: str
-    """"benchmark", "kb" or "ragas"."""
+    """As in ``RunManifest``."""
     dataset: str
     strategy: str
     recorded: int
@@ -55,11 +52,4 @@ def unfinished_run(folder: RunFolder, counts: FileCache[int]) -> UnfinishedRun |
 def _recorded(folder: RunFolder, manifest: RunManifest) -> int:
     """Return the number of queries that are complete and are not executed again."""
     phases, _ = folder.all_records()
-    return min(len(phases.get(phase, {})) for phase in _phases_of(manifest))
-
-
-def _phases_of(manifest: RunManifest) -> list[str]:
-    """Return the phases that a query must have completed to count as done."""
-    if manifest.kind == RAGAS:
-        return phases_of(manifest.evaluation["config"]["metrics"], manifest.evaluation["config"]["repeats"])
-    return [GENERATE if manifest.generator else RETRIEVE]
+    return min(len(phases.get(phase, {})) for phase in run_kind(manifest.kind).phases(manifest))

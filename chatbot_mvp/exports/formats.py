@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial, update_wrapper
+from collections.abc import Callable, Iterable, Mapping
+from functools import update_wrapper
 
-from chatbot_mvp.exports.answers import to_hotpotqa, to_ragas
-from chatbot_mvp.exports.base import ExportFormat
+from chatbot_mvp.exports.answers import to_hotpotqa
+from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun
 from chatbot_mvp.exports.bundle import to_zip
 from chatbot_mvp.exports.rankings import to_beir, to_json, to_trec, to_trec_scores
 from chatbot_mvp.exports.report import to_markdown
+from chatbot_mvp.plugins.registry import Registry
 
 _ROWS = (
     ExportFormat("trec", to_trec, "TREC run and qrels; the score is 1 / rank, so that evaluators keep the order"),
@@ -27,18 +29,23 @@ _ROWS = (
     ),
     ExportFormat("markdown", to_markdown, "report with tables"),
     ExportFormat("hotpotqa", to_hotpotqa, "predictions for the official HotpotQA script", needs_answers=True),
-    ExportFormat("ragas", to_ragas, "answered questions as Ragas reads them", needs_answers=True),
 )
 
 
-def zip_of(rows: tuple[ExportFormat, ...]) -> ExportFormat:
-    """Return the format of the zip, which contains all these formats except those with ``not_in_zip``."""
-    left_out = " and ".join(row.name.upper() for row in rows if row.not_in_zip)
-    summary = f"all of these{f' but {left_out}' if left_out else ''}, with configuration, hashes and versions"
-    parts = tuple(row for row in rows if not row.not_in_zip)
-    export = update_wrapper(partial(to_zip, parts=parts), to_zip)
-    return ExportFormat("zip", export, summary, not_in_zip="it is the zip itself")
+def zip_of(parts: Callable[[], Iterable[ExportFormat]]) -> ExportFormat:
+    """Return the format of the zip.
+
+    Args:
+        parts: returns the formats that the zip contains, except those with ``not_in_zip``.
+    """
+    left_out = " and ".join(row.name.upper() for row in _ROWS if row.not_in_zip)
+
+    def export(run: FinishedRun) -> Exported:
+        return to_zip(run, [row for row in parts() if not row.not_in_zip])
+
+    summary = f"all of these but {left_out}, with configuration, hashes and versions"
+    return ExportFormat("zip", update_wrapper(export, to_zip), summary, not_in_zip="it is the zip itself")
 
 
-FORMATS: dict[str, ExportFormat] = {row.name: row for row in (*_ROWS, zip_of(_ROWS))}
+FORMATS: Mapping[str, ExportFormat] = Registry("export", ExportFormat, (*_ROWS, zip_of(lambda: FORMATS.values())))
 """Value for ``benchmark export --format`` -> the format."""

@@ -9,8 +9,9 @@ from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.metrics.answers.text import AnswerCase
+from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import KB, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.storage.csv_text import csv_text
 from chatbot_mvp.storage.files import write_atomically
 

@@ -23,7 +23,7 @@ from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunBusy, RunSto
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import is_held, make_folder
-from chatbot_mvp.storage.json_object import known_version
+from chatbot_mvp.storage.formats import JOB, complete, known_version
 from chatbot_mvp.types import Progress, ProgressCallback
 
 log = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ class JobManager:
 
     def _stored(self, job_id: str) -> JobStatus:
         path = self._path(job_id, "json")
-        return JobStatus(**known_version(self._states.read(path), path))
+        return JobStatus(**complete(known_version(self._states.read(path), path, JOB), JobStatus))
 
     def _work(self) -> None:
         while True:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.storage.files import write_json
-from chatbot_mvp.storage.json_object import VERSION, parse_json
+from chatbot_mvp.storage.formats import JOB, VERSION
+from chatbot_mvp.storage.json_object import parse_json
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ class StateFiles:
             OSError: the disk is full or not writable.
         """
         # States are written several times a second, and are worth nothing after a power failure.
-        write_json(path, {VERSION: 1, **state}, indent=None, durable=False)
+        write_json(path, {VERSION: JOB, **state}, indent=None, durable=False)
 
     def write(self, path: Path, state: Mapping[str, Any]) -> None:
         """Replace a state. If the disk refuses to write, keep the state in memory: the job goes on."""
@@ -35,7 +36,7 @@ class StateFiles:
             self.create(path, state)
         except OSError as error:
             _log.warning("the state of a job cannot be written to %s: %s", path, error)
-            self._refused[path] = {VERSION: 1, **state}
+            self._refused[path] = {VERSION: JOB, **state}
         else:
             self._refused.pop(path, None)
 

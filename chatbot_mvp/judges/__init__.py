@@ -1,1 +1,1 @@
-"""Language models as judges: structured replies, the metrics of Ragas, and agreement with human labels."""
+"""Language models as judges: structured replies, and scores read from them."""

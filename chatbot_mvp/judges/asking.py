@@ -155,12 +155,7 @@ def ask(
 
 def correction(language: str) -> str:
     """Return the template of the message after an unreadable reply; English for an unknown language."""
-    return wording("correction", language)
-
-
-def wording(name: str, language: str) -> str:
-    """Return one of the texts that prompts of judges share; English for an unknown language."""
-    return str(_PROMPTS.texts(language)[name])
+    return str(_PROMPTS.texts(language)["correction"])
 
 
 def total_usage(completions: Iterable[Completion]) -> Usage:

@@ -11,16 +11,14 @@ from pathlib import Path
 from chatbot_mvp.documents.sources import KbFile, text_hash
 from chatbot_mvp.text import fold
 
-_EARLIER_DIGITS = 8
-"""Digits of the text's hash in ids of earlier versions."""
 _DIGITS = (24, 64)
 """Digits of the content's hash: the longer id is for content whose short id other content has."""
 
 
 def possible_ids(sha256: str, files: Sequence[KbFile]) -> tuple[str, ...]:
-    """Return the ids that a knowledge base of this content can have: the one of earlier versions, then those of today.
+    """Return the ids that a knowledge base of this content can have, the usual one first.
 
-    The hash of today covers the files' names, places and pages, because citations name them.
+    Their hash covers the files' names, places and pages, because citations name them.
 
     Args:
         sha256: hash of the text, as ``text_hash`` returns it.
@@ -28,4 +26,4 @@ def possible_ids(sha256: str, files: Sequence[KbFile]) -> tuple[str, ...]:
     """
     slug = re.sub(r"[^a-z0-9]+", "-", fold(Path(files[0].name).stem)).strip("-")[:40] or "kb"
     digest = text_hash(json.dumps([sha256, *(asdict(file) for file in files)]))
-    return f"{slug}-{sha256[:_EARLIER_DIGITS]}", *(f"{slug}-{digest[:digits]}" for digits in _DIGITS)
+    return tuple(f"{slug}-{digest[:digits]}" for digits in _DIGITS)

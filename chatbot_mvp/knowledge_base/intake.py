@@ -28,6 +28,9 @@ class FileState:
     """Number of pages of a PDF; 0 for other formats."""
     empty_pages: int = 0
     """Number of pages without text."""
+    pages_read: int = 0
+    """Number of pages without text that were read by a reader of such pages so far; ``pages_to_read``: of how many."""
+    pages_to_read: int = 0
     cut: bool = False
     """True if only a part of its text was kept."""
     resumed: bool = False
@@ -104,14 +107,18 @@ class Intake:
         return self._found
 
     def _read(self, row: int, report: Callable[[str], None]) -> None:
-        max_chars, max_mb, max_pages = self._limits
         name, content = self.states[row].name, self._contents[row]
         self._set(row, stage="reading")
         report("kb_read")
+
+        def on_page(done: int, total: int) -> None:
+            self._set(row, pages_read=done, pages_to_read=total)
+            report("kb_read")
+
         key = self._parsed.key(name, content, self._limits)
         known = self._parsed.get(key)
         try:
-            parsed = known or parse_upload(name, content, max_chars, max_mb, max_pages, lambda: report("kb_read"))
+            parsed = known or parse_upload(name, content, *self._limits, lambda: report("kb_read"), on_page)
         except RunStopped:
             raise
         except ChatbotError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 
-from chatbot_mvp.documents.parsing import TEXT_SUFFIXES
+from chatbot_mvp.documents.reading.readers import TEXT_SUFFIXES
 from chatbot_mvp.errors import UploadNeedsMemory
 
 MB_PER_MILLION = 200

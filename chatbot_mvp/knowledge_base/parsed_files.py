@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.documents.reading.readers import reading_key
 from chatbot_mvp.storage.files import make_folder, write_atomically
 from chatbot_mvp.storage.json_object import parse_json
 
@@ -30,8 +31,9 @@ class ParsedFiles:
 
     @staticmethod
     def key(name: str, content: bytes, limits: tuple[int, int, int]) -> str:
-        """Return the key of a file: a hash of its format, its content and the limits that it is read with."""
-        digest = hashlib.sha256(f"{PurePath(name).suffix.lower()} {limits} ".encode())
+        """Return the key of a file: a hash of its format, its content and how it is read."""
+        suffix = PurePath(name).suffix.lower()
+        digest = hashlib.sha256(f"{suffix} {limits} {reading_key(suffix)}".encode())
         digest.update(content)
         return digest.hexdigest()
 

@@ -26,14 +26,9 @@ class KbRecord:
     """SHA-256 of the kept text in UTF-8, in hex."""
     added_at: str
     """Time of the upload, ISO 8601, UTC."""
-    files: tuple[str, ...] = ()
-    """Names of its files in order; empty in records of earlier versions."""
-    chunks: int = 0
-    """Number of chunks of its text; 0 if they have not been counted."""
-    languages: tuple[str, ...] = ()
-    """All languages of its files, ``language`` first; empty in records of earlier versions."""
-
-    @property
-    def all_languages(self) -> tuple[str, ...]:
-        """``languages``, or the only one that is known."""
-        return self.languages or (self.language,)
+    files: tuple[str, ...]
+    """Names of its files in order."""
+    chunks: int
+    """Number of chunks of its text."""
+    languages: tuple[str, ...]
+    """All languages of its files, ``language`` first."""

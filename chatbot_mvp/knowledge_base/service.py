@@ -8,11 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.documents.names import clean_name
+from chatbot_mvp.documents.names import clean_file_name, clean_name
+from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
+from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable, ProviderLeft
+from chatbot_mvp.errors import ConfigurationError, DocumentSourceFailed, KbNotFound, KbUnreadable, ProviderLeft
 from chatbot_mvp.knowledge_base.contents import KbContents, contents_of
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
@@ -25,10 +27,11 @@ from chatbot_mvp.llm.providers import following
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
-from chatbot_mvp.retrieval.indexes.milvus.client import connect, delete_rows, milvus_server
+from chatbot_mvp.retrieval.indexes.engines import indexes_of
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
@@ -74,11 +77,30 @@ class KnowledgeBases:
         limits = self._live.current
         return self.store.add(name, content, limits.kb_max_chars, limits.kb_max_upload_mb, limits.kb_max_pages)
 
+    def add_from(self, reference: str, progress: ProgressCallback = ignore_progress) -> KbRecord:
+        """Keep what a reference names as one knowledge base: a file, or the documents of a source, as "NAME:REST".
+
+        Raises:
+            UploadError: there is no such source, it gives nothing, or a document cannot be used; nothing else changes.
+        """
+        named = source_of(reference)
+        if named is None:
+            legal = ", ".join(f"{name}:" for name in DOCUMENT_SOURCES)
+            reason = f"it is neither a file nor the name of a source; sources: {legal}"
+            raise DocumentSourceFailed(source=reference.partition(":")[0], found=reference, reason=reason)
+        settings = self._live.current
+        limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
+        files = documents_of(*named, settings, progress)
+        parsed = [(clean_file_name(name), parse_upload(name, content, *limits)) for name, content in files]
+        return self.store.keep(parsed, settings.kb_max_chars)
+
+    @performs(Action.UPLOAD)
     def add_sample(self) -> KbRecord:
         """Keep the sample document that comes with the project."""
         path = next((self._live.current.samples_dir / "kb").glob("*.md"))
         return self.add(path.name, path.read_bytes())
 
+    @performs(Action.CHANGE_KB)
     def rename(self, kb_id: str, kb_name: str) -> None:
         """Give a knowledge base another name; a blank name changes nothing.
 
@@ -88,6 +110,7 @@ class KnowledgeBases:
         if name := clean_name(kb_name):
             self.store.rename(kb_id, name)
 
+    @performs(Action.CHANGE_KB)
     def delete(self, kb_id: str, keep_parsed: bool = False) -> None:
         """Delete a knowledge base, everything that was built over it, and what unfinished uploads have read.
 
@@ -96,7 +119,7 @@ class KnowledgeBases:
 
         Raises:
             KbNotFound
-            VectorStoreUnavailable, IndexEngineUnavailable, IndexCredentialsRefused: the texts were not deleted.
+            ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used; the texts were not deleted.
         """
         self.store.record(kb_id)
         if not keep_parsed:
@@ -111,10 +134,12 @@ class KnowledgeBases:
 
     # --- read
 
+    @performs(Action.READ)
     def records(self) -> list[KbRecord]:
         """The stored knowledge bases, the newest first."""
         return self.store.records()
 
+    @performs(Action.READ)
     def document(self, kb_id: str) -> Document:
         """The text that the offsets of sources refer to.
 
@@ -134,6 +159,7 @@ class KnowledgeBases:
         """
         return chunk_document(self.store.document(kb_id), chars or self._live.current.retrieval_chunk_chars)
 
+    @performs(Action.READ)
     def contents(self, kb_id: str, chars: int | None = None) -> KbContents:
         """The files, the chunks, and the chunks whose text repeats.
 
@@ -148,6 +174,7 @@ class KnowledgeBases:
             (kb_id, record.sha256, size), lambda: contents_of(self.store.files(kb_id), self.chunks(kb_id, size))
         )
 
+    @performs(Action.READ)
     def place(self, kb_id: str, offset: int) -> Place | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)
@@ -161,6 +188,7 @@ class KnowledgeBases:
                 return ()
         return self._files[kb_id]
 
+    @performs(Action.READ)
     def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
         """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions.
 
@@ -225,6 +253,7 @@ class KnowledgeBases:
         search = tuple((name, getattr(settings, name)) for name in names)
         return self.pipeline(kb_id, progress, search).with_selection(settings)
 
+    @performs(Action.ASK)
     def growing(
         self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = ()
     ) -> GrowingPipeline:
@@ -265,6 +294,7 @@ class KnowledgeBases:
 
         return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))
 
+    @performs(Action.READ)
     def vectors_under_way(self, kb_id: str, search: OtherSearch = ()) -> GrowingPipeline | None:
         """The pipeline over a knowledge base if vectors are missing in it; None if not, or if nobody has asked yet.
 
@@ -278,7 +308,8 @@ class KnowledgeBases:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.
 
         Raises:
-            KbNotFound, KbUnreadable, VectorStoreUnavailable, IndexEngineUnavailable, IndexCredentialsRefused
+            KbNotFound, KbUnreadable
+            ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used.
         """
         settings = self._live.current
         chunks, record = self.chunks(kb_id), self.store.record(kb_id)
@@ -293,13 +324,12 @@ class KnowledgeBases:
     def _drop_vectors(self, kb_id: str) -> None:
         """
         Raises:
-            VectorStoreUnavailable, IndexEngineUnavailable, IndexCredentialsRefused
+            ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used.
         """
         settings = self._live.current
         if settings.chroma_host or settings.chroma_dir.is_dir():
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
-        if (server := milvus_server(settings)) is not None:
-            delete_rows(connect(server), kb_id)
+        indexes_of(settings).delete(kb_id)
         # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
         self._pipelines.drop(kb_id)
 

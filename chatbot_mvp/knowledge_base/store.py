@@ -22,7 +22,8 @@ from chatbot_mvp.knowledge_base.identity import possible_ids
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, write_atomically, write_json
-from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
+from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, IncompleteFile, complete, known_version
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.text import detect_language
 from chatbot_mvp.types import Document
 
@@ -132,19 +133,18 @@ class KbStore:
 
     def _place(self, sha256: str, kept: Sequence[KbFile]) -> tuple[str, KbRecord | None]:
         """Return the id for a content, and its record if it is stored already and its record can be read."""
-        earlier, *ids = possible_ids(sha256, kept)
-        for kb_id in (earlier, *ids):
+        ids = possible_ids(sha256, kept)
+        for kb_id in ids:
             try:
                 record = self.record(kb_id)
-                files = self.files(kb_id) if (self._root / kb_id / "files.json").is_file() else None
+                files = self.files(kb_id)
             except KbNotFound:
                 continue
             except KbUnreadable:
                 if self._text_hash(kb_id) == sha256:
                     return kb_id, None
                 continue
-            # A KB of an earlier version has no list of files.
-            if record.sha256 == sha256 and (len(kept) == 1 if files is None else files == tuple(kept)):
+            if record.sha256 == sha256 and files == tuple(kept):
                 return kb_id, record
         free = next((kb_id for kb_id in ids if not (self._root / kb_id / "kb.json").exists()), None)
         if free is None:
@@ -163,7 +163,7 @@ class KbStore:
         return record
 
     def recount(self, kb_id: str) -> None:
-        """Count chunks and languages again, since an earlier version may have counted them.
+        """Count chunks and languages again, since another version of the program may count them otherwise.
 
         Raises:
             KbNotFound, KbUnreadable
@@ -175,19 +175,14 @@ class KbStore:
             self._write_record(replace(record, chunks=len(chunks), languages=languages))
 
     def files(self, kb_id: str) -> tuple[KbFile, ...]:
-        """Return the files of a KB in order; a single one for a KB stored by an earlier version.
+        """Return the files of a KB in order.
 
         Raises:
             KbNotFound, KbUnreadable
         """
-        record = self.record(kb_id)
-        path = self._root / kb_id / "files.json"
-        if not path.is_file():
-            name = record.kb_name
-            cut = record.kb_truncated
-            return (KbFile(name, 0, record.chars, record.original_chars, cut, record.encoding, record.sha256),)
+        self.record(kb_id)
         try:
-            rows = parse_json(path.read_bytes())
+            rows = [complete(row, KbFile) for row in parse_json((self._root / kb_id / "files.json").read_bytes())]
             return tuple(KbFile(**{**row, "page_starts": tuple(row["page_starts"])}) for row in rows)
         except (ValueError, TypeError, KeyError, OSError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
@@ -214,10 +209,12 @@ class KbStore:
             known = ", ".join(sorted(p.parent.name for p in self._root.glob("*/kb.json"))) or "-"
             raise KbNotFound(kb_id=kb_id, legal=known)
         try:
-            read = known_version(parse_json(path.read_bytes()), path)
-            lists = {name: tuple(read.get(name, ())) for name in ("files", "languages")}
+            read = complete(known_version(parse_json(path.read_bytes()), path, KNOWLEDGE_BASE), KbRecord)
+            lists = {name: tuple(read[name]) for name in ("files", "languages")}
+            if not lists["files"]:
+                raise IncompleteFile("files: it names no file")
             return KbRecord(**{**read, "kb_id": kb_id, **lists})
-        except (ValueError, TypeError, AttributeError, OSError, FileOfLaterVersion) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
     def document(self, kb_id: str) -> Document:
@@ -234,7 +231,7 @@ class KbStore:
         except (OSError, UnicodeDecodeError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
         # Use the first file's name: the title is indexed, and a new KB name must not change the index.
-        title = Path((*record.files, record.kb_name)[0]).stem
+        title = Path(record.files[0]).stem
         return Document(doc_id=kb_id, title=title, text=text, source=record.kb_name)
 
     def delete(self, kb_id: str) -> None:
@@ -277,11 +274,11 @@ class KbStore:
         return b""
 
     def _write_record(self, record: KbRecord) -> None:
-        write_json(self._root / record.kb_id / "kb.json", {VERSION: 1, **asdict(record)})
+        write_json(self._root / record.kb_id / "kb.json", {VERSION: KNOWLEDGE_BASE, **asdict(record)})
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """A KB's files by name; a KB of an earlier version has fewer."""
+    """A KB's files by name, as far as they are there."""
     return {name: (folder / name).read_bytes() for name in _FILES if (folder / name).is_file()}
 
 

@@ -11,16 +11,18 @@ from pathlib import Path
 
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.errors import ChatbotError, KbNotWritten, TooManyKnowledgeBases, UploadQueueFull
+from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbNotWritten, TooManyKnowledgeBases, UploadQueueFull
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
 from chatbot_mvp.knowledge_base.owners import MOST_KBS, Owners
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.storage.formats import JOB, complete, known_version
 from chatbot_mvp.types import Progress, ProgressCallback
 
 MOST_FILES = 200
@@ -58,6 +60,7 @@ class Uploads:
         self._owners = Owners(self._folder / "owners")
         kbs.parsed.prune()
 
+    @performs(Action.UPLOAD)
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "", owner: str = "") -> str:
         """Make one knowledge base of one or more files in the background, and return the job's id.
 
@@ -161,6 +164,7 @@ class Uploads:
         if len(self.uploads(owner)) + self._owners.count(owner, existing) >= MOST_KBS:
             raise TooManyKnowledgeBases(limit=MOST_KBS)
 
+    @performs(Action.CHANGE_KB)
     def reindex(self, kb_id: str, owner: str = "") -> str:
         """Delete and rebuild the indexes and vectors of a knowledge base in the background; return the job's id.
 
@@ -177,16 +181,19 @@ class Uploads:
 
         return self._submit("reindex", record.kb_name, work, (), owner)
 
+    @performs(Action.READ)
     def upload(self, job_id: str) -> Upload | None:
         """Return a job with the state of each file; None if there is no such job."""
         status = self._jobs.status(job_id)
         return None if status is None else self._upload(status)
 
+    @performs(Action.READ)
     def uploads(self, owner: str | None = None) -> list[Upload]:
         """Return the queued and running jobs of one session, or of all if ``owner`` is None, newest first."""
         active = [self._upload(status) for status in self._jobs.statuses() if status.active]
         return [upload for upload in active if owner in (None, upload.owner)]
 
+    @performs(Action.STOP_UPLOAD)
     def stop(self, job_id: str) -> None:
         """Ask a job to stop at its next clean place."""
         self._jobs.stop(job_id)
@@ -228,10 +235,11 @@ class Uploads:
 
     def _upload(self, status: JobStatus) -> Upload:
         try:
-            written = self._states.read(self._path(status.job_id))
-            files = tuple(FileState(**row) for row in written["files"])
-            return Upload(status, ended(files, status.state), written["kb_id"], written.get("owner", ""))
-        except (OSError, ValueError, TypeError, KeyError):
+            path = self._path(status.job_id)
+            written = known_version(self._states.read(path), path, JOB)
+            files = tuple(FileState(**complete(row, FileState)) for row in written["files"])
+            return Upload(status, ended(files, status.state), written["kb_id"], written["owner"])
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, FileOfLaterVersion):
             return Upload(status, (), "")
 
     def _prune(self) -> None:

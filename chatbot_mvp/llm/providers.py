@@ -14,7 +14,8 @@ from chatbot_mvp.llm.creation import create_chat_model, create_remote_model
 from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.remote.limiter import set_process_cap
-from chatbot_mvp.settings.fields.providers import PROVIDER_SETTINGS
+from chatbot_mvp.settings.access import Action, performs
+from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
@@ -78,10 +79,12 @@ class Providers(ModelSource):
         """True if PROVIDER names a provider, so that Admin cannot choose another one."""
         return self._live.provider_fixed
 
+    @performs(Action.READ)
     def statuses(self) -> list[ProviderStatus]:
         """Every provider, in the order of the registry."""
         return [self._status(name) for name in PROVIDERS]
 
+    @performs(Action.CHANGE_SETTINGS)
     def choose(self, name: str) -> None:
         """Use another provider from the next request on, and after a restart.
 
@@ -106,6 +109,7 @@ class Providers(ModelSource):
         if not status.configured:
             raise ProviderNotConfigured(provider=status.name, missing=status.missing)
 
+    @performs(Action.CHECK)
     def check(self, name: str) -> ProviderCheck:
         """Try a provider with one short request; the result is kept for ``statuses``.
 
@@ -125,6 +129,7 @@ class Providers(ModelSource):
             self._checks[name] = check
         return check
 
+    @performs(Action.CHECK)
     def check_configured(self) -> list[ProviderStatus]:
         """Try every provider that is configured, side by side; the statuses after that."""
         names = [status.name for status in self.statuses() if status.configured]
@@ -153,6 +158,7 @@ class Providers(ModelSource):
         """
         return _Current(self._live, self)
 
+    @performs(Action.CHANGE_SETTINGS)
     def reply_cache(self) -> ReplyCache:
         """The replies that are kept on disk."""
         return ReplyCache(self._live.current.reply_cache_path)

@@ -4,105 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
-
 from chatbot_mvp.errors import InvalidSetting, UnknownChoice
 from chatbot_mvp.llm.local_server import PARALLEL, SMALL_MODEL_BYTES
+from chatbot_mvp.llm.provider import Provider
 from chatbot_mvp.llm.wire import Wire
+from chatbot_mvp.plugins.registry import Registry
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import v1
 from chatbot_mvp.remote.limiter import limiter_for
 from chatbot_mvp.remote.lines import Lines
-from chatbot_mvp.settings.fields.providers import ADDRESS_SETTINGS, MODEL_SETTINGS, PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import Settings
 
 NVIDIA_URL = "https://integrate.api.nvidia.com/v1"
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """Description of a provider. Reading it does not import the provider's SDK.
-
-    Its settings (keys, model and address) are marked with its name in ``settings.fields.providers``.
-    """
-
-    name: str
-    needs: tuple[str, ...] = ()
-    """Settings that must not be empty."""
-    package: str = ""
-    """Package that is imported when the model is created."""
-    command: str = ""
-    """Command that installs the package."""
-    place: str = ""
-    """Setting with the location of its model, if that is not an address."""
-    usual_url: str = ""
-    """Address used if the setting is empty."""
-    own_server_without_key: bool = False
-    """Whether a self-hosted server may need no key."""
-    wire: Callable[[Endpoint, Settings], Wire] | None = None
-    """Creates the adapter; None for a provider without a language model."""
-    always_shown: bool = False
-    """Whether Admin lists it even if it is not configured."""
-    concurrency: int | None = None
-    """Maximum concurrent requests that it can serve; None if not known."""
-    tells_context: bool = False
-    """Whether ``/v1/models`` may report the context length of its model."""
-
-    @property
-    def has_model(self) -> bool:
-        """True if the provider has a language model."""
-        return self.wire is not None
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Settings of which one must hold a key."""
-        return tuple(
-            name for name, mark in PROVIDER_SETTINGS.items() if (mark.provider, mark.role) == (self.name, "key")
-        )
-
-    def base_url(self, settings: Settings) -> str:
-        """Where it is; "" where that says nothing."""
-        variable = ADDRESS_SETTINGS.get(self.name, self.place)
-        return (str(getattr(settings, variable)) if variable else "") or self.usual_url
-
-    def key(self, settings: Settings) -> SecretStr:
-        """Return the first key that is set; empty if none is."""
-        found: list[SecretStr] = [getattr(settings, name) for name in self.keys]
-        return next((key for key in found if key.get_secret_value()), SecretStr(""))
-
-    def missing(self, settings: Settings) -> str:
-        """Return the variables that must still be set to use the provider; "" if it is configured."""
-        either = self.keys
-        if self.own_server_without_key:
-            either = (ADDRESS_SETTINGS[self.name], *either)
-        if self.keys and not (self.key(settings).get_secret_value() or self._at_own_server(settings)):
-            return " / ".join(name.upper() for name in either)
-        return ", ".join(name.upper() for name in self.needs if not getattr(settings, name))
-
-    def _at_own_server(self, settings: Settings) -> bool:
-        return self.own_server_without_key and bool(getattr(settings, ADDRESS_SETTINGS[self.name]))
-
-    def note(self, settings: Settings) -> str:
-        """Return "small_model" if the model is too small for reliable answers, otherwise ""."""
-        path = Path(settings.local_model_path)
-        small = self.name == "local" and path.is_file() and path.stat().st_size < SMALL_MODEL_BYTES
-        return "small_model" if small else ""
-
-    def endpoint(self, settings: Settings) -> Endpoint:
-        """Return the endpoint that its requests go to."""
-        variable = MODEL_SETTINGS.get(self.name, self.place)
-        return Endpoint(
-            self.name,
-            settings.model_of(self.name),
-            self.base_url(settings),
-            self.key(settings),
-            " / ".join(name.upper() for name in self.keys),
-            variable.upper(),
-        )
 
 
 def _gemini(endpoint: Endpoint, settings: Settings) -> Wire:
@@ -153,6 +69,11 @@ def _local(endpoint: Endpoint, settings: Settings) -> Wire:
         raise InvalidSetting(name="LOCAL_MODEL_PATH", found=str(path), reason="there is no such file")
     server = local_server(path, endpoint.model, settings.local_context_tokens, settings.local_threads)
     return _openai_like()(replace(endpoint, base_url=server.base_url, key=server.key), settings)
+
+
+def _small_model(settings: Settings) -> str:
+    path = Path(settings.local_model_path)
+    return "small_model" if path.is_file() and path.stat().st_size < SMALL_MODEL_BYTES else ""
 
 
 def _huggingface(endpoint: Endpoint, settings: Settings) -> Wire:
@@ -207,6 +128,7 @@ _ROWS = (
         place="local_model_path",
         wire=_local,
         concurrency=PARALLEL,
+        note=_small_model,
     ),
     Provider(
         "huggingface",
@@ -219,7 +141,7 @@ _ROWS = (
     ),
     Provider("demo", always_shown=True, concurrency=1),
 )
-PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
+PROVIDERS: Mapping[str, Provider] = Registry("provider", Provider, _ROWS)
 """Value of ``PROVIDER`` -> its description. The SDK is imported when the model is created."""
 
 

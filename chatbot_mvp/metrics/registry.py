@@ -1,10 +1,12 @@
-"""The metrics of benchmark runs, one row each. Everything else about a metric is derived from its row.
+"""The metrics of runs, one row each. Everything else about a metric is derived from its row.
 
 All ranking metrics are in 0-1 and None (*not scored*) for a query without relevant documents. A document is relevant
 when its qrel is above 0. Tested against ir_measures on random runs.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from chatbot_mvp.metrics.answers.accuracy import answer_contains, generation_score, label_accuracy
 from chatbot_mvp.metrics.answers.exact_match import exact_match
@@ -20,11 +22,12 @@ from chatbot_mvp.metrics.ranking.precision import precision_at
 from chatbot_mvp.metrics.ranking.recall import complement_recall_at, recall_at
 from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
 from chatbot_mvp.metrics.ranking.relevance import CUTOFFS
-from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs
+from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs, refusal
+from chatbot_mvp.plugins.registry import Names, Registry
 
 # Few metrics are compared, because Holm's correction raises p for each added one. Redundant metrics are left out: with
 # binary judgements hit@1, precision@1 and ndcg@1 are equal, and a complement has the same p as its metric.
-_ROWS: tuple[MetricSpec, ...] = (
+OWN: tuple[MetricSpec, ...] = (
     *at_cutoffs("hit", hit_at, shown={1: Shown(10, ("compared", "tile"))}),
     *at_cutoffs(
         "recall",
@@ -56,7 +59,7 @@ _ROWS: tuple[MetricSpec, ...] = (
     MetricSpec("semantic_similarity", "vectors", semantic_similarity, shown=Shown(140, ("compared", "tile"))),
 )
 
-METRICS: dict[str, MetricSpec] = {spec.name: spec for spec in _ROWS}
+METRICS: Mapping[str, MetricSpec] = Registry("metric", MetricSpec, OWN, refusal)
 """Name -> specification, in the order in which results list the metrics."""
 
 
@@ -70,5 +73,5 @@ def ranking_metrics(depth: int) -> dict[str, MetricSpec]:
     return {name: spec for name, spec in metrics_of("ranking").items() if spec.k is None or spec.k <= depth}
 
 
-JUDGE_METRICS = tuple(metrics_of("judge"))
+JUDGE_METRICS: Sequence[str] = Names(lambda: metrics_of("judge"))
 """Names of the metrics by which a language model can score an answer in a run."""

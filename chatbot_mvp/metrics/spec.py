@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking, at
@@ -18,7 +18,7 @@ run: all queries of a run at once, so that there is no value per query.
 answer: an ``AnswerCase``.
 judge: an answer and its passages; a language model gives the score.
 vectors: the unit vectors of an answer and of its reference.
-row: a row of an evaluation of answers (``judges.ragas``).
+row: a row of given answers; whoever adds the kind of run scores it.
 """
 
 Section = Literal["retrieval", "context", "decision", "run", "answers", "judge", "rows"]
@@ -58,7 +58,7 @@ class MetricSpec:
     """Name in run records and exports ("recall@5")."""
     takes: Input
     function: Callable[..., float | int | None] | None = None
-    """Computes the score from the metric's input; None for "judge" and "row", which are scored by ``judges``."""
+    """Computes the score from the metric's input; None for "judge" and "row", which are scored elsewhere."""
     k: int | None = None
     """Cutoff; None for a metric without a cutoff."""
     low: float = 0.0
@@ -70,6 +70,9 @@ class MetricSpec:
     judged_by_default: bool = False
     """For a "judge" metric, whether to score it if JUDGE_METRICS is not set. Each costs one request per answer."""
     shown: Shown | None = None
+    instructions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """For an added "judge" metric, what the judge is asked to do: "es" and "en" -> text. ``{fence}`` in it is the name
+    of the fence around the data. The instructions of the program's own metrics are among its prompts."""
 
     @property
     def family(self) -> str:
@@ -109,6 +112,18 @@ class MetricSpec:
     def applies_to(self, is_label: bool) -> bool:
         """Return whether the metric applies to yes/no questions (``is_label``) or to all others."""
         return self.answer_type in ("", "label" if is_label else "extractive")
+
+
+def refusal(spec: MetricSpec) -> str:
+    """Return why a metric that is added cannot be used; "" if it can."""
+    if spec.takes == "judge":
+        if missing := [language for language in ("es", "en") if not spec.instructions.get(language)]:
+            return f"a metric of a judge needs instructions in {' and '.join(missing)}"
+        if spec.judged_by_default:
+            return "an added metric costs requests only where JUDGE_METRICS names it; leave out judged_by_default"
+    elif spec.takes != "row" and spec.function is None:
+        return f"a metric that takes {spec.takes!r} needs a function"
+    return ""
 
 
 def at_cutoffs(

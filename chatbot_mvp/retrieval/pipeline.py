@@ -17,28 +17,28 @@ from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION
 from chatbot_mvp.retrieval.bridge.weights import weights_key
 from chatbot_mvp.retrieval.indexes import questions
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index, with_questions
+from chatbot_mvp.retrieval.indexes.engines import LOCAL, indexes_of
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
-from chatbot_mvp.retrieval.indexes.milvus.client import milvus_server
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.late.weights import late_weights
+from chatbot_mvp.retrieval.reranker import Reranker
 from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
-from chatbot_mvp.retrieval.stages.rerank import Rerank, Reranker, make_reranker
+from chatbot_mvp.retrieval.stages.rerank import Rerank
+from chatbot_mvp.retrieval.stages.rerankers import make_reranker
 from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
-PIPELINE_VERSION = 7
+PIPELINE_VERSION = 8
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
 
-_LATER = ("retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching")
-"""Settings that came later: at their defaults, fingerprints are those of earlier versions."""
 _SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
 """Settings that may change between questions, because no index depends on them."""
 
@@ -128,7 +128,7 @@ def require_language_model(settings: Settings, model: LanguageModel | None) -> N
     """
     if get_strategy(settings.retrieval_strategy).needs_language_model:
         needed(model, settings.retrieval_strategy, settings.chosen_provider)
-    if settings.reranker_enabled and not settings.reranker_base_url:
+    if settings.reranker_kind == "llm":
         needed(model, "RERANKER_ENABLED without RERANKER_BASE_URL", settings.chosen_provider)
     if settings.query_expansion_llm:
         needed(model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
@@ -153,10 +153,10 @@ def fingerprint(config: RetrievalConfig, language: str = "") -> str:
     if strategy.needs_links:
         identity["links"] = [GRAPH_VERSION, weights_key()]
     if strategy.needs_vectors and config.embedding_model_name == LOCAL_EMBEDDER:
-        identity["local_model"] = MODEL_ID  # its vectors differ from those of earlier versions
+        identity["local_model"] = MODEL_ID  # the setting names the model, and this one its weights
         if LateInteraction in strategy.stages:
             identity["late"] = late_weights().key
-    if "retrieval_context_questions" in identity:
+    if identity.get("retrieval_context_questions"):
         identity["questions"] = [questions.PROMPTS.key, questions.FOUND_WITHIN]
     if language and (strategy.finds_by_words or config.reranker):
         identity["language"] = language
@@ -174,14 +174,10 @@ def _ignored_knobs(config: RetrievalConfig) -> set[str]:
         ignored |= {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
     if not strategy.needs_vectors:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
-    if config.index_engine == "local" or config.vector_store != "auto" or not strategy.needs_vectors:
-        ignored.add("index_engine")  # BM25 ranks alike in both, but a server's search for vectors is approximate
+    if config.index_engine == LOCAL.name or config.vector_store != "auto" or not strategy.needs_vectors:
+        ignored.add("index_engine")  # BM25 ranks alike in all, but another's search for vectors may be approximate
     if not config.reranker:
         ignored |= {"reranker_candidates", "reranker_top_n"}
-    if not config.retrieval_context_questions:
-        ignored.add("retrieval_context_questions")  # without questions, fingerprints are those of earlier versions
-    # The values that leave everything as it was before there were these settings have no part in a fingerprint.
-    ignored |= {name for name in _LATER if getattr(config, name) == Settings.model_fields[name].default}
     if not (expands or strategy.needs_language_model):
         ignored.add("language_model")  # a reranker's model is part of ``reranker``
     return ignored
@@ -213,7 +209,7 @@ def growing_pipeline(
         UnknownChoice: the strategy is not in the registry.
         NeedsLanguageModel: strategy, reranker or query expansion need a language model and there is none.
         MissingPackage, InvalidSetting, VectorStoreUnavailable: the vector store cannot be used.
-        IndexCredentialsRefused, IndexEngineUnavailable: the Milvus server cannot be used.
+        ConfigurationError: the engine of INDEX_ENGINE cannot be used.
     """
     config = retrieval_config(settings)
     strategy = get_strategy(config.retrieval_strategy)
@@ -236,8 +232,7 @@ def growing_pipeline(
     # With "auto", a knowledge base's vectors are stored only if something searches those of its chunks.
     unsearched = settings.vector_store == "auto" and kb_id and not strategy.searches_kb_vectors
     kind = "exact" if unsearched else settings.vector_store
-    server = milvus_server(settings)
-    store = VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host, server)
+    store = VectorStoreChoice(kind, kb_id, settings.chroma_dir, settings.chroma_host, indexes_of(settings))
     for index in (growing_index if shared is None else shared.index)(
         chunks,
         language,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.plugins.registry import Registry
 from chatbot_mvp.retrieval.stages.base import (
     Dense,
     DenseInStore,
@@ -78,9 +80,10 @@ _CONTEXT_KNOBS = frozenset(
 
 _JUDGE = (Selection, Stitching, Evidence)
 
-STRATEGIES: dict[str, Strategy] = {
-    strategy.name: strategy
-    for strategy in (
+STRATEGIES: Mapping[str, Strategy] = Registry(
+    "strategy",
+    Strategy,
+    (
         Strategy("LEXICAL", "BM25 alone; needs no vectors", (Expansion, Lexical, KbScore, Exact, *_JUDGE)),
         Strategy("SIMPLE_VECTOR", "Nearest vectors alone (exact cosine)", (NearestOnly, *_JUDGE)),
         Strategy(
@@ -118,8 +121,10 @@ STRATEGIES: dict[str, Strategy] = {
             (ModelExpansion, Lexical, ExpandedNearest, AdaptiveFusion, Selection, KeywordOverlap),
             of_a_system=True,
         ),
-    )
-}
+    ),
+    lambda strategy: "" if strategy.stages else "it has no stages",
+)
+"""Value of RETRIEVAL_STRATEGY -> the strategy."""
 
 
 def get_strategy(name: str) -> Strategy:

@@ -9,13 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
-from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
+from chatbot_mvp.runs.kinds import run_kind
+from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.runs.result import KB, RAGAS, RunResult
+from chatbot_mvp.runs.result import RunResult
 
 _EQUAL = 1e-9  # a difference below it is rounding
 
@@ -178,7 +180,7 @@ def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
     """
     if base.kind != other.kind:
         return "kind"
-    if base.kind in (RAGAS, KB):
+    if run_kind(base.kind).same_data_by_content:
         # Files and sets of questions are comparable if their contents are equal, whatever their names.
         return None if base.dataset_sha256 == other.dataset_sha256 else "questions"
     if base.dataset != other.dataset:

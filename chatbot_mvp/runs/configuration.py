@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chatbot_mvp.plugins.finding import added
+from chatbot_mvp.plugins.rows import SettingsSection
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.settings.fields.providers import PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
 from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "search": ("retrieval_", "query_expansion_", "vector_store", "chroma_", "index_engine", "milvus_"),
+    "search": ("retrieval_", "query_expansion_", "vector_store", "chroma_", "index_engine"),
     "context": ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
     "reranking": ("reranker_",),
     "vectors": ("embedding_",),
@@ -21,7 +23,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "requests": ("nim_",),
     "other": ("",),
 }
-"""Group -> prefixes of its settings' names. A setting belongs to the first matching group. Also translation keys."""
+"""Group -> prefixes of its settings' names. A setting belongs to the first matching group; an added one to that of its
+section. Also translation keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,9 @@ def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> dic
 
 
 def _group(name: str) -> str:
+    for section in added("settings", SettingsSection).values():
+        if name in section.fields.model_fields:
+            return section.run_group
     return next(group for group, starts in GROUPS.items() if name.startswith(starts))
 
 

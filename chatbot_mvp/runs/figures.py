@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.metrics.ranking.generation_context import reranker_rescue_count
-from chatbot_mvp.metrics.registry import metrics_of
+from chatbot_mvp.metrics.registry import METRICS, metrics_of
 from chatbot_mvp.metrics.statistics.summary import Scores, Summary, split, summarise
 from chatbot_mvp.runs.causes import Cause
-from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.runs.result import FORMAT_VERSION, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import Interval, Metrics, QueryRow, SplitFigure
+from chatbot_mvp.runs.usage import RunUsage
+from chatbot_mvp.storage.formats import RESULT
 
 
 def context_metrics(context: Sequence[str] | None, qrels: Mapping[str, int]) -> dict[str, float | None]:
@@ -69,14 +70,14 @@ def run_figures(per_query: Sequence[QueryRow]) -> RunFigures:
 def result_of_rows(
     manifest: RunManifest, rows: Sequence[QueryRow], damaged_records: int, failures: dict[str, int]
 ) -> RunResult:
-    """Build the result of a run from its rows. Figures that need other data keep their defaults.
+    """Build the result of a run from its rows. What needs other data is empty, and none of it is counted.
 
     Args:
         damaged_records, failures: as in ``RunResult``.
     """
     figures = run_figures(rows)
     return RunResult(
-        format_version=FORMAT_VERSION,
+        format_version=RESULT,
         run_id=manifest.run_id,
         kind=manifest.kind,
         dataset=manifest.dataset,
@@ -90,6 +91,9 @@ def result_of_rows(
         started_at=manifest.started_at,
         generator=manifest.generator,
         judge=manifest.judge,
+        answer_rule="",
+        language="",
+        repeats=1,
         generator_fingerprint=manifest.generator_fingerprint,
         judge_fingerprint=manifest.judge_fingerprint,
         preset=manifest.preset,
@@ -102,6 +106,18 @@ def result_of_rows(
         reranker_rescue_count=figures.reranker_rescue_count,
         damaged_records=damaged_records,
         failures=failures,
+        rerank_failures=None,
+        abstentions=None,
+        not_scored={},
+        spread={},
+        agreement={},
+        auroc={},
+        question_seconds={},
+        passage_questions={},
+        seconds={},
+        usage=RunUsage(0, 0, 0, 0, 0.0, 0, {}),
+        peak_rss_mb=None,
+        finished_at="",
         imported=manifest.imported,
         config=masked_settings(manifest.settings_masked),
         per_query=tuple(rows),

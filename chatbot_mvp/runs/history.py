@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.rows import Interval
 from chatbot_mvp.runs.search import main_metric
@@ -105,7 +105,7 @@ def history_of(series: Series, metric: str) -> History:
         data = (run.dataset_sha256, run.queries)
         earlier = intervals.setdefault(data, [])
         band = (median(low for low, _ in earlier), median(high for _, high in earlier)) if earlier else None
-        interval = (run.intervals or {}).get(metric)
+        interval = run.intervals.get(metric)
         points.append(
             Point(
                 run_id=run.run_id,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.line import RunLine
-from chatbot_mvp.runs.result import KB, RAGAS
 from chatbot_mvp.runs.search import main_metric
 
 
@@ -16,12 +16,12 @@ class Field:
     """A group of runs on the same questions and documents, so that their figures can be ranked."""
 
     kind: str
-    """"benchmark", "kb" or "ragas"."""
+    """As in ``RunLine``."""
     dataset: str
-    """Name of the data set; for evaluations of answers, the name in the newest run."""
+    """Name of the data set; if its content counts and not its name, the name in the newest run."""
     sha256: str
-    queries: int | None
-    documents: int | None
+    queries: int
+    documents: int
     runs: tuple[RunLine, ...]
     """Newest first."""
 
@@ -43,7 +43,7 @@ class Place:
     run: RunLine
     value: float | None
     interval: tuple[float, float] | None
-    """95 % interval of the run's own mean; None if the run's version did not record it."""
+    """95 % interval of the run's own mean; None with fewer than two scored queries."""
     scored: int
     total: int
 
@@ -68,7 +68,7 @@ def fields(runs: Sequence[RunLine]) -> list[Field]:
 
 def _measured(run: RunLine) -> tuple[object, ...]:
     """Return a key that is equal for comparable runs. Files and sets of questions count by content, not by name."""
-    if run.kind in (RAGAS, KB):
+    if run_kind(run.kind).same_data_by_content:
         return run.kind, run.dataset_sha256, run.queries
     return run.kind, run.dataset, run.dataset_sha256, run.queries, run.documents
 
@@ -89,5 +89,5 @@ def leaderboard(field: Field, metric: str) -> list[Place]:
 
 
 def _place(rank: int | None, run: RunLine, metric: str) -> Place:
-    scored, total = run.scored.get(metric, (0, run.queries or 0))
-    return Place(rank, run, run.metrics[metric], (run.intervals or {}).get(metric), scored, total)
+    scored, total = run.scored.get(metric, (0, run.queries))
+    return Place(rank, run, run.metrics[metric], run.intervals.get(metric), scored, total)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from chatbot_mvp.runs.result import BENCHMARK, FORMAT_VERSION, RunResult, first_problem
-from chatbot_mvp.runs.rows import STORED, Interval, Metrics, stored
+from chatbot_mvp.runs.result import RunResult, first_problem, later_format
+from chatbot_mvp.runs.rows import STORED, Interval, Metrics
 from chatbot_mvp.runs.usage import RunUsage
+from chatbot_mvp.storage.formats import RESULT
 from chatbot_mvp.storage.limits import Amount, Count, Name
 
 
@@ -18,50 +19,40 @@ from chatbot_mvp.storage.limits import Amount, Count, Name
 class RunLine:
     """Summary of a finished run. The fields have the same meaning as in ``RunResult``.
 
-    A line of an earlier version may lack all fields except ``run_id`` and ``metrics``. Unknown keys are ignored. They
-    stay in the file, because the file is only appended to.
+    A line has every key. Unknown keys, which a later version may have added, are ignored. They stay in the file,
+    because the file is only appended to.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
 
-    format_version: Count = 0
+    format_version: Count
     run_id: Name
-    kind: Name = BENCHMARK
-    dataset: Name = ""
-    dataset_sha256: Name = ""
-    strategy: Name = ""
-    fingerprint: Name = ""
-    queries: Count | None = None
-    """Number of queries; None if the line does not contain it, as for ``documents``."""
-    documents: Count | None = None
+    kind: Name
+    dataset: Name
+    dataset_sha256: Name
+    strategy: Name
+    fingerprint: Name
+    queries: Count
+    documents: Count
     metrics: Metrics
-    scored: dict[Name, tuple[Count, Count]] = field(default_factory=dict)
-    intervals: dict[Name, Interval | None] | None = None
-    """None if the line's version did not record intervals; the run's result may still have them."""
-    seconds: dict[Name, Amount] = field(default_factory=dict)
-    usage: RunUsage | None = None
-    generator: Name = ""
-    judge: Name = ""
-    started_at: Name = ""
-    finished_at: Name = ""
-
-
-_LEFT_OUT = frozenset(("kind", "queries", "documents", "intervals", "usage"))
-"""Fields that are not written if they have their default value."""
+    scored: dict[Name, tuple[Count, Count]]
+    intervals: dict[Name, Interval | None]
+    seconds: dict[Name, Amount]
+    usage: RunUsage
+    generator: Name
+    judge: Name
+    started_at: Name
+    finished_at: Name
 
 
 def line_of(result: RunResult) -> RunLine:
     """Return the line of a finished run."""
-    return RunLine(
-        format_version=FORMAT_VERSION,
-        **{name: getattr(result, name) for name in RunLine.__slots__ if name != "format_version"},
-    )
+    return RunLine(**{name: getattr(result, name) for name in RunLine.__slots__})
 
 
 def line_json(line: RunLine) -> dict[str, Any]:
     """Return the JSON object of a line."""
-    values = stored(line, frozenset(RunLine.__slots__) - _LEFT_OUT)
-    return values if line.usage is None else {**values, "usage": line.usage.to_json()}
+    return asdict(line)
 
 
 def parse_line(content: bytes) -> RunLine:
@@ -74,9 +65,9 @@ def parse_line(content: bytes) -> RunLine:
     try:
         line = _adapter().validate_json(content)
     except ValidationError as error:
-        raise ValueError(first_problem(error)) from error
-    if line.format_version > FORMAT_VERSION:
-        raise ValueError(f"format_version: {line.format_version}; this version reads up to {FORMAT_VERSION}")
+        raise ValueError(later_format(content, RESULT) or first_problem(error)) from error
+    if line.format_version > RESULT:
+        raise ValueError(later_format(content, RESULT))
     return line
 
 

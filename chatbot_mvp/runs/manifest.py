@@ -8,8 +8,11 @@ from typing import ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from chatbot_mvp.runs.result import BENCHMARK, first_problem
+from chatbot_mvp.runs.kinds import BENCHMARK
+from chatbot_mvp.runs.result import first_problem
 from chatbot_mvp.runs.rows import STORED, Recorded
+from chatbot_mvp.storage.formats import complete
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.limits import Count, Name
 
 BUNDLE, TREC = "bundle", "trec"
@@ -18,7 +21,10 @@ BUNDLE, TREC = "bundle", "trec"
 
 @dataclass(frozen=True)
 class RunManifest:
-    """What a run measures. A resume is refused if any of it has changed."""
+    """What a run measures. A resume is refused if any of it has changed.
+
+    The defaults are those of a run of retrieval only; a file has every key.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
 
@@ -34,8 +40,7 @@ class RunManifest:
     settings_masked: Recorded
     """The settings at the start; secrets as "***"."""
     fingerprint: Name
-    """Identifies what decides the ranking, as in the chat. In runs of earlier versions with answers also prompts,
-    models and judge."""
+    """Identifies what decides the ranking, as in the chat; of an evaluation of answers, its configuration."""
     code_version: Name
     queries: Count
     """Number of queries, after ``EVAL_MAX_QUERIES`` or ``DEV_MODE``."""
@@ -52,11 +57,10 @@ class RunManifest:
     imported: Name = ""
     """``BUNDLE`` for a run from another machine, ``TREC`` for another program's; "" for a run of this machine."""
     kind: Name = BENCHMARK
-    """``BENCHMARK``, ``KB`` or ``RAGAS``."""
+    """"benchmark", "kb", or the name of a kind of run that is added."""
     evaluation: Recorded = field(default_factory=dict)
-    """Configuration and row hash of a Ragas evaluation; knowledge base and question set of a KB run; else empty."""
-    fingerprint_rule: Count = 0
-    """``preparation.FINGERPRINT_RULE`` of the version that wrote it; 0 if that version had none."""
+    """What else a resume needs, as the kind of run defines it: knowledge base and question set of a KB run; empty for a
+    benchmark."""
     generator_fingerprint: Name = ""
     """Identifies model, prompts and options of the answers; "" for a run of retrieval only."""
     judge_fingerprint: Name = ""
@@ -77,7 +81,9 @@ def parse_manifest(content: bytes) -> RunManifest:
         ValueError: a field is missing, has a wrong type, or is too large; the message names the field.
     """
     try:
-        return _manifests().validate_json(content)
+        found = _manifests().validate_json(content)
+        complete(parse_json(content), RunManifest)
+        return found
     except ValidationError as error:
         raise ValueError(first_problem(error)) from error
 

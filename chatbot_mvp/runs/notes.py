@@ -16,7 +16,7 @@ from chatbot_mvp.errors import FileOfLaterVersion, NoteChanged, NoteNotWritten
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import lock_beside, make_folder
-from chatbot_mvp.storage.json_object import VERSION, known_version
+from chatbot_mvp.storage.formats import RUN_NOTE, VERSION, IncompleteFile, known_version
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.text import fold
 
@@ -81,7 +81,7 @@ class RunNotes:
             with lock_beside(path):
                 # Read again inside the lock: another process may have changed the file just now.
                 now = _read(path).get(run_id, NO_NOTE)
-                row = {VERSION: 1, "time": utc_now(), "run_id": run_id, **line(now)}
+                row = {VERSION: RUN_NOTE, "time": utc_now(), "run_id": run_id, **line(now)}
                 append_lines(path, [row])
         except OSError as error:
             reason = error.strerror or str(error)
@@ -94,8 +94,8 @@ def _read(path: Path) -> dict[str, RunNote]:
     found: dict[str, RunNote] = {}
     for row in rows:
         try:
-            known_version(row, path)
-        except FileOfLaterVersion as error:
+            known_version(row, path, RUN_NOTE)
+        except (FileOfLaterVersion, IncompleteFile) as error:
             _log.warning("a line was left out: %s", error)
             continue
         run_id = row.get("run_id")

@@ -23,10 +23,10 @@ from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.storage.files import make_folder, write_json
-from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
+from chatbot_mvp.storage.formats import RUN_PART, VERSION, complete, known_version
+from chatbot_mvp.storage.json_object import parse_json
 
 _log = logging.getLogger(__name__)
-PART_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Parts:
         }
         try:
             make_folder(self._path)
-            write_json(path, {VERSION: PART_FORMAT, **content}, indent=None)
+            write_json(path, {VERSION: RUN_PART, **content}, indent=None)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise RunNotWritten(run_id=self._identity[0], path=str(path), reason=reason) from error
@@ -82,8 +82,8 @@ class Parts:
         if not path.is_file():
             return None
         try:
-            found = known_version(parse_json(path.read_bytes()), path, PART_FORMAT)
-            records = [QueryRecord(**row) for row in found["records"]]
+            found = known_version(parse_json(path.read_bytes()), path, RUN_PART)
+            records = [QueryRecord(**complete(row, QueryRecord)) for row in found["records"]]
             return Part(records, found["calls"], [_completion(row) for row in found["replies"]])
         except (OSError, ValueError, AttributeError, TypeError, KeyError, FileOfLaterVersion) as error:
             _log.warning("%s is ignored: %s", path, error)
@@ -123,4 +123,6 @@ def _reply(completion: Completion) -> dict[str, Any]:
 
 
 def _completion(row: dict[str, Any]) -> Completion:
-    return Completion("", row["model"], row["seconds"], usage=Usage(**row["usage"]), cached=row["cached"])
+    return Completion(
+        "", row["model"], row["seconds"], usage=Usage(**complete(row["usage"], Usage)), cached=row["cached"]
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
@@ -35,7 +36,8 @@ class GoldRanks:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Payload of ``RETRIEVE``. Fields have their defaults if the query failed or the version did not record them."""
+    """Payload of ``RETRIEVE``. A field with a default is written only in runs that have it; all have it if the query
+    failed."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _RECORDED
 
@@ -54,8 +56,7 @@ class Retrieved:
     """Whether the reranker succeeded; None if the run has no reranker."""
     rerank_error: str | None = None
     pre_rerank_candidate_ids: tuple[str, ...] = ()
-    """Ids of the documents that were sent to the reranker, in their order before it; empty if nothing was sent. Runs of
-    earlier versions have all documents of that order."""
+    """Ids of the documents that were sent to the reranker, in their order before it; empty if nothing was sent."""
     passages: tuple[tuple[str, str, int, int], ...] = ()
     """(chunk id, section, start, end) of the context in the text of the knowledge base; only in a KB run."""
     places: tuple[Span, ...] = ()
@@ -71,10 +72,10 @@ class Generated:
     response: str
     abstained: bool
     """The response is "I don't know"."""
-    model: str = ""
-    finish_reason: str | None = None
-    seconds: float | None = None
-    usage: Spent | None = None
+    model: str
+    finish_reason: str | None
+    seconds: float
+    usage: Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,9 @@ class Judged:
 
 Payload = TypeVar("Payload")
 
+_OF_EVERY_RANKING = ("doc_ids", "scores", "evidence", "topic", "seconds")
+_OF_EVERY_JUDGEMENT = ("scores", "reasons", "model", "usage")
+
 _RETRIEVED, _GENERATED, _JUDGED = TypeAdapter(Retrieved), TypeAdapter(Generated), TypeAdapter(Judged)
 
 
@@ -102,23 +106,27 @@ def retrieved_of(record: QueryRecord) -> Retrieved:
     """Parse the payload of a ``RETRIEVE`` record.
 
     Raises:
-        RunUnreadable: a field has a wrong type. The other functions for payloads raise this error, too.
+        RunUnreadable: a field is missing or has a wrong type. The other functions for payloads raise this error, too.
     """
-    return _read(_RETRIEVED, record)
+    return _read(_RETRIEVED, record, _OF_EVERY_RANKING)
 
 
 def generated_of(record: QueryRecord) -> Generated:
     """Parse the payload of a ``GENERATE`` record whose status is "ok"."""
-    return _read(_GENERATED, record)
+    return _read(_GENERATED, record, ())
 
 
 def judged_of(record: QueryRecord) -> Judged:
-    return _read(_JUDGED, record)
+    return _read(_JUDGED, record, _OF_EVERY_JUDGEMENT)
 
 
-def _read(payload: TypeAdapter[Payload], record: QueryRecord) -> Payload:
+def _read(payload: TypeAdapter[Payload], record: QueryRecord, always: Collection[str]) -> Payload:
+    """Parse a payload; that of a success has the keys ``always``."""
+    place = f"records.jsonl, query {record.query_id!r}, phase {record.phase!r}"
     try:
-        return payload.validate_python(record.payload)
+        found = payload.validate_python(record.payload)
     except ValidationError as error:
-        reason = f"records.jsonl, query {record.query_id!r}, phase {record.phase!r}: {first_problem(error)}"
-        raise RunUnreadable(run_id=record.run_id, reason=reason) from error
+        raise RunUnreadable(run_id=record.run_id, reason=f"{place}: {first_problem(error)}") from error
+    if record.status == "ok" and (missing := [name for name in always if name not in record.payload]):
+        raise RunUnreadable(run_id=record.run_id, reason=f"{place}: {missing[0]}: the key is missing")
+    return found

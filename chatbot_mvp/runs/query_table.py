@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.summary import SPLITS
 from chatbot_mvp.runs.figures import row_groups
-from chatbot_mvp.runs.known_metrics import METRICS
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.text import fold

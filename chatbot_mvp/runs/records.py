@@ -25,13 +25,11 @@ from chatbot_mvp.runs.manifest import RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import is_held, make_new_folder, write_json
-from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
+from chatbot_mvp.storage.formats import MANIFEST, VERSION, complete, known_version
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 
 _log = logging.getLogger(__name__)
-
-MANIFEST_FORMAT = 1
-"""Format of the manifest, and of the records and events beside it."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class RunFolder:
         """
         try:
             make_new_folder(self.path)
-            write_json(self.path / "manifest.json", {VERSION: MANIFEST_FORMAT, **asdict(manifest)})
+            write_json(self.path / "manifest.json", {VERSION: MANIFEST, **asdict(manifest)})
         except FileExistsError:
             raise
         except OSError as error:
@@ -90,7 +88,7 @@ class RunFolder:
         if not re.fullmatch(r"[\w.-]+", self.run_id) or not path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         try:
-            values = known_version(parse_json(path.read_bytes()), path, MANIFEST_FORMAT)
+            values = known_version(parse_json(path.read_bytes()), path, MANIFEST)
             return parse_manifest(json.dumps(values).encode())
         except (ValueError, AttributeError, OSError, FileOfLaterVersion) as error:
             raise RunUnreadable(run_id=self.run_id, reason=f"manifest.json: {error}") from error
@@ -241,7 +239,7 @@ def _record(row: dict[str, Any]) -> QueryRecord:
     Raises:
         TypeError, ValueError: a field is missing, unknown or of another type.
     """
-    record = QueryRecord(**row)
+    record = QueryRecord(**complete(row, QueryRecord))
     texts = (record.run_id, record.query_id, record.phase, record.error or "")
     if not all(isinstance(text, str) for text in texts) or not isinstance(record.payload, dict):
         raise TypeError("a field has another type")

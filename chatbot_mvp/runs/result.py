@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from chatbot_mvp.errors import RunUnreadable
-from chatbot_mvp.judges.agreement import Agreement
+from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.rows import (
     STORED,
+    Agreement,
     Interval,
     Metrics,
     MetricSpread,
@@ -20,133 +21,112 @@ from chatbot_mvp.runs.rows import (
     Recorded,
     SplitFigure,
     row_json,
-    stored,
 )
 from chatbot_mvp.runs.usage import RunUsage
+from chatbot_mvp.storage.formats import RESULT, VERSION
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.limits import Amount, Count, Figure, Name
-
-FORMAT_VERSION = 1
-"""Version of the format of ``<run_id>.json`` and of the lines of ``submissions.jsonl``. A file without it counts as
-version 0. Increase it when a key changes its meaning or type, but not for a new key with a default."""
-
-BENCHMARK, KB, RAGAS = "benchmark", "kb", "ragas"
-"""Kinds of runs: a pipeline on the queries of a data set, a pipeline on questions about a knowledge base, and a data
-set of given answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """A finished run: ids and figures, without the texts of the corpus.
 
-    A field with a default may be absent from files of earlier versions. Unknown keys are ignored when a file is read,
-    and dropped when the result is written again (by an import or a retry). This is intended: a result should contain
-    only figures that this version can check and recompute.
+    A file has every key but those with a default here, which only some runs have. Unknown keys, which a later version
+    may have added, are ignored when a file is read, and dropped when the result is written again (by an import or a
+    retry). This is intended: a result should contain only figures that this version can check and recompute.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
 
-    format_version: Count = 0
-    """``FORMAT_VERSION`` of the program that wrote the file; 0 if that program had no format versions yet."""
+    format_version: Count
+    """``storage.formats.RESULT`` of the program that wrote the file."""
     run_id: Name
-    kind: Name = BENCHMARK
-    """``BENCHMARK``, ``KB`` or ``RAGAS``."""
+    kind: Name
+    """"benchmark", "kb", or the name of a kind of run that is added."""
     dataset: Name
     """The data set's name."""
-    dataset_sha256: Name = ""
+    dataset_sha256: Name
     strategy: Name
     fingerprint: Name
     queries: Count
-    documents: Count = 0
-    """Number of documents; 0 if the file does not contain it."""
+    documents: Count
+    """Number of documents; 0 for an evaluation of answers."""
     corpus_slice: Name = ""
-    """As in ``RunManifest``; "" in files of earlier versions, as is ``config``."""
+    """As in ``RunManifest``; "" for a whole corpus."""
     gold_missing: Count = 0
     """As in ``RunManifest``."""
-    started_at: Name = ""
-    """ISO 8601, UTC; "" if the file does not contain it."""
-    generator: Name = ""
+    started_at: Name
+    """ISO 8601, UTC."""
+    generator: Name
     """Provider and model that generated the answers; "" for a run with retrieval only."""
-    judge: Name = ""
+    judge: Name
     """Provider and model that judged the answers; "" without a judge."""
-    answer_rule: Name = ""
-    """Official script whose rule exact match and F1 follow; "" without answers and in runs of earlier versions."""
-    language: Name = ""
-    """Language of the prompts in an evaluation of answers; "" for a benchmark run."""
-    repeats: Count = 1
-    """How often an evaluation of answers scored each row."""
+    answer_rule: Name
+    """Official script whose rule exact match and F1 follow; "" without answers."""
+    language: Name
+    """Language of the prompts of a run that scores given answers; "" for other runs."""
+    repeats: Count
+    """How often a run that scores given answers scored each row."""
     metrics: Metrics
     """Means over the scored queries."""
     scored: dict[Name, tuple[Count, Count]]
     """Metric -> (number of scored queries, number of queries that the metric applies to)."""
-    readings: dict[Name, tuple[Figure | None, Figure | None]] = field(default_factory=dict)
-    """Metric -> (mean without failed queries, mean with failed queries counted as the worst value). Empty in files of
-    early versions, as are ``intervals``, ``splits`` and ``causes``."""
-    intervals: dict[Name, Interval | None] = field(default_factory=dict)
+    readings: dict[Name, tuple[Figure | None, Figure | None]]
+    """Metric -> (mean without failed queries, mean with failed queries counted as the worst value)."""
+    intervals: dict[Name, Interval | None]
     """Metric -> 95 % bootstrap interval of the mean; None with fewer than two scored queries."""
-    splits: dict[Name, dict[Name, dict[Name, SplitFigure]]] = field(default_factory=dict)
+    splits: dict[Name, dict[Name, dict[Name, SplitFigure]]]
     """Field by which queries are grouped -> value of the field -> metric -> figures."""
-    causes: dict[Name, Count] = field(default_factory=dict)
+    causes: dict[Name, Count]
     """Value of ``causes.Cause`` -> number of queries."""
     reranker_rescue_count: Count | None = None
     """None for a run without a reranker."""
-    damaged_records: Count = 0
+    damaged_records: Count
     """Number of lines of ``records.jsonl`` that could not be read."""
-    failures: dict[Name, Count] = field(default_factory=dict)
-    """Phase (in an evaluation of answers: metric) -> number of queries for which it failed. Zeros are left out."""
-    rerank_failures: Count | None = None
-    """None for an evaluation of answers, or if the file does not contain it."""
-    abstentions: Count | None = None
+    failures: dict[Name, Count]
+    """Phase (in a run that scores given answers: metric) -> number of queries for which it failed. Zeros are left
+    out."""
+    rerank_failures: Count | None
+    """Number of queries whose reranking failed; None for a run that scores given answers."""
+    abstentions: Count | None
     """Number of answers that are "I don't know"; None for a run without answers."""
-    not_scored: dict[Name, dict[Name, Count]] = field(default_factory=dict)
-    """Metric -> reason -> number of rows without a score. Only in evaluations of answers."""
-    spread: dict[Name, MetricSpread] = field(default_factory=dict)
-    """Metric -> its spread between repeats. Only in evaluations with several repeats."""
-    agreement: dict[Name, Agreement] = field(default_factory=dict)
+    not_scored: dict[Name, dict[Name, Count]]
+    """Metric -> reason -> number of rows without a score. Only in runs that score given answers."""
+    spread: dict[Name, MetricSpread]
+    """Metric -> its spread between repeats. Only in runs with several repeats."""
+    agreement: dict[Name, Agreement]
     """Metric -> agreement of its scores with human labels, if the rows have labels."""
-    auroc: dict[Name, Figure | None] = field(default_factory=dict)
+    auroc: dict[Name, Figure | None]
     """"near" and "far" -> AUROC of the evidence: answerable questions against this kind. Only in KB runs."""
-    question_seconds: dict[Name, Amount] = field(default_factory=dict)
+    question_seconds: dict[Name, Amount]
     """"p50" and "p95" -> that percentile of the seconds that the retrieval took for a question. Only in KB runs."""
-    passage_questions: dict[Name, Count] = field(default_factory=dict)
+    passage_questions: dict[Name, Count]
     """The fields of ``QuestionCounts``; empty if no model wrote questions for the passages."""
-    generator_fingerprint: Name = ""
-    """As in ``RunManifest``; "" in files of earlier versions, as is ``judge_fingerprint``."""
-    judge_fingerprint: Name = ""
-    preset: Name = ""
+    generator_fingerprint: Name
     """As in ``RunManifest``."""
-    imported: Name = ""
+    judge_fingerprint: Name
+    preset: Name
+    """As in ``RunManifest``."""
+    imported: Name
     """``records.BUNDLE`` or ``records.TREC``; "" for a run that was not imported."""
-    seconds: dict[Name, Amount] = field(default_factory=dict)
+    seconds: dict[Name, Amount]
     """Phase -> duration of the last attempt, in seconds."""
-    usage: RunUsage = field(default_factory=RunUsage)
-    """Requests and cost of all attempts; zero in files of versions that did not count requests."""
-    peak_rss_mb: Amount | None = None
+    usage: RunUsage
+    """Requests and cost of all attempts."""
+    peak_rss_mb: Amount | None
     """Highest resident memory in MB (10^6 bytes); None if the operating system does not report it."""
-    finished_at: Name = ""
-    config: Recorded = field(default_factory=dict)
+    finished_at: Name
+    config: Recorded
     """The settings of the run, as ``settings_masked`` of its manifest: secrets as "***"."""
     per_query: tuple[QueryRow, ...]
     """One row per query, in the order of the data set."""
 
 
-_LEFT_OUT = frozenset(
-    (
-        *("reranker_rescue_count", "rerank_failures", "abstentions", "spread", "agreement", "imported"),
-        *("auroc", "question_seconds", "passage_questions", "generator_fingerprint", "judge_fingerprint"),
-        *("answer_rule", "corpus_slice", "gold_missing", "config", "preset"),
-    )
-)
-"""Fields that are not written if they have their default value."""
-_OF_RAGAS = frozenset(("kind", "language", "repeats", "not_scored"))
-"""Fields that are written only for an evaluation of answers."""
-
-
 def figures_json(result: RunResult) -> dict[str, Any]:
     """Return the JSON object of a result's file, without ``per_query``."""
-    left_out = _LEFT_OUT if result.kind == RAGAS else _LEFT_OUT | _OF_RAGAS
-    values = stored(replace(result, per_query=()), _NAMES - left_out)
-    del values["per_query"]
+    values = {name: getattr(result, name) for name in _NAMES if name != "per_query"}
+    values = {name: value for name, value in values.items() if name not in _OF_SOME or value != _OF_SOME[name]}
     nested = {
         "splits": {
             name: {value: {metric: asdict(cell) for metric, cell in cells.items()} for value, cells in groups.items()}
@@ -156,13 +136,15 @@ def figures_json(result: RunResult) -> dict[str, Any]:
         "agreement": {name: found.to_json() for name, found in result.agreement.items()},
         "usage": result.usage.to_json(),
     }
-    known = {name: value for name, value in nested.items() if name in values}
-    return {**values, **known, "format_version": FORMAT_VERSION}
+    return {**values, **nested, VERSION: RESULT}
 
 
 def result_json(result: RunResult) -> dict[str, Any]:
-    """Return the JSON object of a result's file. ``read_intervals`` requires that ``per_query`` is the last key."""
-    besides = {"response"} if result.kind == RAGAS else {"response", "abstained"} if result.generator else set()
+    """Return the JSON object of a result's file."""
+    if run_kind(result.kind).retrieves:
+        besides = {"response", "abstained"} if result.generator else set()
+    else:
+        besides = {"response"}
     return {**figures_json(result), "per_query": [row_json(row, besides) for row in result.per_query]}
 
 
@@ -176,11 +158,26 @@ def parse_result(content: bytes, run_id: str) -> RunResult:
     try:
         result = _adapter().validate_json(content)
     except ValidationError as error:
-        raise RunUnreadable(run_id=run_id, reason=f"{run_id}.json: {first_problem(error)}") from error
-    if result.format_version > FORMAT_VERSION:
-        reason = f"{run_id}.json has format {result.format_version}; this version reads up to {FORMAT_VERSION}"
-        raise RunUnreadable(run_id=run_id, reason=reason)
+        reason = later_format(content, RESULT) or first_problem(error)
+        raise RunUnreadable(run_id=run_id, reason=f"{run_id}.json: {reason}") from error
+    if result.format_version > RESULT:
+        raise RunUnreadable(run_id=run_id, reason=f"{run_id}.json: {later_format(content, RESULT)}")
     return result
+
+
+def later_format(content: bytes, known: int) -> str:
+    """Say that a JSON object was written in a later format, whose fields may be others; "" if it was not.
+
+    Args:
+        known: the latest format of its kind, as in ``storage.formats``.
+    """
+    try:
+        found = parse_json(content)[VERSION]
+    except (ValueError, TypeError, KeyError):
+        return ""
+    if not isinstance(found, int) or found <= known:
+        return ""
+    return f"{VERSION} is {found}; this version reads up to {known}, so update the program"
 
 
 def read_result(path: Path, run_id: str) -> RunResult:
@@ -203,40 +200,11 @@ def first_problem(error: ValidationError) -> str:
     return f"{place}: {first['msg']}" if place else str(first["msg"])
 
 
-# --- the start of a file, before the queries
-
-# Relies on the indentation of ``write_json``. Strings cannot match, because JSON escapes their line breaks as \n.
-_QUERIES = b'\n  "per_query": ['
-_PIECE, _LONGEST = 1 << 17, 1 << 22
-
-
-def read_intervals(path: Path) -> dict[str, Interval | None]:
-    """Read ``RunResult.intervals`` from the start of a file, which is fast because the queries are not parsed.
-
-    The intervals are empty if the file is missing, has none, or is not laid out as this program writes it.
-    """
-    head = b""
-    try:
-        with path.open("rb") as file:
-            while (end := head.find(_QUERIES)) < 0 and len(head) < _LONGEST:
-                piece = file.read(_PIECE)
-                if not piece:
-                    return {}
-                head += piece
-        values = parse_json(head[:end].rstrip().removesuffix(b",") + b"}") if end >= 0 else {}
-        return _intervals_adapter().validate_python(values.get("intervals") or {}, strict=False)
-    except (OSError, ValueError, AttributeError):
-        return {}
-
-
 @cache
 def _adapter() -> TypeAdapter[RunResult]:
     return TypeAdapter(RunResult)
 
 
-@cache
-def _intervals_adapter() -> TypeAdapter[dict[str, Interval | None]]:
-    return TypeAdapter(dict[str, Interval | None], config=STORED)
-
-
-_NAMES = frozenset(RunResult.__slots__)
+_NAMES = tuple(RunResult.__slots__)
+_OF_SOME = {one.name: one.default for one in fields(RunResult) if one.default is not MISSING}
+"""Fields that are not written at their default: RAG_P's users read from their absence that there was no reranker."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
-from functools import cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, JsonValue
@@ -68,23 +67,63 @@ class MetricSpread:
     rows: Count
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its 95 % bootstrap interval over the rows; None if the rows do not determine it."""
+
+    value: Figure | None
+    low: Figure | None
+    high: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement of a judge with human labels. All figures are over the rows that the judge scored."""
+
+    rows: Count
+    scored: Count
+    threshold: Figure
+    """Score (0-1) from which the judge's verdict counts as "faithful"."""
+    accuracy: Estimate
+    """Share of the rows with equal verdict and label, 0-1."""
+    kappa: Estimate
+    """Cohen's κ (1960), agreement beyond chance, -1 to 1: 1 is perfect, 0 is chance."""
+    precision: Estimate
+    """Share of the rows that the judge calls faithful that people also do, 0-1."""
+    recall: Estimate
+    """Share of the rows that people call faithful that the judge also does, 0-1."""
+    found: Mapping[Name, tuple[Count, Count]]
+    """Kind of error -> (unfaithful rows that the judge detected, unfaithful rows that it scored)."""
+
+    @property
+    def not_scored(self) -> int:
+        return self.rows - self.scored
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for JSON; an estimate becomes {value, low, high}."""
+        return asdict(self)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRow:
-    """One query of ``RunResult.per_query``. Fields with a default may be absent from the file."""
+    """One query of ``RunResult.per_query``.
+
+    A field with a default is written only for the queries that have it, because a run has thousands of rows.
+    """
 
     query_id: Name
     question: Text
-    answer: Text = ""
+    answer: Text
     """The reference answer; "" if there is none."""
-    answer_type: Name = ""
+    answer_type: Name
     """Kind of question: "label" for yes/no, "extractive", or "" if the data set does not say. ``question_type``
     and ``level`` are "" in that case, too."""
-    question_type: Name = ""
-    level: Name = ""
+    question_type: Name
+    level: Name
     metrics: Metrics
-    retrieved: tuple[Name, ...] = ()
+    retrieved: tuple[Name, ...]
     """Document ids, best first. Empty in an evaluation of answers, as is ``gold``."""
-    gold: tuple[Name, ...] = ()
+    gold: tuple[Name, ...]
     """Ids of the relevant documents."""
     generation_doc_ids: tuple[Name, ...] | None = None
     """Ids of the documents in the context; None if the run has neither a reranker nor answers."""
@@ -106,7 +145,7 @@ class QueryRow:
     evidence: Figure | None = None
     """Evidence score of the retrieval, 0-1, in a KB run; None in other runs or if the retrieval failed."""
     cause: Name = ""
-    """A value of ``causes.Cause``; "" in evaluations of answers and in files of versions that did not record it."""
+    """A value of ``causes.Cause``; "" in evaluations of answers."""
     status: dict[Name, Name] = field(default_factory=dict)
     """Metric -> "ok" or "not_scored: <reason>". This and the following fields are used in evaluations of answers."""
     details: dict[Name, Detail] = field(default_factory=dict)
@@ -117,35 +156,20 @@ class QueryRow:
     """Metric -> spread of its scores over repeats; empty for a single repeat."""
 
 
-_ALWAYS = frozenset(
-    ("query_id", "question", "answer", "answer_type", "question_type", "level", "metrics", "retrieved", "gold")
-)
-
-
 def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:
     """Return the row as the JSON object that is written to the file.
 
     Args:
         besides: fields to write even if they have their default value.
     """
-    values = stored(row, _ALWAYS.union(besides))
+    values = {name: value for name, default in _DEFAULTS if (value := getattr(row, name)) != default or name in besides}
     if row.spread:
         values["spread"] = {name: asdict(found) for name, found in row.spread.items()}
     return values
 
 
-def stored(item: Any, always: Collection[str]) -> dict[str, Any]:
-    """Return field -> value for the fields in ``always`` and for all fields that differ from their default."""
-    kind: Any = type(item)
-    return {
-        name: value for name, default in _defaults(kind) if (value := getattr(item, name)) != default or name in always
-    }
-
-
-@cache
-def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Return (field, default) for every field. The default of a required field is unequal to any value."""
-    return tuple(
-        (item.name, item.default if item.default_factory is MISSING else item.default_factory())
-        for item in fields(kind)
-    )
+_DEFAULTS = tuple(
+    (item.name, item.default if item.default_factory is MISSING else item.default_factory())
+    for item in fields(QueryRow)
+)
+"""(field, default) of every field of a row. The default of a required field is unequal to any value."""

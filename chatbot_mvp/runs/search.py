@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
-from typing import Literal
 
-from chatbot_mvp.runs.known_metrics import METRICS
+from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.runs.kinds import BENCHMARK, RUN_KINDS
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import NO_NOTE, RunNote
-from chatbot_mvp.runs.result import KB, RAGAS
 from chatbot_mvp.text import fold
 
-RunKind = Literal["retrieval", "answers", "kb", "ragas"]
-RUN_KINDS: tuple[RunKind, ...] = ("retrieval", "answers", "kb", "ragas")
-"""Retrieval only, retrieval with answers, questions about a knowledge base, evaluation of given answers."""
 
-_MAIN: dict[RunKind, tuple[str, ...]] = {
-    "retrieval": ("recall@5", "ndcg@10", "mrr"),
-    "answers": ("generation_score", "semantic_similarity", "recall@5"),
-    "kb": ("hit@3", "accepted", "refused"),
-    "ragas": (),
-}
+@cache
+def listed_kinds() -> dict[str, tuple[str, ...]]:
+    """Return kind of run in lists -> its main metrics, best first. Lists tell benchmarks with answers from those
+    without: "answers" and "retrieval"."""
+    return {listed: names for kind in RUN_KINDS.values() for listed, names in kind.main_metrics.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +29,23 @@ class RunFilter:
     """Words that must all occur in the run's data set, strategy, models, id, date, tags or note; case and accents are
     ignored."""
     datasets: tuple[str, ...] = ()
-    kinds: tuple[RunKind, ...] = ()
+    kinds: tuple[str, ...] = ()
+    """Kinds as in ``listed_kinds``."""
     tags: tuple[str, ...] = ()
     """Tags that the run must have, all of them."""
 
 
-def kind_of(run: RunLine) -> RunKind:
-    """Return the kind of a run."""
-    if run.kind == RAGAS:
-        return "ragas"
-    if run.kind == KB:
-        return "kb"
+def kind_of(run: RunLine) -> str:
+    """Return the kind of a run in lists."""
+    if run.kind != BENCHMARK:
+        return run.kind
     return "answers" if run.generator else "retrieval"
 
 
 def main_metric(run: RunLine) -> str:
     """Return the metric that lists show for a run: its kind's main metric, else the first scored one; "" if none."""
     metrics = run.metrics
-    ordered = [*_MAIN[kind_of(run)], *(name for name in METRICS if name in metrics), *metrics]
+    ordered = [*listed_kinds().get(kind_of(run), ()), *(name for name in METRICS if name in metrics), *metrics]
     scored = [name for name in ordered if metrics.get(name) is not None]
     return next(iter(scored or (name for name in ordered if name in metrics)), "")
 

@@ -11,7 +11,7 @@ from chatbot_mvp.errors import BudgetWithoutPrice
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.usage import RunUsage, Spent
+from chatbot_mvp.runs.usage import NO_USAGE, RunUsage, Spent
 
 LLM_REQUEST = "llm_request"
 """Name of the event that records one answered request to a model."""
@@ -44,7 +44,7 @@ class Spending:
         self._changed = threading.Condition()
         for event in folder.read_events(LLM_REQUEST):
             spent = spent_of(event)
-            self._phases[event["phase"]] = self._phases.get(event["phase"], Spent()).plus(spent)
+            self._phases[event["phase"]] = self._phases.get(event["phase"], NO_USAGE).plus(spent)
             self._dearest_request = max(self._dearest_request, spent.cost_usd)
         self._stepped = Spent.total(self._phases.values()).cost_usd
 
@@ -67,7 +67,7 @@ class Spending:
         """Count an answered request, and write it to the events."""
         spent = Spent.of(completion)
         with self._changed:
-            self._phases[phase] = self._phases.get(phase, Spent()).plus(spent)
+            self._phases[phase] = self._phases.get(phase, NO_USAGE).plus(spent)
             self._dearest_request = max(self._dearest_request, spent.cost_usd)
         values = {**asdict(spent), "cost_usd": None if spent.unpriced else spent.cost_usd}
         self._folder.event(
@@ -161,5 +161,5 @@ def _rounded(spent: Spent) -> Spent:
 
 def spent_of(event: Mapping[str, Any]) -> Spent:
     """Return the usage in one ``llm_request`` event. A request without a price counts as one in ``unpriced``."""
-    spent = Spent(**{name: event[name] for name in asdict(Spent()) if event.get(name) is not None})
-    return replace(spent, unpriced=int(event.get("cost_usd") is None))
+    known = {name: event[name] for name in asdict(NO_USAGE) if event.get(name) is not None}
+    return replace(NO_USAGE, **{**known, "unpriced": int(event.get("cost_usd") is None)})

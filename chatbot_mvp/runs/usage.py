@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from chatbot_mvp.llm.base import Completion
@@ -14,14 +14,14 @@ from chatbot_mvp.storage.limits import Amount, Count, Name
 class Spent:
     """Requests, tokens and cost, summed over answered requests."""
 
-    calls: Count = 0
-    cached: Count = 0
+    calls: Count
+    cached: Count
     """Number of ``calls`` that were answered from the cache of replies, at no cost."""
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
+    prompt_tokens: Count
+    completion_tokens: Count
     """Tokens of the requests whose provider reported them. The tokens of cached replies count, too."""
-    cost_usd: Amount = 0.0
-    unpriced: Count = 0
+    cost_usd: Amount
+    unpriced: Count
     """Number of requests whose cost is unknown; ``cost_usd`` does not include them."""
 
     @property
@@ -47,7 +47,7 @@ class Spent:
 
     @classmethod
     def total(cls, parts: Iterable[Spent]) -> Spent:
-        result = cls()
+        result = NO_USAGE
         for part in parts:
             result = result.plus(part)
         return result
@@ -56,11 +56,14 @@ class Spent:
         return {**asdict(self), "cost_usd": round(self.cost_usd, 6)}
 
 
+NO_USAGE = Spent(0, 0, 0, 0, 0.0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class RunUsage(Spent):
     """Usage over all attempts of a run, in total and by phase."""
 
-    phases: dict[Name, Spent] = field(default_factory=dict)
+    phases: dict[Name, Spent]
     """Phase -> usage of that phase."""
 
     def to_json(self) -> dict[str, Any]:

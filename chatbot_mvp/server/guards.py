@@ -1,14 +1,28 @@
-"""Checks the host and the origin of every request before it reaches a route."""
+"""Checks host, origin and token of a request before it reaches a route."""
 
 from __future__ import annotations
 
+import hmac
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chatbot_mvp.server.errors import BadRequest
 from chatbot_mvp.settings.network import HostRule
+
+
+def has_token(headers: Headers, token: str) -> bool:
+    """Return whether a request carries the bearer token. Takes equally long for every wrong one."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
+
+
+def wrong_token() -> Response:
+    """Return the reply to a request without the token."""
+    error = BadRequest("The bearer token is missing or wrong.", 401, code="invalid_api_key")
+    return error.response(WWW_Authenticate="Bearer")
 
 
 class HostGuard:

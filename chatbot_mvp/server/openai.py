@@ -8,7 +8,6 @@ its whole conversation; the server keeps no state between requests.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -29,7 +28,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Event, Finished
 from chatbot_mvp.errors import ChatbotError, KbNotFound
 from chatbot_mvp.server.errors import BadRequest, no_model, refusal_of
-from chatbot_mvp.server.guards import HostGuard
+from chatbot_mvp.server.guards import HostGuard, has_token, wrong_token
 from chatbot_mvp.server.replies import DONE, Chunks, completion
 from chatbot_mvp.server.request import Asked, read_request
 from chatbot_mvp.server.running import RunningAnswer
@@ -72,7 +71,7 @@ def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp 
 class _Endpoint:
     def __init__(self, app: App, token: str, warm_up: WarmUp | None) -> None:
         self._app = app
-        self._token = token.encode()
+        self._token = token
         self._warm_up = warm_up
         self._answers: list[RunningAnswer] = []
         """Answers whose work has not ended, also those of clients who have left."""
@@ -81,10 +80,8 @@ class _Endpoint:
         """Wrap ``handler``: require the token, and return every error in OpenAI's form."""
 
         async def guard(request: Request) -> Response:
-            scheme, _, given = request.headers.get("authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
-                error = BadRequest("The bearer token is missing or wrong.", 401, code="invalid_api_key")
-                return error.response(WWW_Authenticate="Bearer")
+            if not has_token(request.headers, self._token):
+                return wrong_token()
             try:
                 return await handler(request)
             except BadRequest as error:

@@ -1,11 +1,10 @@
-"""Decides who may do what on the pages: the table of actions, and signing in as an administrator."""
+"""Decides who may do what on the pages: the actions, and signing in as an administrator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings
@@ -21,99 +20,57 @@ class Who(Enum):
 
 
 class Action(Enum):
-    """What a visitor can do on the pages. The value says it in a sentence for people."""
+    """What a visitor can do on the pages: a sentence for people, and who may do it on a server with a password.
 
-    READ = "Read results, data sets, settings and the session's own conversations; export them"
-    ASK = "Ask questions in Chat"
-    UPLOAD = "Upload documents as a new knowledge base, or add the sample"
-    RATE = "Rate an answer, and add its question to those of the knowledge base"
-    STOP_ANSWER = "Stop an answer"
-    STOP_UPLOAD = "Stop an upload"
-    DELETE_CONVERSATION = "Delete a conversation"
-    CHANGE_KB = "Rename, index again or delete a knowledge base"
-    CHANGE_QUESTIONS = "Create, import, copy, change, rename or delete a question set; delete its results"
-    REVIEW = "Read and judge the answers that the chat gave to everyone"
-    PROPOSE = "Propose questions with a model"
-    MEASURE = "Estimate, start, resume, repeat or stop a run, an evaluation or a tune; make and watch a promise"
-    NOTE = "Change the tags and the note of a run"
-    CHANGE_DATASETS = "Add, download, share or delete a data set; stop its jobs"
-    CHANGE_PRESETS = "Save or delete a preset"
-    CHANGE_SETTINGS = "Change settings, apply or undo a tune, choose a provider, delete cached replies"
-    CHECK = "Check connections to providers"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Who may perform an action, and the calls that perform it."""
-
-    who: Who
-    calls: frozenset[str]
-    """"<part>.<method>" of ``App``. A call that no rule names is for administrators."""
-
-
-def _rule(who: Who, **methods: str) -> Rule:
-    return Rule(who, frozenset(f"{part}.{name}" for part, names in methods.items() for name in names.split()))
-
-
-ACTIONS: Mapping[Action, Rule] = {
-    Action.READ: _rule(
-        Who.EVERYONE,
-        answering="defaults system_profile",
-        archive="documents export fields files history leaderboard notes run runs search series unfinished",
-        chat="conversation conversations export questions_path watched",
-        datasets="details here jobs names remote",
-        details="chat_profile compare configuration gold_paths latencies manifest metric_distribution records row table"
-        " version why_not_comparable word_difference",
-        health="states",
-        kb_evaluation="chat_questions check expected export found jobs proposer references results sets",
-        kbs="contents document place records suggested_questions vectors_under_way",
-        live="changeable rows",
-        presets="all",
-        promises="state",
-        providers="statuses",
-        ragas="judge languages metrics rows_of_conversations rows_of_run rows_of_upload so_far",
-        runs="evaluate_run jobs strategies",
-        tuner="applied preview read tunes",
-        uploads="upload uploads",
-    ),
-    Action.ASK: _rule(Who.EVERYONE, chat="begin start", kbs="growing"),
-    Action.UPLOAD: _rule(Who.EVERYONE, kbs="add_sample", uploads="take"),
-    Action.RATE: _rule(Who.OWNER, chat="add_question rate"),
-    Action.STOP_ANSWER: _rule(Who.OWNER, chat="stop"),
-    Action.STOP_UPLOAD: _rule(Who.OWNER, uploads="stop"),
-    Action.DELETE_CONVERSATION: _rule(Who.ADMIN, chat="delete"),
-    Action.CHANGE_KB: _rule(Who.ADMIN, kbs="delete rename", uploads="reindex"),
-    Action.CHANGE_QUESTIONS: _rule(
-        Who.ADMIN, kb_evaluation="copy_set delete_result delete_set empty_set import_set save_joined"
-    ),
-    Action.REVIEW: _rule(Who.ADMIN, reviews="choose_set decide judge summary undo waiting"),
-    Action.PROPOSE: _rule(Who.ADMIN, kb_evaluation="propose"),
-    Action.MEASURE: _rule(
-        Who.ADMIN,
-        kb_evaluation="start stop",
-        promises="make watch",
-        ragas="start",
-        runs="plan_run resume_run retry_run start_run stop_run",
-        tuner="plan resume start stop",
-    ),
-    Action.NOTE: _rule(Who.ADMIN, archive="tag write_note"),
-    Action.CHANGE_DATASETS: _rule(Who.ADMIN, datasets="add_folder delete start_fetch start_push stop upload"),
-    Action.CHANGE_PRESETS: _rule(Who.ADMIN, presets="delete save"),
-    Action.CHANGE_SETTINGS: _rule(Who.ADMIN, live="change reset", providers="choose reply_cache", tuner="apply undo"),
-    Action.CHECK: _rule(Who.ADMIN, health="forget", providers="check check_configured"),
-}
-"""Who may do what on a server with a password. Without one, every visitor may do everything."""
-
-_ACTION_OF = {call: action for action, rule in ACTIONS.items() for call in rule.calls}
-
-
-def action_of(call: str) -> Action | None:
-    """Return the action that a call performs; None if no rule names the call.
-
-    Args:
-        call: "<part>.<method>" of ``App``.
+    Without a password, every visitor may do everything.
     """
-    return _ACTION_OF.get(call)
+
+    READ = ("Read results, data sets, settings and the session's own conversations; export them", Who.EVERYONE)
+    ASK = ("Ask questions in Chat", Who.EVERYONE)
+    UPLOAD = ("Upload documents as a new knowledge base, or add the sample", Who.EVERYONE)
+    RATE = ("Rate an answer, and add its question to those of the knowledge base", Who.OWNER)
+    STOP_ANSWER = ("Stop an answer", Who.OWNER)
+    STOP_UPLOAD = ("Stop an upload", Who.OWNER)
+    DELETE_CONVERSATION = ("Delete a conversation", Who.ADMIN)
+    CHANGE_KB = ("Rename, index again or delete a knowledge base; confirm or undo shared deletions", Who.ADMIN)
+    CHANGE_QUESTIONS = ("Create, import, copy, change, rename or delete a question set", Who.ADMIN)
+    REVIEW = ("Read and judge the answers that the chat gave to everyone", Who.ADMIN)
+    PROPOSE = ("Propose questions with a model", Who.ADMIN)
+    MEASURE = (
+        "Estimate, start, resume, repeat or stop a run, an evaluation or a tune; make and watch a promise",
+        Who.ADMIN,
+    )
+    NOTE = ("Change the tags and the note of a run", Who.ADMIN)
+    CHANGE_DATASETS = ("Add, download, share or delete a data set; stop its jobs", Who.ADMIN)
+    CHANGE_PRESETS = ("Save or delete a preset", Who.ADMIN)
+    CHANGE_SETTINGS = ("Change settings, apply or undo a tune, choose a provider, delete cached replies", Who.ADMIN)
+    CHECK = ("Check connections to providers", Who.ADMIN)
+
+    def __init__(self, sentence: str, who: Who) -> None:
+        self.sentence = sentence
+        self.who = who
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def performs(action: Action) -> Callable[[_Method], _Method]:
+    """Mark a method of a part of the App with the action that a call of it performs.
+
+    Pages may call a method without a mark only for administrators.
+    """
+
+    def mark(method: _Method) -> _Method:
+        method.performs = action  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+def who_may(method: Callable[..., Any]) -> Who:
+    """Return who may call a method of a part of the App."""
+    action: Action | None = getattr(method, "performs", None)
+    return Who.ADMIN if action is None else action.who
 
 
 class AdminAccess:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import SecretStr
 
-from chatbot_mvp.settings.fields.providers import MODEL_SETTINGS, PROVIDER_SETTINGS
+from chatbot_mvp.plugins.finding import added
+from chatbot_mvp.plugins.rows import SettingsSection
+from chatbot_mvp.settings.fields import ADDRESSES, MODEL_SETTINGS, PROVIDER_SETTINGS
+from chatbot_mvp.settings.kinds import IN_ADMIN
 from chatbot_mvp.settings.model import SECRETS, Settings
 
 Kind = Literal["switch", "whole", "number", "choice", "text", "secret"]
@@ -18,45 +22,22 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "kb": ("kb_",),
     "chat": ("chat_",),
     "provider": ("provider", "llm_", "nim_", *PROVIDER_SETTINGS),
-    "vectors": ("embedding_", "vector_", "chroma_", "index_", "milvus_"),
+    "vectors": ("embedding_", "vector_", "chroma_", "index_"),
     "retrieval": ("retrieval_", "query_"),
     "reranking": ("reranker_",),
-    "data": ("mteb_", "eval_", "corpus_", "dev_", "dataset_", "minio_", "s3_", "ray_"),
+    "data": ("mteb_", "eval_", "corpus_", "dev_", "dataset_", "minio_", "s3_"),
     "answers": ("generation_", "judge_"),
 }
 """Group -> prefixes of the names of its settings."""
 
 CHANGEABLE = frozenset(
-    {
-        *("ui_language", "kb_max_chars", "kb_max_upload_mb", "kb_max_pages", "kb_top_k", "kb_min_score"),
-        *("kb_max_context_chars", "kb_large_context_chars", "kb_min_evidence", "kb_doubt_evidence"),
-        "kb_sure_evidence",
-        *(
-            "chat_max_tokens",
-            "chat_rewrite_followups",
-            *MODEL_SETTINGS.values(),
-            "llm_temperature",
-            "llm_max_tokens",
-            "llm_cache_enabled",
-        ),
-        *("nim_max_concurrent_requests", "nim_max_requests_per_second", "nim_request_timeout", "nim_max_retries"),
-        *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
-        *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_batch_size"),
-        *("retrieval_context_max_tokens", "retrieval_context_questions", "retrieval_bm25_language"),
-        *("retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching"),
-        *("query_expansion_llm", "vector_store"),
-        *("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n"),
-        *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "eval_corpus_slice"),
-        "corpus_shuffle_seed",
-        *("dev_mode", "dev_queries", "dev_corpus_size"),
-        *("dataset_max_upload_mb", "generation_enabled", "generation_max_context_chars"),
-        *("generation_context", "judge_metrics"),
-        *("judge_provider", "judge_model_name"),
-    }
+    name
+    for name, field in Settings.model_fields.items()
+    if (IN_ADMIN in field.metadata or name in MODEL_SETTINGS.values()) and name not in (*SECRETS, *ADDRESSES)
 )
-"""Settings that Admin may change while the App is running.
+"""Settings that Admin may change while the App is running: those that are marked, and the models of providers.
 
-Excludes folders, which are in use; addresses, which decide where keys and texts are sent; and secrets.
+Folders are in use; addresses decide where keys and texts are sent; secrets are never written down.
 """
 
 
@@ -80,8 +61,17 @@ class SettingForm:
 
     @property
     def group(self) -> str:
-        """The group of the setting, a key of ``GROUPS``."""
-        return next(group for group, begins in GROUPS.items() if self.name.startswith(begins))
+        """The group of the setting, a key of ``GROUPS``: that of the section that adds it, or by its name."""
+        of_section = _added_groups().get(self.name)
+        return of_section or next(group for group, begins in GROUPS.items() if self.name.startswith(begins))
+
+
+@cache
+def _added_groups() -> dict[str, str]:
+    """Return the group of each setting that a section adds."""
+    sections = added("settings", SettingsSection).values()
+    groups = {name: section.group for section in sections for name in section.fields.model_fields}
+    return {name: group if group in GROUPS else "general" for name, group in groups.items()}
 
 
 def form_of(name: str) -> SettingForm:

@@ -60,6 +60,22 @@ def _none_or_several(value: int) -> int:
 
 IS_ADDRESS = AfterValidator(_no_password)
 
+
+@dataclass(frozen=True, slots=True)
+class OfTheMachine:
+    """Marks a setting that changes no result, such as a number of threads: a resumed run uses the current value."""
+
+
+OF_THE_MACHINE = OfTheMachine()
+
+
+@dataclass(frozen=True, slots=True)
+class InAdmin:
+    """Marks a setting that Admin may change while the App is running."""
+
+
+IN_ADMIN = InAdmin()
+
 Secret = Annotated[SecretStr, PlainSerializer(_masked, when_used="json")]
 """A setting whose value is never logged, saved or shown."""
 Key = Annotated[Secret, AfterValidator(_usable_key)]
@@ -115,7 +131,8 @@ def marked(field: FieldInfo) -> OfProvider | None:
     """Return the provider that a field belongs to; None if it belongs to none."""
     extra = field.json_schema_extra
     # pydantic types the values as any JSON; those of a marked field were written by ``_field`` from an ``OfProvider``.
-    return OfProvider(**cast("dict[str, Any]", extra)) if isinstance(extra, dict) else None
+    found = isinstance(extra, dict) and extra.keys() == {"provider", "role"}
+    return OfProvider(**cast("dict[str, Any]", extra)) if found else None
 
 
 def _field(mark: OfProvider, default: Any, description: str, **constraints: Any) -> Any:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, InvalidSetting
-from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
+from chatbot_mvp.settings.access import Action, performs
+from chatbot_mvp.settings.fields import PROVIDER_NAMES
 from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
 from chatbot_mvp.settings.model import AUTO, Settings, where_set
 from chatbot_mvp.settings.saved import (
@@ -163,6 +164,7 @@ class LiveSettings:
 
     # --- the other settings
 
+    @performs(Action.READ)
     def rows(self) -> list[SettingRow]:
         """Return a row per setting, in the order of the fields."""
         self._refresh()
@@ -189,10 +191,12 @@ class LiveSettings:
             )
         return rows
 
+    @performs(Action.READ)
     def changeable(self, name: str) -> bool:
         """Return whether Admin may change a setting: it is in ``CHANGEABLE`` and is not set outside Admin."""
         return name in CHANGEABLE and name not in self._outside
 
+    @performs(Action.CHANGE_SETTINGS)
     def change(self, name: str, value: Any) -> None:
         """Change a setting from now on, also after a restart.
 
@@ -207,6 +211,7 @@ class LiveSettings:
             save_setting(self._path, name, value)
             self._refresh()
 
+    @performs(Action.CHANGE_SETTINGS)
     def reset(self, name: str) -> None:
         """Return a setting to its default.
 

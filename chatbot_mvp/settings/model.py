@@ -11,16 +11,16 @@ import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from chatbot_mvp.errors import InvalidSetting
+from chatbot_mvp.plugins.finding import names_added
 from chatbot_mvp.settings.early import MASK, SECRETS_FILE
-from chatbot_mvp.settings.fields import ADDRESSES, SECRETS
-from chatbot_mvp.settings.fields.providers import MODEL_SETTINGS
+from chatbot_mvp.settings.fields import ADDRESSES, MODEL_SETTINGS, SECRETS
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
 from chatbot_mvp.settings.installation import PROJECT_ROOT
 from chatbot_mvp.settings.kinds import (
@@ -30,6 +30,7 @@ from chatbot_mvp.settings.kinds import (
     HUGGINGFACE_PREFIX,
     LEAST_CONTEXT_CHARS,
     LOCAL_EMBEDDER,
+    OF_THE_MACHINE,
     ONNX_PREFIX,
     embeds_in_process,
     names_of,
@@ -75,17 +76,11 @@ class _Sources(BaseSettings):
 _NVIDIA_HOST = "api.nvidia.com"
 """NVIDIA's own endpoints, which answer only with a key."""
 
-_OF_THE_MACHINE = (
-    "local_threads",
-    "embedding_threads",
-    "log_format",
-    "eval_engine",
-    "ray_address",
-)  # they change no result, so a resumed run uses the current values
-
-
 _RATED_BY_A_MODEL = 15
 """Chunks per question that a language model rates, because each is a request of its own."""
+
+
+Section = TypeVar("Section", bound=BaseSettings)
 
 
 class Settings(_Sources, SettingPaths):
@@ -157,18 +152,31 @@ class Settings(_Sources, SettingPaths):
         return self.embedding_model_type if remote else ""
 
     @property
+    def reranker_kind(self) -> str:
+        """Name of the kind of reranker: "nim", "llm", or one that is added; "" if reranking is disabled."""
+        return self._configured_reranker if self.reranker_enabled else ""
+
+    @property
+    def _configured_reranker(self) -> str:
+        name = self.reranker_model_name.partition(":")[0]
+        if name in names_added("reranker"):
+            return name
+        return "nim" if self.reranker_base_url else "llm"
+
+    @property
     def reranker(self) -> str:
-        """The reranker, as "nim:MODEL" or "llm:PROVIDER/MODEL"; "" if reranking is disabled."""
-        if not self.reranker_enabled:
-            return ""
-        return f"nim:{self.reranker_model_name}" if self.reranker_base_url else f"llm:{self.language_model}"
+        """The reranker, as "nim:MODEL", "llm:PROVIDER/MODEL" or "NAME:MODEL"; "" if reranking is disabled."""
+        kind = self.reranker_kind
+        if kind == "llm":
+            return f"llm:{self.language_model}"
+        return f"nim:{self.reranker_model_name}" if kind == "nim" else kind and self.reranker_model_name
 
     @property
     def reranker_pool(self) -> int:
         """Chunks that the reranker scores per question: ``reranker_candidates``, with 0 resolved by the reranker."""
         if self.reranker_candidates:
             return self.reranker_candidates
-        return self.retrieval_pre_fusion_k if self.reranker_base_url else _RATED_BY_A_MODEL
+        return _RATED_BY_A_MODEL if self._configured_reranker == "llm" else self.retrieval_pre_fusion_k
 
     @property
     def secret_values(self) -> list[str]:
@@ -194,6 +202,12 @@ class Settings(_Sources, SettingPaths):
             "MINIO_SECRET_KEY": self.minio_secret_key.get_secret_value(),
             "MINIO_BUCKET_NAME": self.minio_bucket_name,
         }
+
+    def of(self, section: type[Section]) -> Section:
+        """Return these settings as a section that was added to them, for its fields."""
+        if not isinstance(self, section):
+            raise TypeError(f"{section.__name__} is not among the settings: no entry point adds it")
+        return self
 
     def with_changes(self, **changes: Any) -> Settings:
         """Return a copy of these settings with ``changes`` applied and validated.
@@ -225,7 +239,11 @@ class Settings(_Sources, SettingPaths):
             InvalidSetting: a recorded value is no longer legal.
         """
         fields = Settings.model_fields
-        known = {name: value for name, value in recorded.items() if name in fields and name not in _OF_THE_MACHINE}
+        known = {
+            name: value
+            for name, value in recorded.items()
+            if name in fields and OF_THE_MACHINE not in fields[name].metadata
+        }
         return self.with_changes(
             **{name: value for name, value in known.items() if fields[name].annotation is not SecretStr}
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chatbot_mvp.settings.fields import SettingFields
 from chatbot_mvp.settings.installation import INSTALLATION
-from chatbot_mvp.storage.backup.folder import DataFolder
+from chatbot_mvp.storage.data_folder import DataFolder
 
 
 class SettingPaths(SettingFields):
@@ -26,7 +26,7 @@ class SettingPaths(SettingFields):
         return DataFolder(
             self.data_dir,
             {} if saved.parent == self.data_dir else {saved.name: saved},
-            frozenset(("samples", "env.example", "ragas_config.example.yaml") if program else ()),
+            frozenset(("samples", *(path.name for path in self.data_dir.glob("*.example*"))) if program else ()),
         )
 
     @property
@@ -91,15 +91,6 @@ class SettingPaths(SettingFields):
     def data_jobs_dir(self) -> Path:
         """Folder of the jobs that download or upload data sets."""
         return self.data_dir / "data_jobs"
-
-    @property
-    def tunes_dir(self) -> Path:
-        """One folder per tune."""
-        return self.data_dir / "tunes"
-
-    @property
-    def tune_jobs_dir(self) -> Path:
-        return self.data_dir / "tune_jobs"
 
     @property
     def presets_path(self) -> Path:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.storage.formats import APP_SETTINGS
 from chatbot_mvp.storage.json_object import change_object, read_object
 
 Stamp = tuple[int, int, int] | None
@@ -58,7 +59,7 @@ def read_choices(path: Path) -> Choices:
     Raises:
         FileOfLaterVersion, InvalidJson, OSError
     """
-    found = read_object(path)
+    found = read_object(path, APP_SETTINGS)
     provider, settings = found.get("provider"), found.get("settings")
     return Choices(
         provider if isinstance(provider, str) else "",
@@ -74,7 +75,7 @@ def save_provider(path: Path, provider: str) -> None:
         ChoiceNotKept: the file cannot be written.
         FileOfLaterVersion
     """
-    change_object(path, lambda found: found.update(provider=provider))
+    change_object(path, lambda found: found.update(provider=provider), APP_SETTINGS)
 
 
 def save_setting(path: Path, name: str, value: Any) -> None:
@@ -84,7 +85,7 @@ def save_setting(path: Path, name: str, value: Any) -> None:
         ChoiceNotKept: the file cannot be written.
         FileOfLaterVersion
     """
-    change_object(path, lambda found: found.update(settings={**_settings(found), name: value}))
+    change_object(path, lambda found: found.update(settings={**_settings(found), name: value}), APP_SETTINGS)
 
 
 def forget_setting(path: Path, name: str) -> None:
@@ -98,7 +99,7 @@ def forget_setting(path: Path, name: str) -> None:
     def change(found: dict[str, Any]) -> None:
         found["settings"] = {other: value for other, value in _settings(found).items() if other != name}
 
-    change_object(path, change)
+    change_object(path, change, APP_SETTINGS)
 
 
 def save_applied(path: Path, label: str, values: Mapping[str, Any]) -> None:
@@ -115,7 +116,7 @@ def save_applied(path: Path, label: str, values: Mapping[str, Any]) -> None:
         found["settings"] = {**_settings(found), **values}
         found["applied"] = [*_applied(found), entry][-_MOST_APPLIED:]
 
-    change_object(path, change)
+    change_object(path, change, APP_SETTINGS)
 
 
 def undo_applied(path: Path) -> tuple[Applied, tuple[str, ...]] | None:
@@ -145,7 +146,7 @@ def undo_applied(path: Path) -> tuple[Applied, tuple[str, ...]] | None:
         found["settings"], found["applied"] = saved, entries
         undone.append((Applied(last["label"], values, before), kept))
 
-    change_object(path, change)
+    change_object(path, change, APP_SETTINGS)
     return undone[0] if undone else None
 
 

@@ -6,15 +6,13 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import ChoiceNotKept, FileOfLaterVersion
+from chatbot_mvp.errors import ChoiceNotKept
 from chatbot_mvp.storage.files import lock_beside, make_folder, write_json
-
-VERSION = "format_version"
-"""Key of the format's number in a file. A file without it was written before files had one: format 0."""
+from chatbot_mvp.storage.formats import VERSION, IncompleteFile, known_version
 
 MOST_LEVELS = 100
 """How deep lists and objects may be nested. Deeper values parse, but copying or writing them exceeds Python's stack."""
@@ -58,15 +56,15 @@ def parse_json(content: bytes | str) -> Any:
     return value
 
 
-def read_object(path: Path, known: int = 1) -> dict[str, Any]:
+def read_object(path: Path, known: int) -> dict[str, Any]:
     """Return the object without its format version; an empty one if the file does not exist.
 
     Args:
-        known: the latest format version that the caller can read.
+        known: the latest format of its kind, as in ``formats``.
 
     Raises:
         FileOfLaterVersion
-        InvalidJson: the file is damaged.
+        InvalidJson: the file is damaged, or has no format version.
         OSError: the file cannot be read.
     """
     try:
@@ -76,28 +74,13 @@ def read_object(path: Path, known: int = 1) -> dict[str, Any]:
     found = parse_json(content)
     if not isinstance(found, dict):
         raise InvalidJson("it is not a JSON object")
-    return known_version(found, path, known)
+    try:
+        return known_version(found, path, known)
+    except IncompleteFile as error:
+        raise InvalidJson(str(error)) from error
 
 
-def known_version(found: Mapping[str, Any], path: Path, known: int = 1) -> dict[str, Any]:
-    """Return a parsed object without its format version.
-
-    Args:
-        path: the file that the error names.
-        known: the latest format version that the caller can read.
-
-    Raises:
-        FileOfLaterVersion
-    """
-    version = found.get(VERSION)
-    if not isinstance(version, int):  # a file from before there were versions; a key of this name is one of its own
-        return dict(found)
-    if version > known:
-        raise FileOfLaterVersion(path=str(path), found=version, known=known)
-    return {name: value for name, value in found.items() if name != VERSION}
-
-
-def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: int = 1) -> None:
+def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: int) -> None:
     """Read the object, change it in place and write it in the format ``known``. Safe for threads and processes.
 
     A damaged file is kept beside the new one, with ``.damaged`` after its name.

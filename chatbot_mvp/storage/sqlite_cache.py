@@ -13,9 +13,9 @@ from typing import Generic, TypeVar
 from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.storage.file_system import is_on_network
 from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.storage.formats import CACHE
 
 V = TypeVar("V", bytes, str)
-_FORMAT = 1
 """Number in the header of the file. Files of the first version have 0 and the same tables."""
 _LOOKUP = 500  # maximum keys per SQL statement, since SQLite limits its parameters
 
@@ -96,16 +96,16 @@ class SqliteCache(Generic[V]):
         connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
         try:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            if version > _FORMAT:
-                raise sqlite3.DatabaseError(f"a later version wrote it (format {version}; known up to {_FORMAT})")
+            if version > CACHE:
+                raise sqlite3.DatabaseError(f"a later version wrote it (format {version}; known up to {CACHE})")
             with connection:
                 # A write-ahead log needs memory that all its users share, so it works on one machine only.
                 mode = "TRUNCATE" if is_on_network(self._path) else "WAL"
                 connection.execute(f"PRAGMA journal_mode={mode}")
                 connection.execute("PRAGMA synchronous=NORMAL")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} {self._columns}")
-                if version < _FORMAT:
-                    connection.execute(f"PRAGMA user_version={_FORMAT}")
+                if version < CACHE:
+                    connection.execute(f"PRAGMA user_version={CACHE}")
         except sqlite3.Error:
             connection.close()
             raise

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from chatbot_mvp.cli.commands import cli
-from docs.generator.markdown import code, one_line, table
+from docs.generator.markdown import code, one_line
+
+_SHARED = 3
+"""An option that as many commands have with the same words is explained once, before the commands."""
 
 
 def commands() -> str:
-    return "\n\n".join(_section(path, lazy.load()) for path, lazy in sorted(cli.leaves()))
+    found = [(path, lazy.load()) for path, lazy in sorted(cli.leaves())]
+    lines = Counter(_line(parameter) for _, command in found for parameter in _parameters(command))
+    shared = {line for line, number in lines.items() if number >= _SHARED and ": " in line}
+    parts = ["Options of several commands:\n\n" + "\n".join(sorted(shared))]
+    return "\n\n".join(parts + [_section(path, command, shared) for path, command in found])
 
 
-def _section(path: str, command: Any) -> str:
-    parameters = [parameter for parameter in command.params if "--help" not in parameter.opts]
-    usage = [f"chatbot-mvp {path}", *(_usage(parameter) for parameter in parameters)]
-    rows = [(code(_names(parameter)), one_line(parameter.help), _default_of(parameter)) for parameter in parameters]
-    part = f"### {path}\n\n{one_line(command.help)}\n\n```\n{' '.join(usage)}\n```"
-    return f"{part}\n\n{table(('parameter', 'meaning', 'default'), rows)}" if rows else part
+def _parameters(command: Any) -> list[Any]:
+    return [parameter for parameter in command.params if "--help" not in parameter.opts]
+
+
+def _section(path: str, command: Any, shared: set[str]) -> str:
+    parameters = _parameters(command)
+    own = [line for line in map(_line, parameters) if line not in shared and ": " in line]
+    short = [_usage(parameter) for parameter in parameters if parameter.required or _line(parameter) not in own]
+    usage = " ".join([f"chatbot-mvp {path}", *short, *(["…"] if len(short) < len(parameters) else [])])
+    part = f"### {path}\n\n{one_line(command.help)}\n\n    {usage}"
+    return "\n\n".join(filter(None, (part, "\n".join(own))))
+
+
+def _line(parameter: Any) -> str:
+    """What a parameter means and its default, as an item of a list; without either, its name alone."""
+    default = _default_of(parameter)
+    said = ", ".join(filter(None, (one_line(parameter.help), f"by default {default}" if default else "")))
+    return f"- {code(_names(parameter))}: {said}" if said else f"- {code(_names(parameter))}"
 
 
 def _value_name(parameter: Any) -> str:
@@ -37,7 +57,5 @@ def _usage(parameter: Any) -> str:
 
 
 def _default_of(parameter: Any) -> str:
-    if parameter.required:
-        return "required"
     default = parameter.default
-    return "" if default in (None, False, "", []) or callable(default) else code(default)
+    return "" if parameter.required or default in (None, False, "", []) or callable(default) else code(default)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from docs.generator.markdown import ROOT, table
+from docs.generator.markdown import ROOT
 
 DECISIONS = ROOT / "docs" / "decisions"
 
 
 def decisions() -> str:
-    """The index of ``docs/decisions``: number, date, title and status of each."""
+    """The index of ``docs/decisions``: number and title of each, and by what it was superseded."""
     rows = []
     for path in sorted(DECISIONS.glob("[0-9]*.md")):
         text = path.read_text("utf-8")
@@ -19,7 +19,7 @@ def decisions() -> str:
         status = re.search(r"^- Status: (.+)$", text, re.MULTILINE)
         if not (title and date and status):
             raise ValueError(f"{path.name!r} lacks its title line (# NNNN · Title), '- Date: ' or '- Status: '")
-        link = f"[{path.name[:4]}](docs/decisions/{path.name})"
-        plain = re.sub(r"\]\((?=\d{4}-)", "](docs/decisions/", status.group(1))
-        rows.append((link, date.group(1), title.group(1), plain))
-    return table(("number", "date", "title", "status"), rows)
+        plain = re.sub(r"\]\((?=\d{4}-)", "](docs/decisions/", status.group(1)).removeprefix("accepted; ")
+        more = f" ({plain})" if "superseded" in plain else ""
+        rows.append(f"- [{path.name[:4]}](docs/decisions/{path.name}) {title.group(1)}{more}")
+    return "\n".join(rows)

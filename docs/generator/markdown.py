@@ -13,8 +13,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def catalogue(language: str) -> Mapping[str, str]:
-    """The texts of the pages, by key."""
-    texts: Mapping[str, str] = json.loads((ROOT / "streamlit_app" / "i18n" / f"{language}.json").read_text("utf-8"))
+    """The texts of the pages in a language, those of wings among them."""
+    texts: dict[str, str] = {}
+    for folder in (ROOT / "streamlit_app" / "i18n", *sorted((ROOT / "streamlit_app" / "wings").glob("*/"))):
+        path = folder / f"{language}.json"
+        texts |= json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return texts
 
 
@@ -32,6 +35,11 @@ def code(text: object) -> str:
 def one_line(text: str | None) -> str:
     """Without line breaks, and with Markdown's code marks in place of reStructuredText's."""
     return " ".join((text or "").split()).replace("``", "`")
+
+
+def first_paragraph(thing: object) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return one_line((thing.__doc__ or "").split("\n\n")[0])
 
 
 def documented_fields(cls: type) -> dict[str, str]:
@@ -55,5 +63,8 @@ def documented_fields(cls: type) -> dict[str, str]:
 
 
 def fields_of(cls: type) -> str:
-    """A dataclass as a table of its fields."""
-    return table(("field", "meaning"), [(code(name), text) for name, text in documented_fields(cls).items()])
+    """The fields of a dataclass as a list; those whose name says it all come last, together."""
+    fields = documented_fields(cls)
+    said = [f"- {code(name)}: {text}" for name, text in fields.items() if text]
+    plain = ", ".join(code(name) for name, text in fields.items() if not text)
+    return "\n".join([*said, *([f"- {plain}"] if plain else [])])

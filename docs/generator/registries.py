@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chatbot_mvp.judges.ragas import RAGAS_METRICS
 from chatbot_mvp.llm.registry import PROVIDERS
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause, Fate
-from chatbot_mvp.runs.known_metrics import COMPARED, METRICS
-from chatbot_mvp.settings.fields.providers import MODEL_SETTINGS
-from docs.generator.markdown import catalogue, code, documented_fields, one_line, table
+from chatbot_mvp.runs.known_metrics import COMPARED
+from chatbot_mvp.settings.fields import MODEL_SETTINGS
+from docs.generator.markdown import catalogue, code, documented_fields, first_paragraph, table
 
 
 def strategies() -> str:
@@ -33,21 +33,18 @@ def strategies() -> str:
 
 
 def strategy_settings() -> str:
+    """Each setting that some strategies ignore, with the strategies in which it has an effect."""
     of_some = sorted({knob for strategy in STRATEGIES.values() for knob in strategy.knobs})
-    head = ("setting", *(code(name) for name in STRATEGIES))
-    rows = [
-        (code(knob.upper()), *("yes" if knob in strategy.knobs else "–" for strategy in STRATEGIES.values()))
-        for knob in of_some
-    ]
-    return table(head, rows)
+    rows = []
+    for knob in of_some:
+        names = (code(strategy.name) for strategy in STRATEGIES.values() if knob in strategy.knobs)
+        rows.append(f"- {code(knob.upper())}: {', '.join(names)}")
+    return "\n".join(rows)
 
 
 def stages() -> str:
     used = dict.fromkeys(stage for strategy in STRATEGIES.values() for stage in strategy.stages)
-    rows = [
-        (code(stage.__name__), one_line((stage.__doc__ or "").split("\n\n")[0]), code(_source(stage))) for stage in used
-    ]
-    return table(("stage", "what it does", "file"), rows)
+    return "\n".join(f"- {code(stage.__name__)} ({code(_source(stage))}): {first_paragraph(stage)}" for stage in used)
 
 
 def _source(thing: Callable[..., Any] | type) -> str:
@@ -79,49 +76,31 @@ def metrics() -> str:
     texts = catalogue("en")
     families: dict[str, list[MetricSpec]] = {}
     for metric in METRICS.values():
-        if metric.name not in RAGAS_METRICS:
+        if metric.takes != "row":
             families.setdefault(metric.family, []).append(metric)
     rows = []
     for family, found in families.items():
         first = found[0]
         ks = ", ".join(str(metric.k) for metric in found if metric.k is not None)
-        high = "no bound" if first.high is None else f"{first.high:g}"
-        direction = "higher is better" if first.higher_is_better else "lower is better"
-        rows.append(
-            (
-                code(f"{family}@K" if ks else family),
-                ks or "–",
-                texts[first.help_key].replace("{k}", "K"),
-                first.takes,
-                f"{first.low:g} to {high}; {direction}",
-            )
-        )
-    return table(("metric", "K", "what it is", "computed from", "range"), rows)
-
-
-def ragas_metrics() -> str:
-    texts = catalogue("en")
-    rows = []
-    for metric in RAGAS_METRICS.values():
-        parts = [name for name, needed in (("judge", metric.needs_judge), ("vectors", metric.needs_embedder)) if needed]
-        needs = "; ".join(filter(None, (", ".join(parts), ", ".join(metric.columns))))
-        what = texts[f"metric_help.{metric.name}"].removeprefix("Ragas · ").removesuffix("; no judge")
-        rows.append((code(metric.name), metric.title or "–", what, needs))
-    return table(("metric", "Ragas' name", "what it is", "needs"), rows)
+        what = texts[first.help_key].replace("{k}", "K")
+        if not first.higher_is_better and "lower is better" not in what:
+            what += "; lower is better"
+        rows.append(f"- {code(f'{family}@K' if ks else family)} ({first.takes}{f', K {ks}' if ks else ''}): {what}")
+    return "\n".join(rows)
 
 
 def compared() -> str:
-    return ", ".join(code(name) for name in COMPARED if name not in RAGAS_METRICS)
+    return ", ".join(code(name) for name in COMPARED if METRICS[name].takes != "row")
 
 
 def causes() -> str:
-    return _enum(Cause, "cause")
+    return _enum(Cause)
 
 
 def fates() -> str:
-    return _enum(Fate, "place")
+    return _enum(Fate)
 
 
-def _enum(cls: type[Cause] | type[Fate], head: str) -> str:
+def _enum(cls: type[Cause] | type[Fate]) -> str:
     texts = documented_fields(cls)
-    return table((head, "meaning"), [(code(member.value), texts[member.name]) for member in cls])
+    return "\n".join(f"- {code(member.value)}: {texts[member.name]}" for member in cls)

@@ -1,24 +1,22 @@
-"""The settings as tables, one per group."""
+"""The settings as lists, one per group."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, SettingForm, form_of
 from chatbot_mvp.settings.model import Settings
-from docs.generator.markdown import ROOT, catalogue, code, table
+from docs.generator.markdown import ROOT, catalogue, code
 
 
 def _legal(form: SettingForm) -> str:
     if form.kind == "switch":
-        return "true, false"
+        return ""
     if form.choices:
         return ", ".join(choice or "empty" for choice in form.choices)
     if form.low is None and form.high is None:
         return "secret" if form.kind == "secret" else ""
     if form.high is None:
-        return f"{form.low:,g} or more"
-    return f"{form.low:,g} to {form.high:,g}"
+        return f"≥{form.low:,g}"
+    return f"{form.low:,g}–{form.high:,g}"
 
 
 def _default(form: SettingForm) -> str:
@@ -29,7 +27,8 @@ def _default(form: SettingForm) -> str:
     return code(str(form.default).removeprefix(f"{ROOT}/"))
 
 
-def _settings(language: str, head: Sequence[str], changeable: str) -> str:
+def _settings(language: str) -> str:
+    """A list per group: name, default, legal values in brackets and a star where Admin can change it, meaning."""
     texts = catalogue(language)
     parts = []
     for group in GROUPS:
@@ -38,17 +37,19 @@ def _settings(language: str, head: Sequence[str], changeable: str) -> str:
             form = form_of(name)
             if form.group != group:
                 continue
+            said = [code(form.variable)]
+            if language == "en":  # the Spanish page leaves defaults and legal values to the English one
+                said += [_default(form), f"({legal})" if (legal := _legal(form)) else ""]
+            said.append("★" if name in CHANGEABLE else "")
             meaning = field.description if language == "en" else texts[f"admin.setting.{name}"]
-            legal = _legal(form) if language == "en" else ""
-            cells = [code(form.variable), _default(form), legal, changeable if name in CHANGEABLE else "", meaning]
-            rows.append(cells if language == "en" else cells[:2] + cells[3:])
-        parts.append(f"### {texts[f'admin.group.{group}']}\n\n{table(head, rows)}")
+            rows.append(f"- {' '.join(filter(None, said))}: {meaning}")
+        parts.append("\n".join((f"### {texts[f'admin.group.{group}']}", "", *rows)))
     return "\n\n".join(parts)
 
 
 def settings() -> str:
-    return _settings("en", ("variable", "default", "legal values", "Admin", "meaning"), "yes")
+    return _settings("en")
 
 
 def settings_spanish() -> str:
-    return _settings("es", ("variable", "valor por defecto", "Administración", "significado"), "sí")
+    return _settings("es")

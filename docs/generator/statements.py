@@ -1,14 +1,13 @@
-"""The table of every statement of the four systems, each with the tests that show it."""
+"""The list of every statement of the four systems, each with the tests that show it."""
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 
-from docs.generator.markdown import ROOT, table
+from docs.generator.markdown import ROOT
 
 TABLE = ROOT / "tests" / "seeds" / "statements.toml"
 DIFFERENCES = ROOT / "docs" / "research" / "differences.md"
@@ -20,6 +19,8 @@ NAMES = {
     "ragas": "Ragas evaluation",
 }
 """System -> its name on the page, in the order of the page."""
+PAGES = {"rag_p": "rag_p.md"}
+"""System -> a page that says the same in its own order, in place of a list."""
 _DIFFERS = "differs:"
 
 
@@ -50,16 +51,21 @@ def read_statements() -> tuple[Statement, ...]:
 
 
 def statements() -> str:
-    """One table per system: id, statement, and what shows it."""
+    """One list per system: id, statement, and what shows it."""
     parts = []
     for system, name in NAMES.items():
-        rows = [
-            (each.id, each.says, "<br>".join([*map(_test, each.tests), *map(_difference, each.differences)]))
-            for each in read_statements()
-            if each.system == system
-        ]
-        parts.append(f"## {name}\n\n{table(('id', 'statement', 'shown by'), rows)}")
+        if system in PAGES:
+            number = sum(each.system == system for each in read_statements())
+            parts.append(f"## {name}\n\n{number} statements: [point by point]({PAGES[system]}), by subject.")
+            continue
+        rows = "\n".join(_row(each) for each in read_statements() if each.system == system)
+        parts.append(f"## {name}\n\n{rows}")
     return "\n\n".join(parts)
+
+
+def _row(statement: Statement) -> str:
+    shown = dict.fromkeys([*map(_test, statement.tests), *map(_difference, statement.differences)])
+    return f"- {statement.id} {statement.says}: {' '.join(shown)}"
 
 
 def summary() -> str:
@@ -71,9 +77,8 @@ def summary() -> str:
 
 
 def _test(test: str) -> str:
-    path, _, name = test.partition("::")
-    words = re.sub(r"^test_", "", name).replace("_", " ")
-    return f"[{words}](../../tests/{path})"
+    path, _, _ = test.partition("::")
+    return f"[{path.removesuffix('.py').replace('test_', '')}](../../tests/{path})"
 
 
 def _difference(title: str) -> str:

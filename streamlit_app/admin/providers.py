@@ -6,7 +6,7 @@ import streamlit as st
 
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import bare, number, plain, t
+from streamlit_app.shared.i18n import bare, number, plain, t, t_or
 from streamlit_app.shared.state import error_text, get_app, show_error
 
 
@@ -66,7 +66,7 @@ def providers_section() -> None:
         with st.container(border=True):
             text, use, check = st.columns([6, 1.6, 1.4], vertical_alignment="center")
             mark = f" · :green-badge[{t('providers.chosen')}]" if status.chosen else ""
-            text.markdown(f"**{plain(status.name)}**{mark} · {t(f'provider.{status.name}')}")
+            text.markdown(f"**{plain(status.name)}**{mark} · {t_or(f'provider.{status.name}', '')}")
             parts = [plain(status.model), plain(_state(status))]
             if status.check and status.check.seconds is not None:
                 parts.append(_latency(status))

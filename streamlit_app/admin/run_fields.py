@@ -9,7 +9,7 @@ import streamlit as st
 
 from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS, STRATEGIES, form_of
 from streamlit_app.admin.setting_field import setting_field, setting_help, widget_value
-from streamlit_app.shared.i18n import t
+from streamlit_app.shared.i18n import t, t_or
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app
 
@@ -87,13 +87,14 @@ def field(name: str) -> None:
     key, label = key_of(name), t(f"admin.label.{name}")
     disabled = not counts(name)
     if name == "retrieval_strategy":
-        _choice(name, list(get_app().runs.strategies()), lambda item: f"{item} · {t(f'strategy.{item}')}")
+        summaries = get_app().runs.strategies()
+        _choice(name, list(summaries), lambda item: f"{item} · {t_or(f'strategy.{item}', summaries[item])}")
     elif name in ("provider", "judge_provider"):
         able = [status.name for status in get_app().providers.statuses() if status.configured]
         _choice(name, able if name == "provider" else ["", *able], lambda item: item or t("admin.same_provider"))
     elif name == "judge_metrics":
         st.multiselect(
-            label, JUDGE_METRICS, format_func=metric_label, key=key, help=setting_help(name), disabled=disabled
+            label, list(JUDGE_METRICS), format_func=metric_label, key=key, help=setting_help(name), disabled=disabled
         )
     else:
         setting_field(form_of(name), label, key, disabled=disabled)

@@ -7,12 +7,12 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.api import SettingForm
-from streamlit_app.shared.i18n import t, word
+from streamlit_app.shared.i18n import t_or, word
 
 
 def setting_help(name: str) -> str:
     """Return a one-line description of a setting."""
-    return t(f"admin.setting.{name}")
+    return t_or(f"admin.setting.{name}", name.upper())
 
 
 def choice_text(value: str) -> str:

@@ -54,10 +54,9 @@ def show_debug(answer: AnswerRecord) -> None:
             "fingerprint": debug["fingerprint"],
             "outcome": " · ".join(part for part in (answer.outcome, answer.why) if part),
         }
-        # Answers of earlier versions have none of the following.
-        if debug.get("topic") is not None:
+        if debug["topic"] is not None:
             rows["topic"] = number(debug["topic"], 3)
-        if errors := debug.get("stage_errors"):
+        if errors := debug["stage_errors"]:
             rows["stage_errors"] = " · ".join(f"{error['stage']}: {error['error']}" for error in errors)
         st.html(_pairs(rows))
         _breakdown(debug)
@@ -66,7 +65,7 @@ def show_debug(answer: AnswerRecord) -> None:
         st.markdown(f"**{t('debug.timings')}**")
         times = [f"{plain(timing['stage'])} {number(1_000 * timing['seconds'], 1)} ms" for timing in debug["timings"]]
         st.caption(" · ".join([*times, t("debug.total", seconds=number(answer.seconds, 2))]))
-        if debug.get("withheld"):
+        if debug["withheld"]:
             st.markdown(f"**{t('debug.withheld')}**")
             st.code(debug["withheld"], language=None, wrap_lines=True)
         if debug["prompt"]:
@@ -107,7 +106,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
             "said": f"{number(value, 3)} / {number(chunk['score'], 3)}",
         }
         for rank, chunk in enumerate(debug["candidates"], start=1)
-        for name, value in chunk.get("parts", {}).items()  # answers of earlier versions have no parts
+        for name, value in chunk["parts"].items()
         if name in COLOURS
     ]
     if not rows:

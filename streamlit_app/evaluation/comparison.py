@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import Comparison, RunLine
+from chatbot_mvp.api import Comparison, RunLine, run_kind
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.evaluation.forest import SIGNIFICANT, show_forest
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
-from streamlit_app.shared.runs import RAGAS, data_namer, run_names
+from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app, show_error
 
 OTHERS = 4  # maximum runs besides the base; more lines would be hard to tell apart
@@ -124,10 +124,10 @@ def _settle_base(by_id: Mapping[str, RunLine], shown: str, first: Sequence[str])
 
 
 def _names(runs: Sequence[RunLine]) -> dict[str, str]:
-    benchmarks = [run for run in runs if run.kind != RAGAS]
-    answers = [run for run in runs if run.kind == RAGAS]
+    searching = [run for run in runs if run_kind(run.kind).retrieves]
+    answers = [run for run in runs if not run_kind(run.kind).retrieves]
     data_name = data_namer()
-    return run_names(benchmarks, lambda run: (data_name(run), run.strategy, run.fingerprint)) | run_names(
+    return run_names(searching, lambda run: (data_name(run), run.strategy, run.fingerprint)) | run_names(
         answers, lambda run: (run.dataset, run.judge, run.fingerprint)
     )
 
@@ -135,7 +135,7 @@ def _names(runs: Sequence[RunLine]) -> dict[str, str]:
 def _labels(runs: Sequence[RunLine]) -> dict[str, str]:
     """Return run_id -> a letter with its strategy or the source of its answers, short enough for a legend."""
     return {
-        run.run_id: f"{letter} · {run.dataset if run.kind == RAGAS else run.strategy}"
+        run.run_id: f"{letter} · {run.strategy if run_kind(run.kind).retrieves else run.dataset}"
         for letter, run in zip("ABCDE", runs, strict=False)
     }
 

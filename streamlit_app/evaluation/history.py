@@ -9,10 +9,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import History, Series
+from chatbot_mvp.api import BENCHMARK, History, Series
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import ink, show_chart
-from streamlit_app.shared.i18n import bare, moment, number, score, t
+from streamlit_app.shared.i18n import bare, moment, number, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.runs import data_namer
 from streamlit_app.shared.state import get_app
@@ -53,8 +53,7 @@ def show_history() -> None:
 
 
 def _series_text(series: Series, data: str) -> str:
-    kind = bare("runs.kind.kb") if series.kind == "kb" else "Ragas" if series.kind == "ragas" else ""
-    name = f"{data} ({kind})" if kind else data
+    name = data if series.kind == BENCHMARK else f"{data} ({word('runs.kind_short', series.kind)})"
     return bare("runs.history.a_series", dataset=name, runs=number(len(series.runs)))
 
 

@@ -9,13 +9,13 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, Field, Place
+from chatbot_mvp.api import NO_NOTE, Field, Place, run_kind
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import show_chart
-from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t
+from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.row_choice import choose_row
-from streamlit_app.shared.runs import RAGAS, data_namer, run_names
+from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app
 
 _IN_CHART = 15  # maximum runs in the chart
@@ -65,11 +65,12 @@ def show_leaderboard() -> None:
 
 def _field_text(field: Field, data: str) -> str:
     return bare(
-        "runs.board.ragas_field" if field.kind == RAGAS else "runs.board.a_field",
+        "runs.board.a_field" if run_kind(field.kind).retrieves else "runs.board.answers_field",
         dataset=data,
-        queries=number(field.queries or 0),
-        documents=number(field.documents or 0),
+        queries=number(field.queries),
+        documents=number(field.documents),
         runs=number(len(field.runs)),
+        kind=word("runs.kind_short", field.kind),
     )
 
 
@@ -86,7 +87,7 @@ def _tell_others(field: Field, fields: Sequence[Field], data: str) -> None:
 
 def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> None:
     shown = [(name, place.value, place.interval) for name, place in zip(names, places, strict=True)][:_IN_CHART]
-    # Runs of earlier versions have no interval in the list, only a point.
+    # With fewer than two scored queries there is no interval, only a point.
     rows = [
         {"run": name, "kind": metric, "value": value, **dict(zip(("low", "high"), ends or (value, value), strict=True))}
         for name, value, ends in shown

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, RUN_KINDS, RunFilter, RunLine, kind_of, main_metric
+from chatbot_mvp.api import NO_NOTE, RunFilter, RunLine, kind_of, listed_kinds, main_metric
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
-from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t
+from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.runs import data_namer, run_names
@@ -67,8 +67,8 @@ def _filter(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> Run
         )
         kinds = st.multiselect(
             t("runs.kind"),
-            RUN_KINDS,
-            format_func=lambda name: t(f"runs.kind.{name}"),
+            list(listed_kinds()),
+            format_func=lambda name: word("runs.kind", name),
             key="runs-kinds",
             placeholder=t("runs.any"),
         )
@@ -109,7 +109,7 @@ def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict
 def _kinds(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
     """Return the column that marks the runs over knowledge bases, if there are any."""
     kinds = [kind_of(run) for run in runs]
-    return {t("runs.kind"): [[t(f"runs.kind.{kind}")] for kind in kinds]} if "kb" in kinds else {}
+    return {t("runs.kind"): [[word("runs.kind", kind)] for kind in kinds]} if "kb" in kinds else {}
 
 
 def _value(run: RunLine, name: str) -> str:
@@ -118,7 +118,7 @@ def _value(run: RunLine, name: str) -> str:
 
 
 def _answers(run: RunLine, labels: Mapping[str, str]) -> str:
-    """Format the main metric of a run with answers, over a knowledge base, or of a Ragas evaluation, with its name."""
+    """Format the main metric of a run that is not of retrieval only, with its name."""
     name = main_metric(run)
     if not name or kind_of(run) == "retrieval":
         return "–"

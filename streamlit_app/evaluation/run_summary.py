@@ -18,7 +18,7 @@ from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import KB, RAGAS
+from streamlit_app.shared.runs import KB
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _SEARCH = ("retrieval", "decision")
@@ -79,7 +79,6 @@ def metric_tile(result: RunResult, name: str) -> None:
     scored, total = result.scored.get(name, (0, 0))
     st.metric(plain(metric_label(name)), score(result.metrics[name]), help=metric_help(name))
     st.caption(t("eval.scored", scored=number(scored), total=number(total)))
-    # Runs recorded by earlier versions have neither intervals nor readings.
     if interval := result.intervals.get(name):
         st.caption(t("eval.interval", interval=interval_text(interval)))
     left_out, counted_in = result.readings.get(name, (None, None))
@@ -104,15 +103,12 @@ def show_failures(result: RunResult) -> None:
     """Draw the phases that failed for some queries, and a button to retry these queries."""
     if not result.failures:
         return
-    if result.kind == RAGAS:
-        parts = [f"{plain(metric_label(name))}: {number(count)}" for name, count in result.failures.items()]
-    else:
-        parts = [
-            t(f"eval.failed.{phase}", count=number(count))
-            if phase in (RETRIEVE, GENERATE, JUDGE)
-            else f"{plain(phase)}: {number(count)}"  # of a later version, or of a file that somebody wrote
-            for phase, count in result.failures.items()
-        ]
+    parts = [
+        t(f"eval.failed.{phase}", count=number(count))
+        if phase in (RETRIEVE, GENERATE, JUDGE)
+        else f"{plain(metric_label(phase))}: {number(count)}"  # a metric; a phase of a later version has its name
+        for phase, count in result.failures.items()
+    ]
     st.warning(t("eval.failures", parts=Markdown(", ".join(parts))), icon=":material/warning:")
     if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}", **guarded(Action.MEASURE)):
         try:

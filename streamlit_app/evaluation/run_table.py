@@ -13,9 +13,6 @@ from streamlit_app.shared.metrics import interval_text, metric_help, metric_labe
 
 def show_table(result: RunResult) -> None:
     """Draw every metric with interval, scored queries and both readings, optionally split by type or level."""
-    # Runs recorded by earlier versions have no readings and no splits.
-    if not result.readings:
-        return
     with st.expander(t("table.title"), icon=":material/table_chart:"):
         splits = result.splits
         field = st.segmented_control(

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import RunLine, main_metric
+from chatbot_mvp.api import RunLine, main_metric, run_kind
 from streamlit_app.shared.grid import card_grid
-from streamlit_app.shared.i18n import moment, number, plain, score, t
+from streamlit_app.shared.i18n import moment, number, plain, score, t, word
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import RAGAS, data_namer, run_names
+from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import PAGES, get_app
 
 _GROUPS, _RUNS = 4, 10  # maximum shown: data sets, and runs of each
@@ -44,13 +44,13 @@ def metric_of_group(runs: Sequence[RunLine]) -> str:
 def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) -> None:
     name = metric_of_group(runs)
     shown = [run for run in runs if run.metrics.get(name) is not None][:_RUNS]
-    title = t("home.group_ragas", name=plain(data)) if kind == RAGAS else plain(data)
+    title = plain(data) if run_kind(kind).retrieves else f"{plain(data)} · {plain(word('runs.kind_short', kind))}"
     st.markdown(f"**{title}**")
     newest = runs[0]
     value = newest.metrics.get(name)
     st.metric(plain(metric_label(name)) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
     said = [plain(newest.strategy), moment(newest.started_at)]
-    if interval := (newest.intervals or {}).get(name):
+    if interval := newest.intervals.get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))
     st.caption(" · ".join(part for part in said if part))
     if len(shown) > 1:

@@ -24,7 +24,7 @@ def _chart(runs: Sequence[RunLine], name: str) -> alt.LayerChart | alt.FacetChar
     """Return the chart: one bar per run, oldest on the left, with a line for its interval."""
     rows: list[dict[str, Any]] = []
     for run in reversed(runs):
-        interval = (run.intervals or {}).get(name)
+        interval = run.intervals.get(name)
         low, high = interval or (None, None)
         rows.append(
             {

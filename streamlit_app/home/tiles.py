@@ -88,7 +88,7 @@ def add_sample() -> None:
 
 
 def _tried(health: Health) -> Tile:
-    """Return the tile of a checked part: provider, embedder, index, storage or sharing."""
+    """Return the tile of a checked part: provider, embedder, storage, sharing or an added one."""
     state: State = health.state
     detail = plain(health.identity)
     step = "providers" if health.name == "provider" else "measure"

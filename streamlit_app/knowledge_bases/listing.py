@@ -65,7 +65,7 @@ def _facts(record: KbRecord) -> list[str]:
         t(
             "admin.kb_line",
             chars=number(record.chars),
-            language=", ".join(t(f"lang.{language}") for language in record.all_languages),
+            language=", ".join(t(f"lang.{language}") for language in record.languages),
             when=moment(record.added_at),
         )
     ]

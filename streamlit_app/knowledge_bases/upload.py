@@ -92,7 +92,7 @@ def show_added(record: KbRecord) -> None:
             "admin.kb_added",
             name=plain(record.kb_name),
             chars=number(record.chars),
-            language=", ".join(t(f"lang.{language}") for language in record.all_languages),
+            language=", ".join(t(f"lang.{language}") for language in record.languages),
         ),
         icon=":material/check_circle:",
     )
@@ -208,6 +208,8 @@ def _files(files: tuple[FileState, ...]) -> None:
             said = [t("upload.same_as", name=plain(file.same_as))]
         elif file.chars:
             said += _size(file)
+        elif file.stage == "reading" and file.pages_to_read:
+            said.append(t("upload.reading_pages", done=number(file.pages_read), total=number(file.pages_to_read)))
         said += _notes(file)
         st.markdown(f"{_ICONS[file.stage]} **{plain(file.name)}** · {' · '.join(said)}")
 

@@ -13,7 +13,7 @@ from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, duration, moment, number, plain, t
 from streamlit_app.shared.state import get_app, show_error, show_failed_job, show_provider
 
-QUESTIONS, RESULTS, REVIEW = "questions", "results", "review"  # the steps of the page
+QUESTIONS, RESULTS = "questions", "results"  # the own steps of the page
 
 
 def follow(job_id: str) -> None:

@@ -7,15 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
-from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import set_names
-from streamlit_app.mykb.promise import show_promise
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
-from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import moment, number, plain, score, t
+from streamlit_app.shared.i18n import moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.sections import draw_added
+from streamlit_app.shared.state import get_app
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
 _NOTHING = ""
@@ -51,18 +48,10 @@ def show_results(kb: KbRecord) -> None:
     _show_tiles(result, results.get(compared or _NOTHING))
     _show_identity(kb, result, results.get(compared or _NOTHING))
     st.fragment(judge)(kb, result)
-    show_promise(kb, result)
+    draw_added("mykb-results", kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))
-    if result.is_run:
-        _show_links(result, results.get(compared or _NOTHING))
-    elif st.button(
-        t("mykb.result_delete"),
-        icon=":material/delete:",
-        key="mykb_result_delete",
-        **guarded(Action.CHANGE_QUESTIONS),
-    ):
-        _confirm_delete(result)
+    _show_links(result, results.get(compared or _NOTHING))
 
 
 def _known(result_id: str | None, results: dict[str, KbResult]) -> str:
@@ -142,24 +131,9 @@ def _show_links(result: KbResult, compared: KbResult | None) -> None:
     opened, compare, _ = st.columns([1, 1, 1])
     if opened.button(t("mykb.open_run"), icon=":material/monitoring:", key="mykb_open_run", width="stretch"):
         open_run(result.result_id)
-    if compared is None or not compared.is_run:
+    if compared is None:
         return
     if compare.button(
         t("mykb.compare_runs"), icon=":material/compare_arrows:", key="mykb_compare_runs", width="stretch"
     ):
         open_comparison([compared.result_id, result.result_id])
-
-
-def _confirm_delete(result: KbResult) -> None:
-    @st.dialog(t("mykb.result_delete"))
-    def dialog() -> None:
-        st.markdown(t("mykb.result_sure", name=plain(result.set_name), when=moment(result.started_at)))
-        if st.button(t("mykb.result_delete"), type="primary", key="mykb_result_yes"):
-            try:
-                get_app().kb_evaluation.delete_result(result.kb_id, result.result_id)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            st.rerun()
-
-    dialog()

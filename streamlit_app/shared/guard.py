@@ -11,7 +11,7 @@ from typing import TypedDict
 import streamlit as st
 
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.settings.access import ACTIONS, Action, Who, identity_of
+from chatbot_mvp.settings.access import Action, Who, identity_of
 from chatbot_mvp.settings.network import HostRule, client_of
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.permissions import (
@@ -45,7 +45,7 @@ def is_admin() -> bool:
 
 def may(action: Action) -> bool:
     """Return whether this session may perform an action on what all users share."""
-    return ACTIONS[action].who is Who.EVERYONE or is_admin()
+    return action.who is Who.EVERYONE or is_admin()
 
 
 class Guarded(TypedDict):

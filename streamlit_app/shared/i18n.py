@@ -10,6 +10,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from chatbot_mvp.plugins.finding import added
+from chatbot_mvp.plugins.rows import Texts
+
 LANGUAGE_NAMES = {"es": "Español", "en": "English"}
 # The format of ``moment``, for table columns that sort by time.
 MOMENT_FORMAT = {"es": "DD/MM/YYYY HH:mm", "en": "YYYY-MM-DD HH:mm"}
@@ -18,9 +21,12 @@ _FOLDER = Path(__file__).resolve().parent.parent / "i18n"
 
 @cache
 def catalogue(language: str) -> dict[str, str]:
-    """Return the catalogue of a language: key -> text."""
-    texts: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))
-    return texts
+    """Return the catalogue of a language: key -> text. A key that is added twice keeps its first text."""
+    texts: dict[str, str] = {}
+    for more in added("texts", Texts).values():
+        texts = {**more.of(language), **texts}
+    own: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))
+    return texts | own
 
 
 def choose_language(default: str) -> str:
@@ -71,6 +77,11 @@ def t(key: str, **values: object) -> str:
 def bare(key: str, **values: object) -> str:
     """Return the text of a key for a place where Markdown is not read: tables, options of lists, charts, file names."""
     return catalogue(current_language())[key].format(**values)
+
+
+def t_or(key: str, otherwise: str, **values: object) -> str:
+    """Return the text of a key as ``t`` does; ``otherwise``, escaped, if what was added brings no text for it."""
+    return t(key, **values) if key in catalogue(current_language()) else plain(otherwise)
 
 
 def word(group: str, name: str) -> str:

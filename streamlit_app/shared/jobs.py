@@ -90,9 +90,9 @@ def _show_active(job: JobStatus, place: str) -> None:
 
 
 def _show_means(job: JobStatus) -> None:
-    """Draw the mean scores so far of a Ragas evaluation."""
+    """Draw the mean scores so far of a run, if its kind has any."""
     try:
-        means = get_app().ragas.so_far(job.job_id)
+        means = get_app().runs.so_far(job.job_id)
     except ChatbotError:
         return
     if any(scored for _, scored, _ in means.values()):

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatbot_mvp.api import METRICS
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import number, t_or
 
 
 def metric_label(name: str) -> str:
     """Return the label of a metric, such as "Recall@5"; its name if this version does not know it."""
     if name not in METRICS:
         return name
-    return t(f"metric_label.{METRICS[name].family}", k=METRICS[name].k)
+    return t_or(f"metric_label.{METRICS[name].family}", name, k=METRICS[name].k)
 
 
 def metric_help(name: str) -> str:
     """Return one sentence on what a metric measures; "" if this version does not know it."""
     if name not in METRICS:
         return ""
-    return t(f"metric_help.{METRICS[name].family}", k=METRICS[name].k)
+    return t_or(f"metric_help.{METRICS[name].family}", "", k=METRICS[name].k)
 
 
 def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""Enforces who may do what: pages call the App through a gate that checks every call against the table of actions.
+"""Enforces who may do what: pages call the App through a gate that checks every call by the action it is marked with.
 
 Disabling a button tells the visitor, but a page may forget to do it. So the check is made where a page calls the App,
 and a page cannot leave it out.
@@ -13,9 +13,9 @@ from typing import Any, cast
 import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
 
-from chatbot_mvp.app import App
+from chatbot_mvp.app import App, Service
 from chatbot_mvp.errors import AdminNeeded
-from chatbot_mvp.settings.access import ACTIONS, AdminAccess, Who, action_of
+from chatbot_mvp.settings.access import AdminAccess, Who, who_may
 
 SIGNED_IN = "admin_signed_in"
 """Key of the session's state: True after the password."""
@@ -67,6 +67,10 @@ class _Gate:
         # What is no part of the App is a property such as ``settings``, which only describes.
         return self._parts[name] if name in self._parts else getattr(self._app, name)
 
+    def get(self, kind: type[Service]) -> Any:
+        """Stand for ``App.get``."""
+        return _Part(self._app.get(kind), kind.__name__, self._app.access)
+
 
 class _Part:
     """Stands for one part of the App: its methods check who calls them, each time they are called."""
@@ -79,8 +83,7 @@ class _Part:
         if not callable(value):
             return value
         call = f"{self._name}.{name}"
-        action = action_of(call)
-        who = Who.ADMIN if action is None else ACTIONS[action].who
+        who = who_may(value)
         if who is Who.EVERYONE:
             return value
 

@@ -12,7 +12,6 @@ from streamlit_app.shared.i18n import moment
 from streamlit_app.shared.state import get_app, kb_names
 
 KB = "kb"  # the kind of a run over a knowledge base
-RAGAS = "ragas"  # the kind of an evaluation of answers
 
 
 class Measured(Protocol):

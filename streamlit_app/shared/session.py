@@ -14,11 +14,10 @@ from streamlit_app.web.visitor import new_visitor, visitor_cookie
 
 
 def keep_session() -> None:
-    """Find out who the visitor is, and take the name of a link of earlier versions out of the URL.
+    """Find out who the visitor is.
 
     Called on every page. A browser that keeps no cookie gets a name for as long as its page is open.
     """
-    st.query_params.pop("s", None)
     vouched = _visitor()
     if st.session_state.get("visitor_vouched", vouched) != vouched:
         # Streamlit continues a session whose connection was cut for whoever names its id, with all that it knows.

@@ -106,7 +106,7 @@ def _place(source: Source) -> tuple[str, str]:
     """Return (file and page, characters); the first is "" if they are not known."""
     chunk = source.chunk
     said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
-    # Passages that are shown before their answer, and those of earlier versions, carry no place.
+    # Passages that are shown before their answer carry no place.
     place = source.place or get_app().kbs.place(chunk.doc_id, source.offset)
     if place is None:
         return "", said

@@ -36,7 +36,7 @@ def get_app() -> App:
     Its calls check who makes them: see ``permissions``.
     """
     app = build_app(load_settings())
-    app.sharing.start()
+    app.start()
     PRESENCE.tell(app.chat.end_unattended)
     return gated(app)
 

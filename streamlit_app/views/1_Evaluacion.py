@@ -6,23 +6,19 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, RunLine, RunResult
+from chatbot_mvp.api import NO_NOTE, RunLine, RunResult, run_kind
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.evaluation.causes import show_causes
 from streamlit_app.evaluation.comparison import show_comparison
 from streamlit_app.evaluation.history import show_history
 from streamlit_app.evaluation.leaderboard import show_leaderboard
-from streamlit_app.evaluation.ragas_result import show_evaluation
 from streamlit_app.evaluation.run_list import keep_filters, show_list
 from streamlit_app.evaluation.run_notes import show_note
-from streamlit_app.evaluation.run_queries import show_queries
-from streamlit_app.evaluation.run_summary import show_bundle, show_curves, show_failures, show_tiles
-from streamlit_app.evaluation.run_table import show_table
+from streamlit_app.evaluation.run_page import page_of
+from streamlit_app.evaluation.run_summary import show_bundle, show_failures
 from streamlit_app.shared import links
-from streamlit_app.shared.configuration import show_configuration
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import progress_panel
-from streamlit_app.shared.runs import RAGAS, data_namer, run_names
+from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 _FAULTS_SHOWN, _IDS_SHOWN = 5, 5
@@ -139,15 +135,7 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
     if query and all(row.query_id != query for row in result.per_query):
         st.warning(t("runs.unknown_query", query=_shortened(query)), icon=":material/link_off:")
     show_failures(result)
-    if result.kind == RAGAS:
-        show_evaluation(result)
-    else:
-        show_tiles(result)
-        show_curves(result)
-        show_table(result)
-        show_causes(result)
-        show_configuration(result)
-        show_queries(result, links.read_query(), links.write_query)
+    page_of(result.kind)(result)
     _show_files(result, run_id)
 
 
@@ -157,7 +145,7 @@ def _show_files(result: RunResult, run_id: str) -> None:
     for column, path in zip(files, get_app().archive.files(run_id), strict=False):
         name = path.name.removeprefix(run_id).lstrip("_.")
         column.download_button(plain(name), path.read_bytes, path.name, width="stretch")
-    if result.kind != RAGAS:
+    if run_kind(result.kind).retrieves:
         with files[-1]:
             show_bundle(run_id)
 

@@ -281,18 +281,6 @@ def test_a_record_keeps_outcome_reason_and_passages(settings: Settings, mode: Mo
     assert (reply in json.dumps(record.as_reply(), ensure_ascii=False)) is False or not withheld
 
 
-@pytest.mark.parametrize(("abstained", "outcome"), [(True, "nearest"), (False, "answered")])
-def test_a_record_of_an_earlier_version_has_the_outcome_that_it_can_tell(
-    settings: Settings, abstained: bool, outcome: str
-) -> None:
-    answer = ChatService(DemoModel(), settings, DemoModel()).ask(pipeline_of(SOURCE, settings), INSIDE)
-    value = {**record_of(answer).as_json(), "abstained": abstained}
-    for name in ("outcome", "why", "nearest"):
-        del value[name]
-    record = AnswerRecord.from_json(value)
-    assert (record.outcome, record.why, record.nearest) == (outcome, None, None)
-
-
 @pytest.mark.parametrize(
     ("language", "said"),
     [("es", ("(no es una respuesta)", "Reformule su pregunta")), ("en", ("(not an answer)", "Rephrase your question"))],

@@ -126,15 +126,12 @@ def test_a_run_prints_exactly_the_contract_and_show_and_list_the_same(cli: Cli) 
 
 
 def test_one_command_answers_scores_and_exports(cli: Cli, tmp_path: Path) -> None:
-    done = cli("benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "5", "--export", "ragas", "--json")
+    done = cli("benchmark", "run", "--strategy", "LEXICAL", "--max-queries", "5", "--export", "hotpotqa", "--json")
     result = json.loads(done.stdout)
     assert result["generator"] == "demo"
     assert {"generation_score", "answer_contains", "semantic_similarity"} <= set(result["metrics"])
-    [path] = (tmp_path / "data" / "results").glob("*/*_ragas.jsonl")
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    assert len(rows) == 5
-    texts = {"id", "user_input", "response", "retrieved_contexts", "reference"}
-    assert texts | {"retrieved_context_ids", "reference_context_ids"} == set(rows[0])
+    [path] = (tmp_path / "data" / "results").glob("*/*_hotpotqa.json")
+    assert len(json.loads(path.read_text("utf-8"))["answer"]) == 5
 
 
 def test_without_json_a_run_prints_its_metrics_and_progress_goes_to_stderr(cli: Cli) -> None:
@@ -166,7 +163,7 @@ def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
         (("benchmark", "run", "--max-queries", "-1"), "--max-queries"),
         (("benchmark", "run", "--budget", "-1"), "--budget"),
         (("benchmark", "run", "--export", "paper"), "markdown"),
-        (("benchmark", "run", "--no-generation", "--export", "ragas"), "--generation"),
+        (("benchmark", "run", "--no-generation", "--export", "hotpotqa"), "--generation"),
         (("benchmark", "run", "--env", "nope.env"), "nope.env"),
         (("benchmark", "run", "--dry-run", "--dataset", "nope"), "'nope'"),
         (("benchmark", "run", "--dry-run", "--dataset", "s3://lakehouse/some/uno"), "MINIO_ENDPOINT"),
@@ -364,7 +361,7 @@ def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> Non
 
 def test_doctor_tells_what_answers(cli: Cli) -> None:
     checks = cli.json("doctor")
-    assert set(checks) == {"settings", "provider", "embedder", "data", "words", "providers"}
+    assert set(checks) == {"settings", "provider", "embedder", "data", "plugins", "words", "providers"}
     providers = checks.pop("providers")
     assert [name for name, check in checks.items() if not check["ok"]] == []
     assert {name for name, status in providers.items() if status["configured"]} == {"demo"}
@@ -511,7 +508,7 @@ def test_a_run_is_exported_into_the_folder_that_was_asked_for(cli: Cli, tmp_path
     done = cli.json("benchmark", "export", run_id, "--format", "trec", "--output", "out")
     assert [Path(path).suffix for path in done["files"]] == [".run", ".qrels"]
     assert all((tmp_path / path).is_file() for path in done["files"])
-    assert "has no answer" in cli("benchmark", "export", run_id, "--format", "ragas", code=1).stderr
+    assert "has no answer" in cli("benchmark", "export", run_id, "--format", "hotpotqa", code=1).stderr
     assert "trec, trec_scores, json, beir" in cli("benchmark", "export", run_id, "--format", "pdf", code=2).stderr
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chatbot_mvp.datasets import Dataset, download, hotpotqa, load_dataset
+from chatbot_mvp.datasets import Dataset, download, fetching, hotpotqa, load_dataset
+from chatbot_mvp.datasets.fetching import DATASET_SOURCES
 from chatbot_mvp.errors import ChatbotError, DatasetFileUnreadable, DownloadFailed, EmptyDataset, MissingColumn
+from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Progress
 from tests.datasets.hub_stub import HubStub
 
@@ -60,8 +63,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
 
 
-def fetch(hub: HubStub, folder: Path, **options: Any) -> hotpotqa.Fetched:
-    return hotpotqa.fetch(f"{hub.url}/distractor", "validation", folder / "datasets", folder / "cache", **options)
+def fetched_from(address: str, folder: Path, split: str = "validation", **options: Any) -> fetching.Fetched:
+    return fetching.fetch(DATASET_SOURCES["hotpotqa"], load_settings(data_dir=folder), split, address, **options)
+
+
+def fetch(hub: HubStub, folder: Path, **options: Any) -> fetching.Fetched:
+    return fetched_from(f"{hub.url}/distractor", folder, **options)
 
 
 def text_of(dataset: Dataset, title: str) -> str:
@@ -72,7 +79,7 @@ def test_the_hubs_file_becomes_a_checked_data_set(hub: HubStub, tmp_path: Path) 
     hub.files[f"distractor/{FILE}"] = hub_bytes(row_group_size=2)
     fetched = fetch(hub, tmp_path)
     dataset = load_dataset(tmp_path / "datasets" / "hotpotqa")
-    assert (fetched.name, fetched.queries, fetched.documents, fetched.qrels) == ("hotpotqa", 3, 5, 5)
+    assert (fetched.name, *astuple(fetched.counts)) == ("hotpotqa", 3, 5, 5)
     assert [document.title for document in dataset.documents] == [
         *("Molino de Arriba", "Río Seco", "Otro", "Puente", "Vacío")
     ]
@@ -83,7 +90,7 @@ def test_the_hubs_file_becomes_a_checked_data_set(hub: HubStub, tmp_path: Path) 
     assert dataset.qrels["q1"] == {gold["Molino de Arriba"]: 1, gold["Río Seco"]: 1}
     assert dataset.qrels["q3"] == {gold["Puente"]: 1}
     assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["hotpotqa"]
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+    assert [path for path in (tmp_path / "cache" / "downloads").rglob("*") if path.is_file()] == []
 
 
 def test_answers_of_yes_or_no_are_labels_and_all_columns_are_kept(hub: HubStub, tmp_path: Path) -> None:
@@ -96,13 +103,14 @@ def test_answers_of_yes_or_no_are_labels_and_all_columns_are_kept(hub: HubStub, 
         ("No", "label"),
     ]
     assert (queries[0].question_type, queries[1].question_type, queries[0].level) == ("bridge", "comparison", "hard")
-    assert fetched.labels == 2
+    assert fetched.notes.values["label_queries"] == 2
 
 
 def test_what_was_left_out_is_counted(hub: HubStub, tmp_path: Path) -> None:
     hub.files[f"distractor/{FILE}"] = hub_bytes()
     fetched = fetch(hub, tmp_path)
-    assert (fetched.repeated, fetched.differing, fetched.unresolved) == (2, 1, 1)
+    names = ("repeated_titles", "of_other_text", "qrels_without_document")
+    assert [fetched.notes.values[name] for name in names] == [2, 1, 1]
 
 
 def test_document_ids_are_those_of_the_known_corpus(shared_datasets: Path) -> None:
@@ -113,7 +121,7 @@ def test_document_ids_are_those_of_the_known_corpus(shared_datasets: Path) -> No
 def test_a_cut_connection_is_resumed_where_it_broke(hub: HubStub, tmp_path: Path) -> None:
     content = hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.cuts.extend([1_000, 500])
-    assert fetch(hub, tmp_path).queries == 3
+    assert fetch(hub, tmp_path).counts.queries == 3
     assert hub.ranges == ["", "bytes=1000-", "bytes=1500-"]
     assert len(content) > 1_500
 
@@ -123,9 +131,9 @@ def test_a_stopped_download_goes_on_at_the_next_fetch(hub: HubStub, tmp_path: Pa
     hub.cuts.extend([700, 0, 0, 0])
     with pytest.raises(DownloadFailed, match="700 bytes are here"):
         fetch(hub, tmp_path)
-    assert not (tmp_path / "datasets").exists()
+    assert not any((tmp_path / "datasets").iterdir())
     hub.ranges.clear()
-    assert fetch(hub, tmp_path).queries == 3
+    assert fetch(hub, tmp_path).counts.queries == 3
     assert hub.ranges == ["bytes=700-"]
 
 
@@ -135,20 +143,20 @@ def test_another_version_behind_the_address_is_fetched_from_its_start(hub: HubSt
     with pytest.raises(DownloadFailed):
         fetch(hub, tmp_path)
     hub.files[f"distractor/{FILE}"] = hub_bytes()
-    assert fetch(hub, tmp_path).queries == 3
+    assert fetch(hub, tmp_path).counts.queries == 3
 
 
 def test_a_server_without_ranges_is_asked_again_from_the_start(hub: HubStub, tmp_path: Path) -> None:
     hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.ignores_ranges = True
     hub.cuts.append(1_000)
-    assert fetch(hub, tmp_path).queries == 3
+    assert fetch(hub, tmp_path).counts.queries == 3
 
 
 def test_a_busy_server_is_asked_again(hub: HubStub, tmp_path: Path) -> None:
     hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.statuses.extend([503, 429])
-    assert fetch(hub, tmp_path).queries == 3
+    assert fetch(hub, tmp_path).counts.queries == 3
 
 
 @pytest.mark.parametrize(("status", "said"), [(404, "no such file"), (401, "401"), (403, "403")])
@@ -163,7 +171,7 @@ def test_a_refusal_is_told_at_once_with_the_address(hub: HubStub, tmp_path: Path
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "nowhere"])
 def test_an_address_that_does_not_answer_is_told(tmp_path: Path, base_url: str) -> None:
     with pytest.raises(DownloadFailed, match=base_url):
-        hotpotqa.fetch(base_url, "validation", tmp_path / "datasets", tmp_path / "cache")
+        fetched_from(base_url, tmp_path)
 
 
 def test_bytes_that_are_not_the_file_are_thrown_away(hub: HubStub, tmp_path: Path) -> None:
@@ -171,7 +179,7 @@ def test_bytes_that_are_not_the_file_are_thrown_away(hub: HubStub, tmp_path: Pat
     hub.checksum = "0" * 64
     with pytest.raises(DownloadFailed, match="checksum"):
         fetch(hub, tmp_path)
-    assert list((tmp_path / "cache").rglob("*.part")) == []
+    assert list((tmp_path / "cache" / "downloads").rglob("*.part")) == []
 
 
 @pytest.mark.parametrize(
@@ -208,8 +216,8 @@ def test_a_file_without_questions_is_refused(hub: HubStub, tmp_path: Path) -> No
 def test_a_split_of_several_files_is_one_data_set(hub: HubStub, tmp_path: Path) -> None:
     for number, rows in enumerate((ROWS[:1], ROWS[1:])):
         hub.files[f"train-0000{number}-of-00002.parquet"] = hub_bytes(rows)
-    fetched = hotpotqa.fetch(hub.url, "train", tmp_path / "datasets", tmp_path / "cache")
-    assert (fetched.name, fetched.queries, fetched.documents) == ("hotpotqa_train", 3, 5)
+    fetched = fetched_from(hub.url, tmp_path, "train")
+    assert (fetched.name, fetched.counts.queries, fetched.counts.documents) == ("hotpotqa_train", 3, 5)
 
 
 def test_progress_is_told_in_bytes(hub: HubStub, tmp_path: Path) -> None:

@@ -20,9 +20,11 @@ from chatbot_mvp.cli.lazy import DefaultGroup, LazyCommand
 from chatbot_mvp.settings.model import Settings
 from tests.conftest import Command
 from tests.docs.pages import PAGES, PROGRAMS, ROOT, Block, blocks, mentioned
-from tests.docs.test_extension_examples import BLOCK
 from tests.documents.made import pdf
 from tests.server.test_openai import TOKEN, running
+
+OF_A_FILE = re.compile(r"^`[^`\n]+`[^`\n]*:\n\n```\w+\n(?P<text>.*?)^```$", re.M | re.S)
+"""A block of code below the name of its file, for tests/docs/test_plugin_examples.py and tests/cli/."""
 
 UsageError = typer.BadParameter.mro()[1]
 
@@ -30,13 +32,15 @@ LACKING = {
     "make run": "it serves until it is stopped; tests/e2e starts the pages",
     "make test": "it runs this suite",
     "make coverage": "it runs this suite",
-    "chatbot-mvp sync": "it needs an S3 server; tests/sharing runs it",
-    "ragas prompts adapt": "it needs a judge; tests/evaluation/ragas/test_assets.py runs it",
-    "--language fr": "it needs a judge; tests/evaluation/ragas/test_assets.py runs it",
+    "make attack": "it takes a quarter of an hour",
+    "kb promise": "three questions are no promise, so it exits with 4; tests/wings/promise runs it",
+    "chatbot-mvp sync": "it needs an S3 server; tests/wings/sharing runs it",
+    "ragas prompts adapt": "it needs a judge; tests/wings/ragas/test_assets.py runs it",
+    "--language fr": "it needs a judge; tests/wings/ragas/test_assets.py runs it",
     "pip install": "it downloads packages; that the extras exist is checked",
     "optimum-cli": "it is another project's program and downloads a model",
     "ct2-transformers-converter": "it is another project's program and downloads a model",
-    "benchmarks/": "it takes minutes, and most need data sets beside the project",
+    "-m benchmarks": "it takes minutes, and most need data sets beside the project",
     "../shared/": "it needs data sets beside the project",
 }
 """What a line of a page contains -> why it is not run here."""
@@ -96,14 +100,18 @@ def test_each_line_of_a_block_is_accepted_by_its_program(page: str) -> None:
 
 
 def accepted(line: str) -> None:
-    words = shlex.split(line.translate(str.maketrans("", "", "[]…")) if "benchmarks/" in line else line, comments=True)
+    words = shlex.split(
+        line.translate(str.maketrans("", "", "[]…")) if "-m benchmarks" in line else line, comments=True
+    )
     program = Path(words[0]).name
     if program == "chatbot-mvp":
         parsed(line)
     elif program == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text("utf-8"), re.M), line
     elif program == "python":
-        script = (ROOT / words[1]).read_text("utf-8")
+        if words[1:3] == ["-m", "benchmarks"]:
+            words = [program, f"benchmarks/{words[3]}.py", *words[4:]]
+        script = (ROOT / words[1]).read_text("utf-8") + (ROOT / "benchmarks" / "script.py").read_text("utf-8")
         assert [word for word in words[2:] if word.startswith("--") and f'"{word}"' not in script] == [], line
     elif program == "pip":
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -241,5 +249,5 @@ def test_each_block_of_python_is_run_by_a_test(page: str) -> None:
     if page in ("docs/operate/serve.md", "docs/guide/ragas.md"):
         assert len(found) == 1  # the test above, and one in tests/llm/test_huggingface.py
         return
-    carried_out = {match["text"] for match in BLOCK.finditer((ROOT / page).read_text("utf-8"))}
+    carried_out = {match["text"] for match in OF_A_FILE.finditer((ROOT / page).read_text("utf-8"))}
     assert [text for text in found if text not in carried_out] == []

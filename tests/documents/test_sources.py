@@ -74,20 +74,6 @@ def test_a_kb_of_several_files_is_kept_renamed_and_read_again(tmp_path: Path) ->
     assert [file.name for file in KbStore(tmp_path).files(record.kb_id)] == ["manual.md", "avisos.md"]
 
 
-def test_a_kb_of_an_earlier_version_has_one_file(tmp_path: Path) -> None:
-    store = KbStore(tmp_path)
-    record = store.add("manual.md", MANUAL.encode(), 10_000, 1)
-    folder = tmp_path / record.kb_id
-    (folder / "files.json").unlink()
-    path = folder / "kb.json"
-    lines = path.read_text("utf-8")
-    start = lines.index(',\n  "files"')
-    path.write_text(lines[:start] + "\n}", "utf-8")
-    [file] = store.files(record.kb_id)
-    assert (file.name, file.start, file.end) == ("manual.md", 0, len(MANUAL))
-    assert store.record(record.kb_id).files == ()
-
-
 BODY = "\n\nAquí se explica con detalle todo lo que hace falta saber de este asunto y de sus casos.\n\n"
 
 

@@ -14,7 +14,7 @@ from chatbot_mvp.errors import RunNotFound
 from chatbot_mvp.runs.leaderboard import fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import RunNote
-from chatbot_mvp.runs.result import read_intervals, result_json
+from chatbot_mvp.runs.result import result_json
 from chatbot_mvp.runs.search import RunFilter, kind_of, main_metric, search
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.file_cache import FileCache
@@ -109,22 +109,6 @@ def test_how_far_an_unfinished_run_came_is_counted_anew_when_it_goes_on(app: App
         assert (unfinished.recorded, unfinished.queries) == (count, 4)
 
 
-def test_intervals_are_read_from_the_head_of_a_result(app: App, settings: Settings, tmp_path: Path) -> None:
-    result = app.runs.run_now(retrieval_strategy="LEXICAL")
-    path = settings.results_dir / result.run_id / f"{result.run_id}.json"
-    assert read_intervals(path) == result.intervals != {}
-    torn = path.read_bytes().partition(b'"per_query": [')
-    path.write_bytes(torn[0] + torn[1])
-    assert read_intervals(path) == result.intervals, "what follows is not read"
-    other = tmp_path / "other.json"
-    other.write_text('{\n  "a": "' + "x" * 300_000 + '",\n  "intervals": {"mrr": [0.25, 0.5]},\n  "per_query": [')
-    assert read_intervals(other) == {"mrr": (0.25, 0.5)}, "a head longer than one reading"
-    for head in ("", "{}", '{\n  "a": 1', '{\n  "a', '{\n  "intervals": {"mrr": "high"}'):
-        other.write_text(f'{head},\n  "per_query": [' if head else "")
-        assert read_intervals(other) == {}
-    assert read_intervals(tmp_path / "none.json") == {}
-
-
 # --- search
 
 
@@ -192,16 +176,3 @@ def test_of_a_metric_that_should_be_low_the_lowest_is_first() -> None:
     name = "complement_recall@5"
     [field] = fields([run(key, metrics={name: value}) for key, value in (("a", 0.4), ("b", 0.1))])
     assert [place.run.run_id for place in leaderboard(field, name)] == ["b", "a"]
-
-
-def test_intervals_of_a_list_of_an_earlier_version_come_from_the_results(app: App, settings: Settings) -> None:
-    ids = [app.runs.run_now(retrieval_strategy=name).run_id for name in ("LEXICAL", "BRIDGE")]
-    lines = [json.loads(line) for line in settings.submissions_path.read_text("utf-8").splitlines()]
-    for line in lines:
-        del line["intervals"]
-    settings.submissions_path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    [field] = app.archive.fields()
-    places = app.archive.leaderboard(field, "recall@5")
-    assert {place.run.run_id for place in places} == set(ids)
-    for place in places:
-        assert place.interval == tuple(app.archive.run(place.run.run_id).intervals["recall@5"])

@@ -12,21 +12,22 @@ from typing import Any
 
 from chatbot_mvp.chat.prompting import PastTurn, grounded_messages, open_messages, relevance_messages, rewrite_messages
 from chatbot_mvp.datasets import Query
-from chatbot_mvp.errors import PromptsNotMade
 from chatbot_mvp.evaluation.benchmark.generation import generation_request
 from chatbot_mvp.evaluation.benchmark.judgement import judge_messages
 from chatbot_mvp.evaluation.kb.by_model import ModelProposer
-from chatbot_mvp.judges.ragas import adapt_prompts, own_prompts
-from chatbot_mvp.judges.ragas.prompts import load_prompts
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrichment_prompts
 from chatbot_mvp.retrieval.indexes.questions import question_prompts
+from chatbot_mvp.retrieval.reranker import RerankFailed
 from chatbot_mvp.retrieval.stages.llm_expansion import QueryExpander
-from chatbot_mvp.retrieval.stages.rerank import LlmReranker, RerankFailed
+from chatbot_mvp.retrieval.stages.rerankers import LlmReranker
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
+from chatbot_mvp.wings.ragas.errors import PromptsNotMade
+from chatbot_mvp.wings.ragas.judging import adapt_prompts, own_prompts
+from chatbot_mvp.wings.ragas.judging.prompts import load_prompts
 from tests.fakes import FakeChatModel, FakeLanguageModel
 
 Prompt = tuple[Message, ...]

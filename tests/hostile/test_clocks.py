@@ -4,51 +4,25 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import QuestionSetChanged
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.remote.limiter import Limiters
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
-from chatbot_mvp.storage import clock
 from chatbot_mvp.types import Progress
-from tests.s3_server import BUCKET, S3Server
+from tests.clock import Set
 
 TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 DIET, DAYS = "¿De cuánto es la dieta completa?", "¿De cuántos días dispone cada persona?"
 SESSION = "0123456789abcdef"
 BACK, FORWARD, BESIDE = timedelta(hours=-1), timedelta(days=1), timedelta(minutes=10)
-Set = Callable[[timedelta], None]
-
-
-@pytest.fixture
-def set_clock(monkeypatch: pytest.MonkeyPatch) -> Set:
-    """Shift the system's clock, as a process sees it that starts afterwards: it knows no later time."""
-    shift = timedelta(0)
-    real_time = time.time
-
-    class Shifted(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> datetime:
-            return datetime.now(tz) + shift
-
-    def set_to(moved: timedelta) -> None:
-        nonlocal shift
-        shift = moved
-        monkeypatch.setattr(clock, "_latest", datetime.min.replace(tzinfo=UTC))
-
-    monkeypatch.setattr(clock, "datetime", Shifted)
-    monkeypatch.setattr(time, "time", lambda: real_time() + shift.total_seconds())
-    return set_to
 
 
 @pytest.fixture
@@ -59,21 +33,6 @@ def app(settings: Settings) -> App:
 def again(data: Path) -> App:
     """A server that starts on a data folder."""
     return build_app(load_settings(data_dir=data, retrieval_strategy="LEXICAL", provider="demo"))
-
-
-@pytest.mark.parametrize("jump", [BACK, FORWARD, -BESIDE, BESIDE])
-def test_undo_takes_back_the_verdict_that_was_given_last(app: App, set_clock: Set, jump: timedelta) -> None:
-    kb = app.kbs.add("normas.md", TEXT.encode())
-    conversation = app.chat.start(SESSION, kb.kb_id, kb.kb_name)
-    for question in (DIET, DAYS):
-        assert app.chat.begin(SESSION, conversation, question, UserContext()).join(20)
-    items = {one.question: one for one in app.reviews.waiting(kb.kb_id, "Ana")}
-    app.reviews.judge(kb.kb_id, items[DIET], "right", "Ana")
-    set_clock(jump)
-    other = again(app.settings.data_dir)
-    other.reviews.judge(kb.kb_id, items[DAYS], "right", "Ana")
-    undone = app.reviews.undo(kb.kb_id, "Ana")
-    assert undone is not None and undone.question == DAYS
 
 
 @pytest.mark.parametrize("jump", [BACK, FORWARD])
@@ -137,53 +96,17 @@ def test_two_servers_with_ten_minutes_between_their_clocks_keep_each_others_work
         app.kb_evaluation.save(replace(mine, name="otras"))
     again_saved = app.kb_evaluation.save(replace(saved, name="otras"))
     assert again_saved.changed_at > saved.changed_at
-    run = app.kb_evaluation.evaluate_set(kb.kb_id, mine.set_id)
-    app.promises.make(kb.kb_id, run["run_id"], 0.05)
     set_clock(ahead)
-    state = other.promises.state(kb.kb_id)
-    assert state is not None and "questions" not in state.changed
     assert other.kb_evaluation.question_set(kb.kb_id, mine.set_id).name == "otras"
     assert again(app.settings.data_dir).settings.kb_top_k == 7
 
 
-@pytest.mark.xdist_group("s3")
-@pytest.mark.parametrize("ahead", [BESIDE, -BESIDE])
-def test_two_servers_with_ten_minutes_between_their_clocks_share_a_bucket(
-    s3: S3Server, settings: Settings, set_clock: Set, tmp_path: Path, ahead: timedelta
-) -> None:
-    root = f"s3://{BUCKET}/clocks/{ahead.total_seconds():.0f}"
-
-    def server(name: str) -> App:
-        own = s3.settings(settings, "none", data_dir=tmp_path / name, data_root=root)
-        return build_app(own.with_changes(retrieval_strategy="LEXICAL", provider="demo"))
-
-    one, other = server("one"), server("other")
-    first = one.kbs.add("uno.md", TEXT.encode())
-    one.sharing.exchange()
-    set_clock(ahead)
-    other.sharing.exchange()
-    other.kbs.rename(first.kb_id, "con otro nombre")
-    second = other.kbs.add("dos.md", TEXT.replace("23", "24").encode())
-    other.sharing.exchange()
-    set_clock(timedelta(0))
-    for each in (one, other, one):
-        each.sharing.exchange()
-    for each in (one, other):
-        assert {record.kb_id for record in each.kbs.records()} == {first.kb_id, second.kb_id}
-        assert each.kbs.store.record(first.kb_id).kb_name == "con otro nombre"
-    one.kbs.delete(second.kb_id)
-    one.sharing.exchange()
-    set_clock(ahead)
-    other.sharing.exchange()
-    assert [record.kb_id for record in other.kbs.records()] == [first.kb_id]
-
-
 MEETS_OTHERS = {
-    "chatbot_mvp/evaluation/benchmark/cluster/limits.py": "when a request may leave, for a worker on another node",
+    "chatbot_mvp/wings/ray/limits.py": "when a request may leave, for a worker on another node",
     "chatbot_mvp/knowledge_base/parsed_files.py": "the age of a file, which is a time of the file system",
     "chatbot_mvp/server/replies.py": "the field `created` of the interface",
     "chatbot_mvp/storage/files.py": "the age of files that other processes left",
-    "chatbot_mvp/sharing": "when the last exchange ended, for people",
+    "chatbot_mvp/wings/sharing": "when the last exchange ended, for people",
 }
 """Files that read the wall clock, and why: none measures a duration of its own with it."""
 
@@ -194,5 +117,5 @@ def test_durations_are_measured_by_a_clock_that_nobody_sets() -> None:
         for path in (PROJECT_ROOT / folder).rglob("*.py"):
             name = path.relative_to(PROJECT_ROOT).as_posix()
             if re.search(r"\btime\.time(_ns)?\(", path.read_text("utf-8")):
-                found.add("chatbot_mvp/sharing" if name.startswith("chatbot_mvp/sharing/") else name)
+                found.add("chatbot_mvp/wings/sharing" if name.startswith("chatbot_mvp/wings/sharing/") else name)
     assert found <= set(MEETS_OTHERS), "use time.monotonic() or perf_counter() for durations"

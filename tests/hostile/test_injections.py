@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("chatbot_mvp.wings.ragas")  # what it reads and writes is tried here, too
+
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.prompting.fence import fence_name
 from chatbot_mvp.settings.model import load_settings

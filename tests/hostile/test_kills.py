@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -15,6 +14,8 @@ import pytest
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.s3_server import BUCKET, KEY, SECRET, S3Server
 
+for _wing in ("tune", "sharing", "promise", "review"):
+    pytest.importorskip(f"chatbot_mvp.wings.{_wing}.service")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 WORKS = (
@@ -38,7 +39,8 @@ def killed(work: str, kills: int, bucket: dict[str, str]) -> dict[str, Any]:
     """Run the script in a process without threads, which can be forked safely; return its report."""
     command = [
         sys.executable,
-        "benchmarks/chaos_app.py",
+        "-m",
+        "tests.kills.app",
         "--work",
         work,
         "--kills",
@@ -77,10 +79,11 @@ def test_killed_two_hundred_times_nothing_is_lost_and_work_goes_on(work: str, bu
     ],
 )
 def test_what_was_reported_and_is_not_there_is_found_out(
-    name: str, reported: list[Any], tmp_path: Path, clean_env: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, reported: list[Any], tmp_path: Path, clean_env: Path
 ) -> None:
-    monkeypatch.syspath_prepend(PROJECT_ROOT / "benchmarks")
-    work = importlib.import_module("chaos_evaluation").EVALUATION_WORKS[name]()
+    from tests.kills import evaluation_works
+
+    work = evaluation_works.EVALUATION_WORKS[name]()
     assert work.check(work.app(tmp_path)) == ([], 0)
     work.learn([reported])
     [problem], _ = work.check(work.app(tmp_path))

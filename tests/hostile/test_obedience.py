@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("chatbot_mvp.wings.ragas")  # what it reads and writes is tried here, too
+
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.records import record_of
-from chatbot_mvp.judges.ragas import JudgeOptions, Row, load_prompts, score_row
 from chatbot_mvp.llm.base import ChatRequest, Message
-from chatbot_mvp.llm.langchain_model import as_chat_model
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.wings.ragas.judging import JudgeOptions, Row, load_prompts, score_row
+from chatbot_mvp.wings.ragas.langchain_model import as_chat_model
 from tests.fakes import FakeChatModel, FakeEmbedder, FakeLanguageModel, ObedientModel, fake_app
 from tests.loopback import LoopbackServer
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.documents.sources import text_hash
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
 
@@ -56,24 +55,6 @@ def test_content_whose_id_is_taken_by_other_content_gets_an_id_of_its_own(store:
     assert forged.kb_id != victim.kb_id
     assert store.document(forged.kb_id).text == FORGED
     assert add(store, FORGED).kb_id == forged.kb_id
-
-
-def test_a_kb_with_the_short_id_of_an_earlier_version_is_not_replaced(store: KbStore, root: Path) -> None:
-    victim = moved(root, add(store), f"manual-{text_hash(FORGED)[:8]}")
-    before = files_of(root, victim.kb_id)
-    assert store.document(add(store, FORGED).kb_id).text == FORGED
-    assert files_of(root, victim.kb_id) == before
-
-
-@pytest.mark.parametrize("without_files", [False, True])
-def test_the_same_document_is_the_same_kb_under_the_short_id_of_an_earlier_version(
-    store: KbStore, root: Path, without_files: bool
-) -> None:
-    earlier = moved(root, add(store), f"manual-{text_hash(TEXT)[:8]}")
-    if without_files:
-        (root / earlier.kb_id / "files.json").unlink()
-    assert add(store).kb_id == earlier.kb_id
-    assert [record.kb_id for record in store.records()] == [earlier.kb_id]
 
 
 def test_the_same_document_again_changes_neither_name_nor_files(store: KbStore, root: Path) -> None:

@@ -162,31 +162,6 @@ def test_a_run_whose_provider_was_named_for_it_goes_on(
     assert not chosen.calls
 
 
-def test_an_evaluation_of_answers_ends_when_its_judge_is_left(
-    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
-) -> None:
-    from chatbot_mvp.evaluation.ragas.rows import rows_from
-
-    app = app_between(settings, left, chosen, retrieval_strategy="LEXICAL")
-    rows = rows_from(
-        [
-            {"id": f"r{n}", "user_input": f"¿Qué guarda la sala {n}?", "response": f"Guarda {n} cuadros.",
-             "retrieved_contexts": [f"La sala {n} guarda {n} cuadros."]}
-            for n in range(60)
-        ],
-        "filas",
-    )  # fmt: skip
-    run_id = app.ragas.start("filas", rows)
-    wait_until(lambda: left.calls >= 10, 30)
-    app.providers.choose("ollama")
-    heard = left.calls
-    wait_until(lambda: not next(job for job in app.runs.jobs() if job.job_id == run_id).active, 60)
-    assert left.calls <= heard + AT_ONCE
-    assert not chosen.calls
-    job = next(job for job in app.runs.jobs() if job.job_id == run_id)
-    assert (job.state, job.error_code) == ("failed", "run_provider_left")
-
-
 def test_proposals_of_questions_go_on_with_the_provider_that_is_chosen_now_and_say_so(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub
 ) -> None:

@@ -19,7 +19,7 @@ from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.providers import Providers, ProviderStatus
 from chatbot_mvp.llm.registry import NVIDIA_URL, PROVIDERS
-from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES, PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields import PROVIDER_NAMES, PROVIDER_SETTINGS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MASK, MODEL_SETTINGS, PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.settings.saved import read_choices, save_provider
@@ -149,7 +149,7 @@ def test_a_damaged_file_of_choices_is_no_choice(settings: Settings, content: str
 
 def test_other_choices_in_the_file_stay(tmp_path: Path) -> None:
     path = tmp_path / "app_settings.json"
-    path.write_text('{"theme": "dark"}', "utf-8")
+    path.write_text('{"format_version": 1, "theme": "dark"}', "utf-8")
     save_provider(path, "groq")
     assert json.loads(path.read_text("utf-8")) == {"format_version": 1, "theme": "dark", "provider": "groq"}
     assert [entry for entry in tmp_path.iterdir() if not entry.name.startswith(".")] == [path]

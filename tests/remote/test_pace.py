@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 
 from chatbot_mvp.remote.pace import Pace
-
-
-@pytest.fixture(scope="module")
-def designs() -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "limiter_designs.py"
-    spec = importlib.util.spec_from_file_location("limiter_designs", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["limiter_designs"] = module
-    spec.loader.exec_module(module)
-    return module
+from tests.remote.simulated_provider import Provider, allowed, simulate
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_constant_share_of_refusals_costs_hardly_more_than_itself(designs: ModuleType, seed: int) -> None:
-    provider = designs.Provider(share=0.2)
-    rate, _ = designs.simulate(Pace(), provider, 4_000, 8, 0.05, seed)
-    assert rate >= 0.8 * designs.allowed(provider, 8, 0.05)
+def test_a_constant_share_of_refusals_costs_hardly_more_than_itself(seed: int) -> None:
+    provider = Provider(share=0.2)
+    rate, _ = simulate(Pace(), provider, 4_000, 8, 0.05, seed)
+    assert rate >= 0.8 * allowed(provider, 8, 0.05)
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("limit", [5.0, 40.0, 90.0])
-def test_a_true_limit_is_used_and_seldom_run_into(designs: ModuleType, limit: float, seed: int) -> None:
-    provider = designs.Provider(limit=limit)
-    rate, refused = designs.simulate(Pace(), provider, 1_500, 8, 0.05, seed)
-    assert rate >= 0.8 * designs.allowed(provider, 8, 0.05)
+def test_a_true_limit_is_used_and_seldom_run_into(limit: float, seed: int) -> None:
+    provider = Provider(limit=limit)
+    rate, refused = simulate(Pace(), provider, 1_500, 8, 0.05, seed)
+    assert rate >= 0.8 * allowed(provider, 8, 0.05)
     assert refused <= 0.12
 
 

@@ -173,7 +173,6 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
         VECTORS,
     ),
     ("vector_store", {"vector_store": "chroma"}, {}, VECTORS),
-    ("index_engine", {"index_engine": "milvus"}, {}, VECTORS),
     ("kb_top_k", {"kb_top_k": 6}, {}, EVERY),
     ("kb_min_score", {"kb_min_score": 0.01}, {}, EVERY),
     ("kb_max_context_chars", {"kb_max_context_chars": 4_001}, {}, EVERY),
@@ -220,10 +219,18 @@ def test_a_knob_changes_the_fingerprint_of_the_strategies_that_use_it_and_of_no_
 
 
 def test_every_knob_and_every_strategy_is_in_the_table(settings: Settings) -> None:
-    known = {knob for knob, *_ in KNOBS} | {"retrieval_strategy"}
+    known = {knob for knob, *_ in KNOBS} | {"retrieval_strategy", "index_engine"}  # which have tests of their own
     assert known == {field.name for field in fields(RetrievalConfig)}
     made = {fingerprint(retrieval_config(settings.with_changes(retrieval_strategy=name))) for name in STRATEGIES}
     assert len(made) == len(STRATEGIES)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_another_engine_changes_the_fingerprint_where_it_searches_vectors(settings: Settings, strategy: str) -> None:
+    own = retrieval_config(settings.with_changes(retrieval_strategy=strategy))
+    other = replace(own, index_engine="another")
+    assert (fingerprint(own) != fingerprint(other)) == (strategy in VECTORS)
+    assert fingerprint(replace(own, vector_store="exact")) == fingerprint(replace(other, vector_store="exact"))
 
 
 def test_another_language_of_the_words_changes_the_fingerprint_where_words_are_searched(settings: Settings) -> None:

@@ -111,7 +111,7 @@ def test_where_one_document_was_lost(ranks: dict[str, int | None], reranker: boo
 
 
 def test_a_run_without_ranks_tells_what_its_lists_tell() -> None:
-    """Of an earlier version: the ranking as deep as it was kept, the candidates of a reranker, the context."""
+    """Of an import without records: the ranking as deep as it was kept, the reranker's candidates, the context."""
     row = made_row(gold=["g", "h", "x"], retrieved=["a", "g", "b"], generation_doc_ids=["g"])
     found = gold_paths(row, Retrieved(pre_rerank_candidate_ids=("a", "g", "b", "c", "h")), 2, True)
     assert [(path.doc_id, path.ranks["ranking"], path.fate.value) for path in found] == [

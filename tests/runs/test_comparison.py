@@ -116,7 +116,7 @@ def test_settings_that_only_one_side_can_have_are_left_out_beside_an_imported_ra
 
 
 def test_answers_that_were_scored_by_rules_of_different_scripts_are_named() -> None:
-    """A run of an earlier version has no rule, and its figures stay as they were."""
+    """A run without answers has no rule."""
 
     def answered(run_id: str, rule: str) -> ComparedRun:
         found = run(run_id, {"f1": [1.0]})

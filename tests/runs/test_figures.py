@@ -9,8 +9,8 @@ from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.causes import cause_of, outcome_of_row
 from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows, run_figures
 from chatbot_mvp.runs.manifest import RunManifest
-from chatbot_mvp.runs.result import FORMAT_VERSION
 from chatbot_mvp.runs.rows import QueryRow
+from chatbot_mvp.storage.formats import RESULT
 from tests.made_results import made_row
 
 
@@ -23,6 +23,7 @@ def row(response: str | None, answer: str, kind: str, context: list[str], **more
         answer=answer,
         answer_type=kind,
         question_type="bridge",
+        level="",
         metrics={"hit@1": 0.0, **context_metrics(context, {"g": 1}), **answer_metrics(case)},
         retrieved=("a",),
         gold=("g",),
@@ -78,4 +79,4 @@ def test_a_result_of_rows_has_the_figures_of_the_rows_and_the_names_of_the_manif
         assert getattr(result, name) == getattr(manifest, name), name
     assert (result.generator, result.judge, result.started_at) == ("p/m", "p/j", "2030")
     assert (result.damaged_records, result.failures, result.per_query) == (3, {"retrieve": 1}, tuple(rows))
-    assert result.format_version == FORMAT_VERSION
+    assert result.format_version == RESULT

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.line import RunLine
+from tests.made_results import made_line
 
 
 def run(number: int, value: float | None, fingerprint: str = "a", sha: str = "s", metric: str = "recall@5") -> RunLine:
     interval = None if value is None else (round(value - 0.1, 6), round(value + 0.1, 6))
-    return RunLine(
+    return made_line(
         run_id=f"r{number}",
         dataset="valle",
         dataset_sha256=sha,
@@ -49,7 +50,7 @@ def test_changes_of_configuration_and_data_are_marked_and_other_data_begin_a_ban
 
 def test_runs_without_the_metric_are_left_out_and_the_newest_data_come_first() -> None:
     assert [point.run_id for point in of(run(1, 0.8), run(2, None), run(3, 0.8)).points] == ["r1", "r3"]
-    other = RunLine(run_id="k", kind="kb", dataset="kb", metrics={"hit@3": 1.0})
+    other = made_line(run_id="k", kind="kb", dataset="kb", metrics={"hit@3": 1.0})
     found = series_of([other, run(1, 0.8)])
     assert [(series.dataset, series.metrics) for series in found] == [("kb", ["hit@3"]), ("valle", ["recall@5"])]
     assert history_of(Series("kb", "kb", (other,)), "hit@3").points[0].interval is None

@@ -69,12 +69,13 @@ def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(path: Path, dama
 def test_every_damaged_line_is_reported_with_its_number_and_empty_ones_are_none(path: Path) -> None:
     append_submission(path, result("a"))
     with path.open("ab") as file:
-        file.write(b'{torn\n\n  \n{"run_id": "x"}\n{"format_version": 999, "run_id": "x", "metrics": {}}\n')
+        file.write(b'{torn\n\n  \n{"format_version": 1, "run_id": "x"}\n')
+        file.write(b'{"format_version": 999, "run_id": "x", "metrics": {}}\n')
     append_submission(path, result("b"))
     runs, damaged = read_submissions(path)
     assert [run.run_id for run in runs] == ["a", "b"]
     assert [fault.partition(": ")[0] for fault in damaged] == ["2", "5", "6"]
-    assert "metrics" in damaged[1], "the field that is missing"
+    assert "kind" in damaged[1], "the field that is missing"
     assert "999" in damaged[2], "the version that is too late"
 
 

@@ -53,7 +53,9 @@ def test_a_note_is_not_written_over_one_that_its_writer_has_not_seen(path: Path)
 
 def test_damaged_lines_are_left_out_and_stay(path: Path) -> None:
     path.parent.mkdir()
-    torn = b'{"run_id": "a", "add": ["uno"]}\n{"run_id": 3, "add": ["x"]}\n{"run_id": "a", "add": "abc"}\n{"no'
+    lines = ('"run_id": "a", "add": ["uno"]}', '"run_id": 3, "add": ["x"]}', '"run_id": "a", "add": "abc"}')
+    whole = "".join(f'{{"format_version": 1, {line}\n' for line in lines)
+    torn = f'{whole}{{"run_id": "a", "add": ["no version"]}}\n{{"no'.encode()
     path.write_bytes(torn)
     notes = notes_at(path)
     assert notes.tag("a", ["dos"]).tags == ("uno", "dos")

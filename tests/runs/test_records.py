@@ -180,7 +180,9 @@ def test_a_manifest_with_a_value_of_another_type_is_named_and_left_out(tmp_path:
     good = dataclasses.asdict(RunManifest("r", "d", "d", "0", "LEXICAL", {}, "f", "1", 2, 3, "2026"))
     folder = RunFolder(tmp_path, "r")
     folder.path.mkdir()
-    for value in (None, ["x"], 0.5):
-        (folder.path / "manifest.json").write_text(json.dumps({**good, name: value}), "utf-8")
+    whole = {"format_version": 1, **good}
+    missing = {key: value for key, value in whole.items() if key != name}
+    for values in (missing, *({**whole, name: value} for value in (None, ["x"], 0.5))):
+        (folder.path / "manifest.json").write_text(json.dumps(values), "utf-8")
         with pytest.raises(RunUnreadable, match=rf"'r'.*\b{name}\b"):
             folder.manifest()

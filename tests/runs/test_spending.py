@@ -42,8 +42,8 @@ def test_requests_are_counted_by_phase_and_restored_from_the_events(folder: RunF
     spending.seen("judge", reply(None))
     spending.seen("judge", reply(9.0, cached=True))
     expected = {
-        "generate": Spent(calls=2, prompt_tokens=3, completion_tokens=6, cost_usd=0.75),
-        "judge": Spent(calls=2, cached=1, prompt_tokens=6, completion_tokens=4, unpriced=1),
+        "generate": Spent(2, 0, 3, 6, 0.75, 0),
+        "judge": Spent(2, 1, 6, 4, 0.0, 1),
     }
     for counted in (spending, Spending(folder)):
         assert counted.by_phase() == expected

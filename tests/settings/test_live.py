@@ -9,6 +9,8 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChoiceNotKept, InvalidSetting
+from chatbot_mvp.plugins.finding import added
+from chatbot_mvp.plugins.rows import SettingsSection
 from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, form_of
 from chatbot_mvp.settings.live import LiveSettings, SettingRow
 from chatbot_mvp.settings.model import ADDRESSES, SECRETS, Settings, load_settings
@@ -20,9 +22,11 @@ def row_of(desk: LiveSettings, name: str) -> SettingRow:
 
 def test_every_setting_is_in_one_group_and_has_a_form() -> None:
     for name in Settings.model_fields:
-        groups = [group for group, begins in GROUPS.items() if name.startswith(begins)]
-        assert len(groups) == 1, (name, groups)
-        assert form_of(name).group == groups[0]
+        assert form_of(name).group in GROUPS
+    sections = [section.fields.model_fields for section in added("settings", SettingsSection).values()]
+    for name in Settings.model_fields.keys() - {name for fields in sections for name in fields}:
+        assert len([group for group, begins in GROUPS.items() if name.startswith(begins)]) == 1, name
+    assert [form_of(name).group for name in ("milvus_address", "ray_address")] == ["vectors", "data"]
     assert form_of("retrieval_k").kind == "whole"
     assert (form_of("retrieval_k").low, form_of("retrieval_k").high) == (1, 1_000)
     assert form_of("retrieval_fusion").choices == ("rrf", "weighted")
@@ -92,7 +96,9 @@ def test_what_is_not_legal_or_not_changeable_changes_nothing(settings: Settings,
 def test_a_saved_value_that_is_not_legal_any_more_is_left_out(settings: Settings) -> None:
     values = {"kb_top_k": -1, "retrieval_k": 11, "groq_api_key": "gsk", "nope": 1}
     settings.app_settings_path.parent.mkdir(parents=True)
-    settings.app_settings_path.write_text(json.dumps({"provider": "demo", "settings": values}), "utf-8")
+    settings.app_settings_path.write_text(
+        json.dumps({"format_version": 1, "provider": "demo", "settings": values}), "utf-8"
+    )
     desk = LiveSettings(settings)
     assert (desk.current.kb_top_k, desk.current.retrieval_k) == (5, 11)
     assert not desk.current.groq_api_key.get_secret_value()

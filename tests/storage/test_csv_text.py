@@ -12,11 +12,13 @@ from typing import Any, cast
 
 import pytest
 
+pytest.importorskip("chatbot_mvp.wings.ragas")  # what it reads and writes is tried here, too
+
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.evaluation.ragas.rows import to_csv
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.storage.csv_text import csv_text, safe_cell, safe_csv
+from chatbot_mvp.wings.ragas.rows import to_csv
 from tests.made_results import made_result
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -83,33 +83,33 @@ def test_a_number_that_json_does_not_have_is_not_appended(tmp_path: Path) -> Non
 
 def test_an_object_is_changed_entry_by_entry_and_carries_its_format(tmp_path: Path) -> None:
     path = tmp_path / "below" / "a.json"
-    assert read_object(path) == {}
-    change_object(path, lambda found: found.update(a=1))
-    change_object(path, lambda found: found.update(b="\ud800"))
+    assert read_object(path, 1) == {}
+    change_object(path, lambda found: found.update(a=1), 1)
+    change_object(path, lambda found: found.update(b="\ud800"), 1)
     assert json.loads(path.read_bytes()) == {"format_version": 1, "a": 1, "b": "\ufffd"}
-    assert read_object(path) == {"a": 1, "b": "\ufffd"}
+    assert read_object(path, 1) == {"a": 1, "b": "\ufffd"}
 
 
 def test_an_object_of_a_later_version_is_neither_read_nor_changed(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"format_version": 2, "a": 1}')
     with pytest.raises(FileOfLaterVersion, match=r"a\.json.* format 2.* up to 1"):
-        read_object(path)
+        read_object(path, 1)
     with pytest.raises(FileOfLaterVersion):
-        change_object(path, lambda found: found.clear())
+        change_object(path, lambda found: found.clear(), 1)
     assert path.read_text() == '{"format_version": 2, "a": 1}'
 
 
 def test_a_damaged_object_is_kept_beside_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    for damaged in ('{"a": 1', "[]", '{"a": NaN}'):
+    for damaged in ('{"a": 1', "[]", '{"a": NaN}', '{"a": 1}', '{"format_version": 0}'):
         path.write_text(damaged)
-        change_object(path, lambda found: found.update(b=2))
-        assert read_object(path) == {"b": 2}
+        change_object(path, lambda found: found.update(b=2), 1)
+        assert read_object(path, 1) == {"b": 2}
         assert (tmp_path / "a.json.damaged").read_text() == damaged
 
 
 def test_an_object_that_cannot_be_written_names_the_file_and_stays(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(ChoiceNotKept, match=r"file/a\.json"):
-        change_object(tmp_path / "file" / "a.json", lambda found: found.update(b=2))
+        change_object(tmp_path / "file" / "a.json", lambda found: found.update(b=2), 1)

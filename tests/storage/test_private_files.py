@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.storage.backup.folder import DataFolder
-from chatbot_mvp.storage.backup.writing import save_backup
+from chatbot_mvp.storage.data_folder import DataFolder
 from chatbot_mvp.storage.files import make_folder, replaced_folder, write_atomically
 from chatbot_mvp.storage.jsonl import append_lines
 from tests.fakes import fake_app
@@ -67,8 +66,6 @@ def test_nothing_that_is_written_can_be_read_by_other_users(settings: Settings, 
     conversations = list((data / "conversations").rglob("*"))
     assert len(conversations) >= 2
     assert all(mode(path) == (0o700 if path.is_dir() else 0o600) for path in conversations)
-    save_backup(tmp_path / "backup.zip", DataFolder(data), "test")
-    assert mode(tmp_path / "backup.zip") == 0o600
 
 
 def test_what_earlier_versions_wrote_is_closed_at_the_next_start(settings: Settings, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Caches on disk: shared by threads, read from the files of earlier versions, plain about a file that is damaged."""
+"""Caches on disk: shared by threads, with tables that stay, plain about a file that is damaged."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_threads_share_one_cache(tmp_path: Path) -> None:
     assert len(cache) == 160
 
 
-def test_the_tables_of_all_caches_are_those_of_earlier_versions(tmp_path: Path) -> None:
+def test_the_tables_of_all_caches_are_those_of_version_1(tmp_path: Path) -> None:
     """Otherwise every vector and every reply that a team has paid for would be computed again."""
     VectorCache(tmp_path / "vectors")
     ContextCache(tmp_path / "contexts")

@@ -1,10 +1,11 @@
-"""One table says who may do what, and every call that a page makes to the App is checked against it."""
+"""Each method of the App says who may call it, and every call that a page makes is checked."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.errors import AdminNeeded
-from chatbot_mvp.settings.access import ACTIONS, Action, Who, action_of
+from chatbot_mvp.settings.access import Action, Who, performs
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import ROOT
@@ -21,8 +22,29 @@ from tests.ui.test_pages import ROOT
 pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 
 
+def parts() -> dict[str, type]:
+    """Each part of the App by its name, and each service of a wing by that of its class."""
+    found = {name: type(part) for name, part in vars(build_app(load_settings())).items()}
+    for path in (ROOT / "chatbot_mvp" / "wings").glob("*/service.py"):
+        module = import_module(f"chatbot_mvp.wings.{path.parent.name}.service")
+        services = [one for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__]
+        found |= {service.__name__: service for service in services if hasattr(service, "of")}
+    return found
+
+
+def marked_calls() -> dict[str, Action]:
+    """ "<part>.<method>" -> the action that the method is marked with."""
+    found = {}
+    for name, part in parts().items():
+        for method in dir(part):
+            action = getattr(getattr(part, method), "performs", None)
+            if action is not None:
+                found[f"{name}.{method}"] = action
+    return found
+
+
 def guarded_calls(*allowed: Who) -> list[str]:
-    return sorted(call for rule in ACTIONS.values() if rule.who in allowed for call in rule.calls)
+    return sorted(call for call, action in marked_calls().items() if action.who in allowed)
 
 
 class Reached(Exception):
@@ -33,13 +55,15 @@ def planted(call: str) -> Callable[..., Any]:
     """The call as pages make it; the method behind it fails with ``Reached``."""
     part, _, method = call.partition(".")
     gate: Any = get_app()
-    whole = gate._parts[part]._part
+    holder = gate._parts[part] if part in gate._parts else gate.get(parts()[part])
+    whole = holder._part
 
     def reached(*_: object) -> None:
         raise Reached
 
-    object.__setattr__(whole, method, reached)
-    return getattr(getattr(gate, part), method)  # type: ignore[no-any-return]
+    action = getattr(getattr(whole, method), "performs", None)
+    object.__setattr__(whole, method, reached if action is None else performs(action)(reached))
+    return getattr(holder, method)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("call", guarded_calls(Who.ADMIN, Who.OWNER))
@@ -62,7 +86,7 @@ def test_without_a_password_every_call_reaches_the_app(data_dir: Path, call: str
 
 def test_a_call_that_no_rule_names_is_for_administrators(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
-    assert action_of("kbs.forget_index") is None
+    assert "kbs.forget_index" not in marked_calls()
     with pytest.raises(AdminNeeded):
         planted("kbs.forget_index")("id")
 
@@ -99,6 +123,8 @@ def calls_of_pages() -> dict[str, str]:
                 return ""
             if isinstance(node, ast.Name):
                 return names.get(node.id)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+                return None if of_app(node.func.value) != "" else ast.unparse(node.args[0])
             if isinstance(node, ast.Attribute) and (start := of_app(node.value)) is not None:
                 return f"{start}.{node.attr}".lstrip(".")
             return None
@@ -118,23 +144,44 @@ def calls_of_pages() -> dict[str, str]:
     return found
 
 
-def test_every_call_of_a_page_is_in_the_table_and_every_call_in_the_table_exists(data_dir: Path) -> None:
-    app = build_app(load_settings())
+def test_every_call_of_a_page_is_marked_and_every_mark_is_of_a_call(data_dir: Path) -> None:
+    known = parts()
     methods = {
         call: file
         for call, file in calls_of_pages().items()
         if not call.startswith(("settings.", "access."))
-        and callable(getattr(getattr(app, call.partition(".")[0]), call.partition(".")[2]))
+        and callable(getattr(known[call.partition(".")[0]], call.partition(".")[2], None))
     }
-    assert {call: file for call, file in methods.items() if action_of(call) is None} == {}
-    listed = {call for rule in ACTIONS.values() for call in rule.calls}
-    assert listed - set(methods) == set()
-    assert sum(len(rule.calls) for rule in ACTIONS.values()) == len(listed), "a call is in two rows"
+    marked = marked_calls()
+    assert {call: file for call, file in methods.items() if call not in marked} == {}
+    assert set(marked) - set(methods) == set()
+
+
+def test_a_service_of_a_wing_checks_its_calls_too(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counter:
+        @classmethod
+        def of(cls, app: object) -> Counter:
+            return cls()
+
+        @performs(Action.READ)
+        def count(self) -> int:
+            return 3
+
+        def reset(self) -> None:
+            raise Reached
+
+    monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
+    counter = get_app().get(Counter)
+    assert counter.count() == 3
+    with pytest.raises(AdminNeeded, match=r"Counter\.reset"):
+        counter.reset()
+    assert get_app().get(Counter)._part is counter._part
 
 
 def test_pages_reach_files_and_services_only_through_the_app() -> None:
     """So a widget can change nothing that is not in the table: what it calls goes through the gate."""
     besides_api = {"types", "text", "errors", "api", "settings.access"}
+    besides_api |= {"plugins.finding", "plugins.kinds", "plugins.rows"}
     more = {"shared/state.py": {"app", "settings.model"}, "shared/permissions.py": {"app"}}
     more |= {"shared/errors.py": {"logs", "settings.model"}}
     more |= {"shared/guard.py": {"settings.network"}, "web/connections.py": {"server.connections"}}
@@ -148,15 +195,12 @@ def test_pages_reach_files_and_services_only_through_the_app() -> None:
     for path in sorted((ROOT / "streamlit_app").rglob("*.py")):
         text = path.read_text("utf-8")
         imported = set(re.findall(r"from chatbot_mvp\.([\w.]+) import", text))
+        if path.parent.parent.name == "wings":  # a wing's pages may use the wing
+            imported = {name for name in imported if not name.startswith(f"wings.{path.parent.name}.")}
         assert imported - besides_api - more.get(f"{path.parent.name}/{path.name}", set()) == set(), path
         assert not writing.search(text), path
 
 
-def test_the_docs_have_the_table() -> None:
+def test_the_docs_have_the_actions() -> None:
     page = (ROOT / "docs" / "operate" / "password.md").read_text("utf-8")
-    rows = [f"| {action.value} | {rule.who.value} |" for action, rule in ACTIONS.items()]
-    assert "\n".join(rows) in page
-
-
-def test_every_action_has_a_rule() -> None:
-    assert set(ACTIONS) == set(Action)
+    assert "\n".join(f"| {action.sentence} | {action.who.value} |" for action in Action) in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 from string import Formatter
 
@@ -11,9 +12,9 @@ import pytest
 
 from chatbot_mvp.errors import all_errors
 from chatbot_mvp.llm.registry import PROVIDERS
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause
-from chatbot_mvp.runs.known_metrics import METRICS
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue, t
 
 ROOT = Path(__file__).resolve().parents[2] / "streamlit_app"
@@ -30,7 +31,9 @@ def used_keys() -> tuple[set[str], set[str]]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "word":
                 prefixes.add(f"{ast.literal_eval(node.args[0])}.")
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("t", "bare") and node.args:
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Section":
+                literal |= {ast.literal_eval(node.args[1])} - {""}
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("t", "t_or", "bare") and node.args:
                 key = node.args[0]
                 if isinstance(key, ast.Constant):
                     literal.add(key.value)
@@ -72,6 +75,8 @@ def test_no_key_is_left_over() -> None:
 @pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
 def test_every_error_metric_cause_strategy_and_provider_has_a_text(language: str) -> None:
     """An error's text takes no value that the error does not carry."""
+    for path in (ROOT.parent / "chatbot_mvp" / "wings").glob("*/errors.py"):
+        import_module(f"chatbot_mvp.wings.{path.parent.name}.errors")
     for error in all_errors():
         text = catalogue(language)[f"error.{error.code}"]
         assert placeholders(text) <= placeholders(error.template), error.code

@@ -142,7 +142,6 @@ def test_an_address_names_no_visitor(start: Start, name: str) -> None:
     app = start(DemoModel())
     page = asked(open_page("chat", s=name), QUESTION)
     assert "23 días laborables" in texts(page)
-    assert "s" not in page.query_params
     [folder] = app.settings.conversations_dir.iterdir()
     assert folder.name == page.session_state["chat_session"] != name
 
@@ -298,22 +297,3 @@ def test_general_mode_names_no_outcome(start: Start) -> None:
     start(DemoModel())
     page = asked(general(open_page("chat")), NEAR)
     assert said(page, "Sin respuesta en el documento", "Lo más cercano", "¿Le sirve") == [False] * 3
-
-
-def test_a_conversation_of_an_earlier_version_is_shown(start: Start) -> None:
-    """Its answers have no outcome; what was not answered has no passages to show."""
-    app = start(DemoModel())
-    page = asked(open_page("chat"), NEAR)
-    [path] = app.settings.conversations_dir.rglob("*.jsonl")
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    for row in rows:
-        for name in ("outcome", "why", "nearest"):
-            row.get("answer", {}).pop(name, None)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    page.run()
-    assert not page.exception
-    assert said(page, "No encuentro en la base", "Sin respuesta en el documento", "Lo más cercano") == [
-        True,
-        True,
-        False,
-    ]

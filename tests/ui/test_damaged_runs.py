@@ -18,16 +18,17 @@ from chatbot_mvp.cli.commands import cli as command
 from chatbot_mvp.errors import BundleDamaged
 from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.settings.model import load_settings
+from tests.made_results import LINE
 from tests.ui.test_pages import open_page, texts
 
 pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 
 FAULTS = {
-    "queries": '{"run_id": "bad", "metrics": {}, "queries": 1000000000000000000000000000000}',
-    "seconds": '{"run_id": "bad", "metrics": {}, "seconds": {"retrieve": Infinity}}',
-    "metrics": '{"run_id": "bad", "metrics": {"mrr": [0.5]}}',
+    "queries": json.dumps({**LINE, "queries": 10**30}),
+    "seconds": json.dumps({**LINE, "seconds": {"retrieve": float("inf")}}),
+    "metrics": json.dumps({**LINE, "metrics": {"mrr": [0.5]}}),
     "JSON": '{"run_id": "bad", "metrics": ' + "[" * 1000,
-    "started_at": '{"run_id": "bad", "metrics": {}, "started_at": 5}',
+    "started_at": json.dumps({**LINE, "started_at": 5}),
 }
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.evaluation.ragas.config import RagasConfig
-from chatbot_mvp.evaluation.ragas.rows import rows_from
 from chatbot_mvp.runs.index import append_submission
+from chatbot_mvp.runs.records import RunFolder
 from streamlit_app.shared.state import get_app
-from tests.evaluation.ragas.conftest import given
-from tests.made_results import made_result
+from tests.made_results import LINE, made_result
+from tests.runs.test_kinds import plant
 from tests.ui.test_pages import finished_run, open_page, texts
 
 
@@ -102,18 +101,6 @@ def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) ->
     page = page.text_area(key=f"runs-note-{run_id}").input("la de otra y la mía").run()
     assert not page.error
     assert get_app().archive.notes()[run_id].note == "la de otra y la mía"
-
-
-@pytest.mark.usefixtures("known_vectors")
-def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> None:
-    finished_run()
-    config = RagasConfig(metrics=("lexical_faithfulness",))
-    get_app().ragas.run_now("respuestas", rows_from(given(count=2), "x"), config)
-    shown = table(open_page("evaluation"))
-    assert shown["Recall@5"].iloc[0] == "–"
-    assert "Fidelidad por palabras" in shown["Métrica principal"].iloc[0]
-    assert "Acierto" in shown["Métrica principal"].iloc[1]
-    assert "sin puntuar" not in shown.to_string()
 
 
 @pytest.mark.parametrize(
@@ -221,8 +208,17 @@ def test_a_history_without_a_fall_says_so_and_shows_hostile_names_literally(data
 
 
 @pytest.mark.parametrize("view", ["", "leaderboard", "history"])
-def test_a_run_of_another_version_without_most_fields_is_listed(data_dir: Path, view: str) -> None:
-    lines = [{"run_id": "bare", "metrics": {}}, {"run_id": "odd", "metrics": {"m": None}, "started_at": "once"}]
+def test_a_run_without_figures_is_listed(data_dir: Path, view: str) -> None:
+    lines = [{**LINE, "run_id": "bare"}, {**LINE, "run_id": "odd", "metrics": {"m": None}, "started_at": "once"}]
     (data_dir / "submissions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     page = open_page("evaluation", view=view) if view else open_page("evaluation")
     assert not page.exception
+
+
+def test_a_run_whose_kind_is_not_installed_is_drawn_as_a_benchmark(data_dir: Path) -> None:
+    plant(RunFolder(data_dir / "results", "ended"), "gone")
+    page = open_page("evaluation", run="ended")
+    assert not page.error
+    assert "ended" in texts(page)
+    listed = open_page("evaluation")
+    assert "understood" in table(listed)["Métrica principal"].iloc[0]

@@ -15,7 +15,7 @@ from streamlit_app.home import tour
 from streamlit_app.home.last_runs import metric_of_group
 from streamlit_app.shared.state import get_app
 from tests.loopback import LoopbackServer
-from tests.made_results import made_line
+from tests.made_results import LINE, made_line
 from tests.ui.test_pages import ROOT, open_page, texts
 from tests.waiting import wait_for_jobs, wait_until
 
@@ -33,6 +33,7 @@ def write_runs(folder: Path, count: int, **changes: Any) -> None:
     with (folder / "submissions.jsonl").open("a", encoding="utf-8") as file:
         for number in range(count):
             run = {
+                **LINE,
                 "run_id": f"{changes.get('dataset', 'valle')}-{number:03}",
                 "dataset": "valle",
                 "strategy": "BRIDGE",
@@ -131,13 +132,6 @@ def test_many_runs_are_a_few_charts_and_a_button_opens_one(data_dir: Path) -> No
     home = choice.select_index(2).run()
     home = home.button(key="open-run-0").click().run()
     assert home.session_state["run_id"] == "valle-197"
-
-
-def test_runs_of_an_earlier_version_have_no_interval(data_dir: Path) -> None:
-    write_runs(data_dir, 2, intervals={})
-    home = open_page("home")
-    assert "Intervalo" not in texts(home)
-    assert home.metric[0].value == "0,501"
 
 
 @pytest.mark.parametrize(

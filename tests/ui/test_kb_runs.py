@@ -103,11 +103,6 @@ def test_a_stopped_run_is_resumed_where_the_questions_are(kb: KbRecord, monkeypa
     assert not [button for button in page.run().button if button.key == "mykb_resume"]
 
 
-def test_a_result_of_an_earlier_version_can_be_deleted_and_a_run_cannot(kb: KbRecord) -> None:
-    asked(kb, with_set(kb))
-    assert not [button for button in results().button if button.key == "mykb_result_delete"]
-
-
 def test_the_form_of_admin_measures_a_knowledge_base_with_any_configuration(kb: KbRecord) -> None:
     set_id = with_set(kb)
     reference = f"kb:{kb.kb_id}/{set_id}"

@@ -269,24 +269,3 @@ def test_runs_whose_data_differ_are_refused_on_the_page_with_the_reason(data_dir
     assert comparison_widgets(evaluation)["base"].value == two
     evaluation = comparison_widgets(evaluation)["others"].set_value([one]).run()
     assert "no usan los mismos datos" in evaluation.error[0].value
-
-
-@pytest.mark.usefixtures("known_vectors")
-def test_a_run_of_an_earlier_version_is_shown_and_compared(data_dir: Path) -> None:
-    """Its result has neither intervals nor readings, and fewer metrics."""
-    one, two = finished_run(), finished_run()
-    path = data_dir / "results" / one / f"{one}.json"
-    result = json.loads(path.read_text("utf-8"))
-    for name in ("intervals", "readings", "splits", "causes"):
-        del result[name]
-    for row in (result, *result["per_query"]):
-        row["metrics"] = {name: value for name, value in row["metrics"].items() if name in ("mrr", "recall@5")}
-    path.write_text(json.dumps(result), "utf-8")
-    assert not open_page("evaluation", run=one).exception
-    evaluation = open_page("evaluation", compare=two)
-    evaluation = comparison_widgets(evaluation)["others"].set_value([one]).run()
-    assert not evaluation.exception
-    assert "pueden deberse al azar" in texts(evaluation)
-    app = get_app()
-    assert [metric.metric for metric in app.archive.compare([two, one]).runs[0].metrics] == ["recall@5", "mrr"]
-    assert "mrr" in app.archive.export(one, "markdown").files[f"{one}.md"].decode()

@@ -45,8 +45,7 @@ def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> No
     damaged_by(run_id, data_dir, groq_api_key="gsk-very-secret", llm_base_url="http://me:very-secret@host/v1")
     result = data_dir / "results" / run_id / f"{run_id}.json"
     counts = {"passages": 20, "without": 1, "written": 95, "kept": 88}
-    # As ``write_json`` lays it out: the questions of the run are the last key.
-    values = {"passage_questions": counts, **json.loads(result.read_text("utf-8"))}
+    values = {**json.loads(result.read_text("utf-8")), "passage_questions": counts}
     result.write_text(json.dumps(values, indent=2), "utf-8")
     page = open_newest()
     said = texts(page)

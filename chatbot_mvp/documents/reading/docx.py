@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.html import missing, soup_to_text
+from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_word
 from chatbot_mvp.errors import UploadDamaged, UploadExpands, UploadTooManyParts, UploadTooSteep
 
@@ -30,6 +31,11 @@ p[style-name='Puesto'] => h1.title:fresh
     for name in ("Título", "título", "Encabezado")
     for level in range(1, 7)
 )
+
+
+def read(file: GivenFile) -> Extracted:
+    """Read a file as ``read_docx`` does."""
+    return read_docx(file.name, file.content)
 
 
 def read_docx(name: str, content: bytes) -> Extracted:

@@ -6,21 +6,27 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_text
+from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
 from chatbot_mvp.errors import MissingPackage
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-_DROPPED = (
+_DROPPED = frozenset(
     "script style template noscript iframe object embed applet svg math canvas audio video picture img map form button "
-    "input select textarea nav aside footer menu dialog link meta base head"
-).split()
+    "input select textarea nav aside footer menu dialog link meta base head".split()
+)
 _DROPPED_ROLES = ("navigation", "banner", "contentinfo", "search", "menu", "dialog")
 _FOOTNOTE = re.compile(r"\[\w{1,4}\]")
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
 _MAX_COLUMN_NAME = 200
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def read(file: GivenFile) -> Extracted:
+    """Read a file as ``read_html`` does."""
+    return read_html(file.name, file.content)
 
 
 def read_html(name: str, content: bytes) -> Extracted:
@@ -47,10 +53,10 @@ def html_to_text(name: str, content: bytes | str) -> str:
     except FeatureNotFound as error:
         raise missing("lxml") from error
     title = clean_text(soup.title.get_text(" ")) if soup.title else ""
-    for element in soup.find_all(_DROPPED):
-        element.decompose()
-    for element in soup.select("[hidden], [aria-hidden=true], " + ", ".join(f"[role={r}]" for r in _DROPPED_ROLES)):
-        element.decompose()
+    # One pass over all elements: a CSS selector takes half of the time that a page of many elements needs.
+    for element in soup.find_all(True):
+        if not element.decomposed and _is_dropped(element):
+            element.decompose()
     with_heading = {id(parent) for heading in soup.find_all(_HEADINGS) for parent in heading.parents}
     for element in soup.find_all("header"):
         if id(element) not in with_heading:  # a page banner; the header of an article contains a heading
@@ -65,6 +71,16 @@ def html_to_text(name: str, content: bytes | str) -> str:
     if title and text and not root.find(_HEADINGS):
         return f"# {title}\n\n{text}"
     return text
+
+
+def _is_dropped(element: Tag) -> bool:
+    """Return whether an element shows no text of the page: not drawn, hidden, or navigation."""
+    attributes = element.attrs
+    if element.name in _DROPPED:
+        return True
+    return bool(attributes) and (
+        "hidden" in attributes or attributes.get("aria-hidden") == "true" or attributes.get("role") in _DROPPED_ROLES
+    )
 
 
 def _decoded(content: bytes) -> str:

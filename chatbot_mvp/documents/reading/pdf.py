@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
 from chatbot_mvp.documents.reading.html import missing
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
+from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.errors import MissingPackage, UploadDamaged, UploadEncrypted, UploadExpands, UploadScanned
 from chatbot_mvp.errors import UploadTooManyPages as TooManyPages
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 _MAX_OUTLINE = 5_000
 _MAX_DEPTH = 6
+
+
+def read(file: GivenFile) -> Extracted:
+    """Read a file as ``read_pdf`` does."""
+    return read_pdf(file.name, file.content, file.max_pages, file.on_pages)
 
 
 def read_pdf(

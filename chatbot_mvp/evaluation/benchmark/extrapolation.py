@@ -29,7 +29,7 @@ from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.spending import LLM_REQUEST, spent_of
-from chatbot_mvp.runs.usage import Spent
+from chatbot_mvp.runs.usage import NO_USAGE, Spent
 from chatbot_mvp.settings.model import Settings
 
 
@@ -92,11 +92,7 @@ class Extrapolation:
 
     def _generated(self) -> list[Spent]:
         """Return the usage of each generated answer."""
-        return [
-            generated_of(record).usage or Spent()
-            for record in self._journal.of(GENERATE).values()
-            if record.status == "ok"
-        ]
+        return [generated_of(record).usage for record in self._journal.of(GENERATE).values() if record.status == "ok"]
 
     def _judged(self) -> list[Spent]:
         """Return the judge's usage for each answer. An abstention is not judged and counts as zero usage."""
@@ -104,7 +100,7 @@ class Extrapolation:
         found = []
         for key, record in self._journal.of(GENERATE).items():
             if record.status == "ok" and generated_of(record).abstained:
-                found.append(Spent())
+                found.append(NO_USAGE)
             elif key in judged and (usage := judged_of(judged[key]).usage) is not None:
                 found.append(usage)
         return found

@@ -138,7 +138,7 @@ def import_trec(
 
 def _record(run_id: str, query_id: str, ranking: Mapping[str, float], settings: Settings) -> QueryRecord:
     kept = dict(list(ranking.items())[: settings.retrieval_k])
-    payload = {"doc_ids": list(kept), "scores": list(kept.values()), "evidence": None, "seconds": {}}
+    payload = {"doc_ids": list(kept), "scores": list(kept.values()), "evidence": None, "topic": None, "seconds": {}}
     return QueryRecord(run_id, query_id, RETRIEVE, "ok", payload)
 
 

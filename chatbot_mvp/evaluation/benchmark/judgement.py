@@ -15,6 +15,7 @@ from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.judges.asking import ask
 from chatbot_mvp.judges.score_text import score_from_text
 from chatbot_mvp.llm.base import ChatModel, Completion, Message
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.prompting.fence import as_data, fence_name
 from chatbot_mvp.runs.payloads import JUDGE
 from chatbot_mvp.types import Chunk
@@ -80,7 +81,9 @@ def judge_messages(
     # Only some metrics have separate instructions for short answers.
     short = f"judge_{metric}_short"
     prompt = short if short in texts and len(answer.split()) <= _SHORT_WORDS else f"judge_{metric}"
+    added = METRICS[metric].instructions
+    instructions = added.get(language, added["en"]) if added else texts[prompt]
     data = numbered_passages(passages)
     fence = fence_name(data, question, answer, metric)
     user = texts["judge_user"].format(fence=fence, passages=data, question=as_data(question), answer=as_data(answer))
-    return Message("system", texts[prompt].format(fence=fence).strip()), Message("user", user.strip())
+    return Message("system", instructions.format(fence=fence).strip()), Message("user", user.strip())

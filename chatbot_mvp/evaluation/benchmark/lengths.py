@@ -32,7 +32,7 @@ from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
-from chatbot_mvp.retrieval.stages.rerank import LLM_CALLS_AT_ONCE
+from chatbot_mvp.retrieval.stages.rerankers import LLM_CALLS_AT_ONCE
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 
@@ -109,7 +109,7 @@ def _chunk_texts(chunks: Sequence[Chunk], language: str, settings: Settings) -> 
 def _retrieval(chunks: Sequence[Chunk], language: str, queries: Sequence[Query], settings: Settings) -> list[_Need]:
     texts = PROMPTS.texts(language)
     calls, prompt, reply = 0, 0.0, 0.0
-    if settings.reranker_enabled and not settings.reranker_base_url:
+    if settings.reranker_kind == "llm":
         depth = min(retrieval_config(settings).reranked, len(chunks))
         calls = depth * len(queries)
         length = len(texts["relevance"]) + _mean([len(chunk.index_text) for chunk in chunks])

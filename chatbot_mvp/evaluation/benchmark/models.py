@@ -14,7 +14,7 @@ from chatbot_mvp.settings.model import Settings
 def asks_model(settings: Settings) -> bool:
     """Return whether a run sends requests to the language model of its provider."""
     strategy = get_strategy(settings.retrieval_strategy)
-    reranks = settings.reranker_enabled and not settings.reranker_base_url
+    reranks = settings.reranker_kind == "llm"
     searches = strategy.needs_language_model or settings.query_expansion_llm or reranks
     return find_provider(settings.chosen_provider).has_model and (searches or settings.generation_enabled)
 

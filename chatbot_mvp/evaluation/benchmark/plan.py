@@ -13,6 +13,7 @@ from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.lengths import estimate_from_lengths
 from chatbot_mvp.evaluation.benchmark.preparation import generator_fingerprint, judge_fingerprint, run_fingerprint
 from chatbot_mvp.retrieval.indexes.corpus import is_indexed
+from chatbot_mvp.retrieval.indexes.engines import index_engine
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
 from chatbot_mvp.settings.model import Settings
 
@@ -144,7 +145,7 @@ def _with_corpus(
     indexed = vectors = None
     # If a language model writes the texts to index, the index cannot be looked up before the run.
     if not strategy.needs_language_model:
-        if settings.index_engine == "local":  # no request is sent for a plan
+        if index_engine(settings).in_files:  # no request is sent for a plan
             indexed = is_indexed(chunks, corpus.language(settings), settings.cache_dir)
         if strategy.needs_vectors:
             texts = list(dict.fromkeys(chunk.index_text for chunk in chunks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import time
 import unicodedata
@@ -18,6 +19,7 @@ from chatbot_mvp.datasets.sampling import BLIND, Sample
 from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import RunFolder
@@ -28,10 +30,6 @@ _log = logging.getLogger(__name__)
 
 _NO_LIMIT = 10_000_000
 """Characters of a context whose length nothing limits."""
-
-FINGERPRINT_RULE = 1
-"""How a manifest's fingerprints were computed. Manifests without it (0) have one fingerprint of everything, which
-cannot be computed any more: a resume of such a run compares its other fields."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,6 @@ def manifest_of(run_id: str, reference: str, corpus: RunCorpus, settings: Settin
         prompts=PROMPTS.key if settings.generation_enabled else "",
         kind=corpus.kind,
         evaluation=corpus.facts(),
-        fingerprint_rule=FINGERPRINT_RULE,
         generator_fingerprint=generator_fingerprint(settings),
         judge_fingerprint=judge_fingerprint(settings),
         preset=preset,
@@ -149,13 +146,10 @@ def reopen_run(
         "prompts": PROMPTS.key if settings.generation_enabled else "",
         "generator": settings.generator,
         "judge": settings.judge,
+        "fingerprint": run_fingerprint(settings),
+        "generator_fingerprint": generator_fingerprint(settings),
+        "judge_fingerprint": judge_fingerprint(settings),
     }
-    if manifest.fingerprint_rule == FINGERPRINT_RULE:
-        now |= {
-            "fingerprint": run_fingerprint(settings),
-            "generator_fingerprint": generator_fingerprint(settings),
-            "judge_fingerprint": judge_fingerprint(settings),
-        }
     for name, value in now.items():
         if (then := getattr(manifest, name)) != value:
             raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
@@ -179,7 +173,12 @@ def generator_fingerprint(settings: Settings) -> str:
 
 def judge_fingerprint(settings: Settings) -> str:
     """Return 12 hex digits that identify model, prompts and metrics of a run's judge; "" without a judge."""
-    return _digest(f"{PROMPTS.key} {settings.judge} {settings.judge_metrics}") if settings.judge else ""
+    if not settings.judge:
+        return ""
+    # The instructions of added metrics are not among the prompts.
+    added = [METRICS[name].instructions for name in settings.judge_metric_names]
+    texts = [json.dumps(dict(text), sort_keys=True) for text in added if text]
+    return _digest(" ".join([PROMPTS.key, settings.judge, settings.judge_metrics, *texts]))
 
 
 def _digest(identity: str) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.retrieval.systems import DEFAULT, SYSTEMS
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.fields.runs import DEFAULT_JUDGE_METRICS
+from chatbot_mvp.storage.formats import RUN_PRESETS, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, change_object, read_object
 
 _log = logging.getLogger(__name__)
@@ -77,6 +79,7 @@ class Presets:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    @performs(Action.READ)
     def all(self) -> list[Preset]:
         """Return the built-in presets, then the saved ones by name. Of a damaged file, none is returned.
 
@@ -84,7 +87,7 @@ class Presets:
             FileOfLaterVersion
         """
         try:
-            saved = read_object(self._path)
+            saved = read_object(self._path, RUN_PRESETS)
         except (InvalidJson, OSError) as error:
             _log.warning("%s cannot be read, so no saved preset is listed: %s", self._path, error)
             saved = {}
@@ -95,25 +98,28 @@ class Presets:
         ]
         return [*(Preset(name, changes, False) for name, changes in BUILT_IN.items()), *own]
 
+    @performs(Action.CHANGE_PRESETS)
     def save(self, name: str, changes: Mapping[str, Any]) -> str:
         """Save settings of a run as a preset, replacing one with that name. Return the name as saved.
 
         Raises:
-            UnknownChoice: a setting is not a parameter of a run, or the name is blank.
+            UnknownChoice: a setting is not a parameter of a run, or the name is blank or that of the file's version.
             ChoiceNotKept, FileOfLaterVersion
         """
         name = " ".join(name.split())[:LONGEST_NAME]
-        if not name:
-            raise UnknownChoice(kind="preset's name", found=name, legal=f"1 to {LONGEST_NAME} characters")
+        if not name or name == VERSION:  # the file has the key of its version beside the names
+            legal = f"1 to {LONGEST_NAME} characters, but not {VERSION}"
+            raise UnknownChoice(kind="preset's name", found=name, legal=legal)
         if unknown := sorted(changes.keys() - _NAMES):
             raise UnknownChoice(kind="parameter of a run", found=unknown[0], legal=", ".join(sorted(_NAMES)))
-        change_object(self._path, lambda found: found.update({name: dict(changes)}))
+        change_object(self._path, lambda found: found.update({name: dict(changes)}), RUN_PRESETS)
         return name
 
+    @performs(Action.CHANGE_PRESETS)
     def delete(self, name: str) -> None:
         """Delete a saved preset. Has no effect if there is no saved preset with this name.
 
         Raises:
             ChoiceNotKept, FileOfLaterVersion
         """
-        change_object(self._path, lambda found: found.pop(name, None))
+        change_object(self._path, lambda found: found.pop(name, None), RUN_PRESETS)

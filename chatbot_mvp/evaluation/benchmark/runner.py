@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -13,9 +13,7 @@ from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import RunProviderLeft
 from chatbot_mvp.evaluation.benchmark.answering import GENERATE, answer
-from chatbot_mvp.evaluation.benchmark.cluster.engine import ray_engine
-from chatbot_mvp.evaluation.benchmark.cluster.remote import BuildWorker
-from chatbot_mvp.evaluation.benchmark.engine import Engine, LocalEngine
+from chatbot_mvp.evaluation.benchmark.engine import BuildWorker, Engine, LocalEngine, run_engine
 from chatbot_mvp.evaluation.benchmark.models import RunModels, asks_model, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
@@ -29,9 +27,10 @@ from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
 from chatbot_mvp.retrieval.indexes.questions import PHASE as QUESTIONS
 from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.kinds import BENCHMARK
 from chatbot_mvp.runs.parts import Parts
 from chatbot_mvp.runs.records import RunFolder
-from chatbot_mvp.runs.result import BENCHMARK, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
@@ -152,15 +151,12 @@ def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]
     return rows
 
 
-@contextmanager
-def _engine(run: PreparedRun, parts: RunParts, budget_usd: float | None) -> Iterator[Engine]:
-    """Yield the engine of EVAL_ENGINE. Runs over a knowledge base always work here: they measure the time of a chat."""
+def _engine(run: PreparedRun, parts: RunParts, budget_usd: float | None) -> AbstractContextManager[Engine]:
+    """Start the engine of EVAL_ENGINE. Runs over a knowledge base always work here: they measure the time of a chat."""
     worker = RunWorker(run, parts.factory, parts.models)
-    if run.settings.eval_engine == "local" or parts.build_worker is None or run.corpus.kind != BENCHMARK:
-        yield LocalEngine(worker)
-        return
-    with ray_engine(worker, parts.build_worker, budget_usd) as engine:
-        yield engine
+    if parts.build_worker is None or run.corpus.kind != BENCHMARK:
+        return nullcontext(LocalEngine(worker))
+    return run_engine(run.settings).start(worker, parts.build_worker, budget_usd)
 
 
 def _provider_left(run_id: str, provider: str) -> Left:
@@ -171,7 +167,7 @@ def _while_chosen(run: PreparedRun, parts: RunParts, progress: ProgressCallback)
     """Wrap ``progress`` to end a run on a cluster when its provider is left: its workers do not see the choice."""
     settings = run.settings
     provider = settings.chosen_provider
-    if settings.eval_engine == "local" or not asks_model(settings):
+    if not run_engine(settings).elsewhere or not asks_model(settings):
         return progress
 
     def report(state: Progress) -> None:

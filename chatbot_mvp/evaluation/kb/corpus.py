@@ -30,9 +30,10 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.kb.passages import join_pieces
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.payloads import Retrieved, Span, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
-from chatbot_mvp.runs.result import KB, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.types import Chunk, Document, ProgressCallback, last

@@ -19,6 +19,7 @@ from chatbot_mvp.evaluation.kb.sets import (
     new_question_id,
 )
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 
 
@@ -30,6 +31,7 @@ class QuestionSets:
         self._kbs = kbs
         self._sets = QuestionSetStore(live.current.kb_dir)
 
+    @performs(Action.READ)
     def sets(self, kb_id: str) -> list[QuestionSet]:
         """Return the question sets of a knowledge base, newest first."""
         return self._sets.all(kb_id)
@@ -42,6 +44,7 @@ class QuestionSets:
         """
         return self._sets.load(kb_id, set_id)
 
+    @performs(Action.READ)
     def check(self, questions: QuestionSet) -> SetCheck:
         """Check whether a set still fits the current text of its knowledge base.
 
@@ -60,6 +63,7 @@ class QuestionSets:
         self._kbs.store.record(questions.kb_id)
         return self._sets.save(replace(questions, questions=_unique_ids(questions.questions)))
 
+    @performs(Action.CHANGE_QUESTIONS)
     def save_joined(self, base: QuestionSet, mine: QuestionSet) -> tuple[QuestionSet, int | None]:
         """Save the edits of a set. If somebody else saved the set in the meantime, join both versions.
 
@@ -82,6 +86,7 @@ class QuestionSets:
                 mine, count = join(base, mine, theirs)
                 base, both = theirs, (both or 0) + count
 
+    @performs(Action.CHANGE_QUESTIONS)
     def empty_set(self, kb_id: str, name: str) -> QuestionSet:
         """Create and save a set without questions.
 
@@ -90,6 +95,7 @@ class QuestionSets:
         """
         return self._sets.save(QuestionSet("", kb_id, name, self._kbs.store.record(kb_id).sha256))
 
+    @performs(Action.CHANGE_QUESTIONS)
     def import_set(self, kb_id: str, name: str, content: bytes) -> QuestionSet:
         """Create and save a set from the content of a question file.
 
@@ -100,6 +106,7 @@ class QuestionSets:
         questions = _of(parse_questions(name, content), "file")
         return self.save(QuestionSet("", kb_id, Path(name).stem, record.sha256, questions=questions))
 
+    @performs(Action.CHANGE_QUESTIONS)
     def copy_set(self, from_kb: str, set_id: str, kb_id: str) -> QuestionSet:
         """Copy a set from another knowledge base, such as an earlier version.
 
@@ -111,6 +118,7 @@ class QuestionSets:
         """
         return self.save(replace(self._sets.load(from_kb, set_id), kb_id=kb_id, set_id=""))
 
+    @performs(Action.READ)
     def chat_questions(self, kb_id: str) -> tuple[SetQuestion, ...]:
         """Return the questions that chat users have marked for the evaluation; empty if there are none.
 
@@ -123,10 +131,12 @@ class QuestionSets:
         except EmptyDataset:
             return ()
 
+    @performs(Action.READ)
     def export(self, questions: QuestionSet) -> str:
         """Return the kept questions as the content of a question file, which ``kb evaluate`` reads."""
         return "".join(f"{question.as_line()}\n" for question in questions.kept)
 
+    @performs(Action.CHANGE_QUESTIONS)
     def delete_set(self, kb_id: str, set_id: str) -> None:
         """Delete a set; its results stay.
 

@@ -1,22 +1,14 @@
-"""The result of a question set, and results of earlier versions in ``<kb>/evaluation/results/<result_id>.json``."""
+"""The result of a question set: what the retrieval found for each question of a finished run."""
 
 from __future__ import annotations
 
-import re
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import KbResultNotFound
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.evaluation.kb.sets import question_of
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
 from chatbot_mvp.runs.payloads import Span
-from chatbot_mvp.storage.json_object import parse_json
-
-_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +53,7 @@ class KbResult:
     """One run of a question set."""
 
     result_id: str
-    """Id of the run; in results of earlier versions the name of their file."""
+    """Id of the run."""
     kb_id: str
     kb_sha256: str
     set_id: str
@@ -76,10 +68,8 @@ class KbResult:
     rows: tuple[ResultRow, ...]
     figures: Mapping[str, Any]
     """The figures that ``run_results.kb_figures`` returns."""
-    automatic: int = 0
+    automatic: int
     """Number of answerable questions made by rules and not reworded since: they are easier than people's questions."""
-    is_run: bool = False
-    """True if it is a run, which can be opened and compared like every other; False for an earlier version's result."""
 
     @property
     def scores(self) -> Scores:
@@ -102,74 +92,3 @@ class KbResult:
             "accepted": at.coverage.value,
             "refused": None if wrong is None else 1 - wrong,
         }
-
-
-class KbResultStore:
-    """Reads the results that earlier versions wrote; they are deleted together with their knowledge base."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._read: dict[Path, tuple[int, KbResult]] = {}
-        """Path -> (modification time in ns, result). Cached because a page reads the results each time it is drawn."""
-        self._lock = threading.Lock()
-
-    def all(self, kb_id: str) -> list[KbResult]:
-        """Return the results of a knowledge base, newest first. Unreadable files are left out."""
-        found = []
-        for path in sorted(self._folder(kb_id).glob("*.json"), reverse=True):
-            try:
-                found.append(self.load(kb_id, path.stem))
-            except KbResultNotFound:
-                continue
-        return found
-
-    def load(self, kb_id: str, result_id: str) -> KbResult:
-        """Read a result.
-
-        Raises:
-            KbResultNotFound: there is no such result, or its file is unreadable.
-        """
-        if not _ID.fullmatch(result_id):
-            raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
-        path = self._folder(kb_id) / f"{result_id}.json"
-        try:
-            written = path.stat().st_mtime_ns
-            with self._lock:
-                known = self._read.get(path)
-            if known is None or known[0] != written:
-                known = (written, _result(parse_json(path.read_bytes())))
-                with self._lock:
-                    self._read[path] = known
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise KbResultNotFound(kb_id=kb_id, result_id=result_id) from error
-        return known[1]
-
-    def delete(self, kb_id: str, result_id: str) -> None:
-        """Delete a result.
-
-        Raises:
-            KbResultNotFound
-        """
-        self.load(kb_id, result_id)
-        path = self._folder(kb_id) / f"{result_id}.json"
-        path.unlink(missing_ok=True)
-        with self._lock:
-            self._read.pop(path, None)
-
-    def _folder(self, kb_id: str) -> Path:
-        return self._root / kb_id / "evaluation" / "results"
-
-
-def _result(read: dict[str, Any]) -> KbResult:
-    rows = tuple(
-        ResultRow(
-            **{
-                **row,
-                "question": question_of(row["question"]),
-                "found": tuple(FoundPassage(**passage) for passage in row["found"]),
-                "places": tuple((start, end) for start, end in row["places"]),
-            }
-        )
-        for row in read["rows"]
-    )
-    return KbResult(**{**read, "rows": rows})

@@ -12,11 +12,12 @@ from chatbot_mvp.evaluation.kb.corpus import QUESTIONS
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.results import FoundPassage, KbResult, ResultRow
 from chatbot_mvp.metrics.decisions import UNANSWERABLE
+from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
-from chatbot_mvp.runs.result import KB, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.storage.file_cache import FileCache
 
 _KEPT = 50_000_000
@@ -125,5 +126,4 @@ def _result(
         tuple(rows),
         kb_figures(result),
         facts["automatic"],
-        is_run=True,
     )

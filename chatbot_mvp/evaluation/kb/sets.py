@@ -14,14 +14,14 @@ from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged, QuestionS
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
 from chatbot_mvp.storage.clock import sortable_stamp, utc_after
 from chatbot_mvp.storage.files import lock_beside, make_folder, naming, write_json
-from chatbot_mvp.storage.json_object import VERSION, known_version, parse_json
+from chatbot_mvp.storage.formats import QUESTION_SET, VERSION, complete, known_version
+from chatbot_mvp.storage.json_object import parse_json
 
 Origin = Literal["model", "rules", "person", "file", "chat", "review"]
 """Source of a question: proposed by a model or by rules, written by a person, imported, marked in the chat, or labelled
 in the review of the chat's answers."""
 
 _log = logging.getLogger(__name__)
-_FORMAT = 1
 SET_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
 
@@ -137,10 +137,10 @@ class QuestionSetStore:
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id)
         try:
             path = self._folder(kb_id) / f"{set_id}.json"
-            read = known_version(parse_json(path.read_bytes()), path, _FORMAT)
-            questions = tuple(_question(row) for row in read.pop("questions"))
+            read = known_version(parse_json(path.read_bytes()), path, QUESTION_SET)
+            questions = tuple(_question(row) for row in complete(read, QuestionSet).pop("questions"))
             # The path decides the ids, so that a file copied to another knowledge base belongs to it.
-            return QuestionSet(**{**read, "kb_id": kb_id, "set_id": set_id}, questions=questions)
+            return QuestionSet(**{**read, "kb_id": kb_id, "set_id": set_id, "questions": questions})
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise QuestionSetNotFound(kb_id=kb_id, set_id=set_id) from error
 
@@ -161,7 +161,7 @@ class QuestionSetStore:
                 if path.is_file() and self.load(questions.kb_id, set_id).changed_at != questions.changed_at:
                     raise QuestionSetChanged(kb_id=questions.kb_id, name=questions.name)
                 saved = replace(questions, set_id=set_id, changed_at=utc_after(questions.changed_at))
-                write_json(path, {VERSION: _FORMAT, **asdict(saved)}, indent=1)
+                write_json(path, {VERSION: QUESTION_SET, **asdict(saved)}, indent=1)
         return saved
 
     def delete(self, kb_id: str, set_id: str) -> None:
@@ -177,10 +177,9 @@ class QuestionSetStore:
         return self._root / kb_id / "evaluation" / "sets"
 
 
-def question_of(row: Mapping[str, Any]) -> KbQuestion:
-    """Rebuild a question from the dict that ``asdict`` and JSON made of it."""
-    return KbQuestion(**{**row, "answers": tuple(row.get("answers", ()))})
-
-
 def _question(row: Mapping[str, Any]) -> SetQuestion:
-    return SetQuestion(**{**row, "question": question_of(row["question"])})
+    """Rebuild a question from the dict that ``asdict`` and JSON made of it."""
+    asked = complete(row["question"], KbQuestion)
+    return SetQuestion(
+        **{**complete(row, SetQuestion), "question": KbQuestion(**{**asked, "answers": tuple(asked["answers"])})}
+    )

@@ -1,7 +1,7 @@
 """Choose the units that answer a question.
 
 All values are in shares of the question's terms, weighted by rarity: 1 is a unit that has every term. The constants
-were set on even rows of development data and checked on the odd ones (see ``benchmarks/demo_answers.py``).
+were set on even rows of development data and checked on the odd ones (see decision 0100).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import InvalidSetting, MissingPackage, VectorStoreUnavailable
-from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors, vectors_key
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
@@ -136,7 +136,7 @@ class ChromaVectors:
 
         Args:
             matrix: shape (rows, dimensions), rows of unit length; at least one row.
-            owner: id of a knowledge base, as for ``delete_collections``.
+            owner: id of a knowledge base, as for ``delete_collections``; "" for a data set.
             digest: identifies the content; equal digests must mean equal matrices.
             progress: called in the phase "index"; may raise to stop, then the next build starts again.
             keep: keep ``matrix`` in memory too, which makes ``similarities`` of many rows fast.
@@ -217,6 +217,27 @@ class ChromaVectors:
     def _incomplete(self, found: int, wanted: int) -> VectorStoreUnavailable:
         reason = f"the collection {self._collection.name!r} has {found} of {wanted} rows; restart to build it again"
         return VectorStoreUnavailable(place=self._place, reason=reason)
+
+
+def chroma_vectors(
+    folder: Path,
+    host: str,
+    matrix: Vectors,
+    model_id: str,
+    owner: str,
+    progress: ProgressCallback = ignore_progress,
+    keep: bool = True,
+) -> ChromaVectors:
+    """Open or build the collection of ``matrix``. Raises as ``chroma_client`` and ``ChromaVectors.build``.
+
+    Args:
+        folder, host: as for ``chroma_client``.
+        model_id: id of the embedding model.
+        owner: id of a knowledge base; "" for a data set.
+        matrix, progress, keep: as for ``ChromaVectors.build``.
+    """
+    client = chroma_client(folder, host)
+    return ChromaVectors.build(client, matrix, owner, vectors_key(model_id, matrix), progress, keep)
 
 
 def collection_name(owner: str, digest: str) -> str:

@@ -32,14 +32,11 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
 )
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalSearch
 from chatbot_mvp.retrieval.indexes.links import links
-from chatbot_mvp.retrieval.indexes.milvus.client import connect
-from chatbot_mvp.retrieval.indexes.milvus.terms import MilvusTerms
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
-from chatbot_mvp.retrieval.indexes.vector_store import CORPUS, VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.indexes.words import engine
 from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
-from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
@@ -222,7 +219,7 @@ def _index_words(
         ]
     folder = _folder(cache_dir, sources, analyzer, owner)
     try:
-        lexical = _lexical(sources, analyzer, folder, store, progress)
+        lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
     except (OSError, ValueError) as error:  # Tantivy reports a full disk as ValueError
         if not owner:
             raise  # a run's index is too large for the memory
@@ -232,21 +229,6 @@ def _index_words(
     linked = with_links and (kb is None or kb.is_corpus)
     graph = links(sources, analyzer, folder, progress, bool(owner)) if linked else None
     return CorpusIndex(chunks, lexical, None, graph, kb), embedded
-
-
-def _lexical(
-    sources: Sequence[Chunk], analyzer: Analyzer, folder: Path, store: VectorStoreChoice, progress: ProgressCallback
-) -> LexicalSearch:
-    if store.milvus is not None:
-        key = _content_key(sources, analyzer)
-        return MilvusTerms.build(connect(store.milvus), sources, analyzer, store.owner or CORPUS, key, progress)
-    make_folder(folder.parent)
-    index = engine()
-    if (lexical := index.open(folder, analyzer)) is not None:
-        return lexical
-    # If two processes build the same corpus, the second waits and then finds the index complete.
-    with FileLock(f"{folder}.lock"):
-        return index.open(folder, analyzer) or index.build(sources, analyzer, folder, progress)
 
 
 def forget_index(
@@ -262,12 +244,11 @@ def forget_index(
     """
     analyzer = analyzer_of(chunks, language)
     kb = build_bm25_index(chunks, analyzer)
-    # Earlier versions kept the index outside the owner's folder.
-    for folder in (cache_dir / "indexes" / owner, _folder(cache_dir, kb.chunks, analyzer)):
-        if folder.is_dir():
-            with FileLock(f"{folder}.lock"):
-                shutil.rmtree(folder, ignore_errors=True)
-        Path(f"{folder}.lock").unlink(missing_ok=True)
+    folder = cache_dir / "indexes" / owner
+    if folder.is_dir():
+        with FileLock(f"{folder}.lock"):
+            shutil.rmtree(folder, ignore_errors=True)
+    Path(f"{folder}.lock").unlink(missing_ok=True)
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
         VectorCache(path).forget(embedder, kb_texts(kb), "passage")

@@ -1,8 +1,10 @@
-"""Exact nearest-neighbour search by matrix product, with reproducible results."""
+"""The protocols of vectors that can be searched, and exact search by matrix product, with reproducible results."""
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import nullcontext
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,31 @@ from chatbot_mvp.embedding.transformer import usable_cores
 _MANY = 32  # queries; choosing the number of threads takes as long as a product of a few
 _BLOCK = 256  # queries per product: 256 x 66,576 scores are 68 MB
 _DECIMALS = 6  # the last bits of a product depend on the blocking; rounding gives equal vectors equal scores
+
+
+class VectorStore(Protocol):
+    """Searchable vectors of a corpus. Row numbers are the positions of the vectors when the store was built."""
+
+    def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
+        """Return for each query its nearest (row, cosine in -1 to 1), best first, ties by row.
+
+        Args:
+            queries: shape (queries, dimensions), rows of unit length.
+            limit: results per query; a smaller corpus gives fewer.
+        """
+
+    def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        """Return exact cosines, shape (len(rows),), of a query of shape (dimensions,) with the vectors of ``rows``."""
+
+
+class RowCosines(Protocol):
+    """The vectors of a knowledge base's windows or sentences, one per row."""
+
+    def cosines(self, query: Vectors) -> Vectors:
+        """Return the cosine of a query of shape (dimensions,) with every row, shape (rows,)."""
+
+    def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        """Return exact cosines, shape (len(rows),), of a query of shape (dimensions,) with the vectors of ``rows``."""
 
 
 class ExactVectors:
@@ -59,3 +86,8 @@ class ExactVectors:
         with threadpool_limits(threads, "blas") if threads else nullcontext():
             products: Vectors = queries @ self._matrix.T
         return products
+
+
+def vectors_key(model_id: str, matrix: Vectors) -> str:
+    """Return 24 hex digits that identify vectors: equal ones, of the same embedding model, have the same key."""
+    return hashlib.sha256(f"{model_id} {matrix.shape} ".encode() + matrix.tobytes()).hexdigest()[:24]

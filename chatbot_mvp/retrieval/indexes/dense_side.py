@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Embedder, TokenEmbedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.retrieval.indexes.dense import ExactVectors
-from chatbot_mvp.retrieval.indexes.vector_store import RowCosines, VectorStore, VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors, RowCosines, VectorStore
+from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens, joined

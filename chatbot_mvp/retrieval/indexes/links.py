@@ -50,7 +50,6 @@ def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: P
 
 
 def _remove_remains(place: Path) -> None:
-    """Delete what a build that died left beside the folder of the links, and the links of earlier versions."""
+    """Delete what a build that died left beside the folder of the links."""
     for work in place.parent.glob(f".{place.name}.*"):
         shutil.rmtree(work, ignore_errors=True)
-    place.with_name(f"mentions-{GRAPH_VERSION}.npz").unlink(missing_ok=True)

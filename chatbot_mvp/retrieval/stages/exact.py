@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from chatbot_mvp.retrieval.stages.base import Stage
@@ -20,6 +21,8 @@ RAISED = "exact"
 """Summand of the score of a hit that was moved up."""
 _MOVED = 2  # hits that can take a place among the first ones from others, so that the best ones stay
 _WHOLE = 1  # first hits of BM25 that may be kept because they have all words of the question
+_QUOTED_TERMS = 6  # a question of fewer terms quotes nothing
+_QUOTED_SHARE = 0.7  # of its neighbouring terms that stand together in what it quotes: one word of ten may differ
 
 
 class Exact(Stage):
@@ -28,9 +31,10 @@ class Exact(Stage):
     - *Records* that the question names by a number become the first hits.
     - *Bare*: chunks that have the numbers of the question, if they are few, take the last of the first places.
     - *Whole*: so does the best hit of BM25, if it has every term of the question that the text has at all.
+    - *Quoted*: so does the one of the first FIRST hits of BM25 that the question quotes nearly word for word.
 
     Where a walk over links has ranked short documents, as in a data set, only documents with every term of the question
-    are exact: such questions lead over several documents, and their numbers name none of them.
+    and quoted ones are exact: such questions lead over several documents, and their numbers name none of them.
     """
 
     name = "exact"
@@ -38,7 +42,7 @@ class Exact(Stage):
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         found = named_chunks(trace, self.index) if self._is_long else Named()
         top = found.records[:FIRST]
-        late = dict.fromkeys((*found.records, *found.bare, *self._whole(trace)))
+        late = dict.fromkeys((*found.records, *found.bare, *self._quoted(trace), *self._whole(trace)))
         hits = self._first(trace.hits, top)
         hits = self._among_first(hits, [row for row in late if row not in top])
         moved = sum(one.chunk is not other.chunk for one, other in zip(hits[:FIRST], trace.hits, strict=False))
@@ -58,6 +62,19 @@ class Exact(Stage):
             return []
         present = self.index.terms_present(terms, best)
         return [self.index.row_of[chunk.chunk_id] for chunk, found in zip(best, present, strict=True) if found == terms]
+
+    def _quoted(self, trace: RetrievalTrace) -> list[int]:
+        """Return the row of the hit of BM25 that has most neighbouring terms of the question; [] if it has too few."""
+        terms = self.index.analyzer.terms(trace.query)
+        best = [hit.chunk for hit in trace.candidates.get("bm25", ())[:FIRST]]
+        if len(terms) < _QUOTED_TERMS or not best:
+            return []
+        asked = set(pairwise(terms))
+        shares = [
+            len(asked.intersection(pairwise(self.index.analyzer.terms(chunk.text)))) / len(asked) for chunk in best
+        ]
+        quoted = best[shares.index(max(shares))]
+        return [self.index.row_of[quoted.chunk_id]] if max(shares) >= _QUOTED_SHARE else []
 
     def _first(self, hits: tuple[Hit, ...], rows: Sequence[int]) -> tuple[Hit, ...]:
         """Return the hits with those of ``rows`` at the top."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.indexes.dense import RowCosines
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
-from chatbot_mvp.retrieval.indexes.vector_store import RowCosines
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
 from chatbot_mvp.settings.kinds import (
     AUTO,
+    IN_ADMIN,
+    OF_THE_MACHINE,
     Address,
     Key,
-    OfProvider,
     address_of,
     key_of,
-    marked,
     model_of,
     option_of,
 )
@@ -55,7 +57,7 @@ class ProviderFields(BaseSettings):
         le=1_048_576,
         description="Context size of `local`: prompt and answer together (tokens).",
     )
-    local_threads: int = option_of(
+    local_threads: Annotated[int, OF_THE_MACHINE] = option_of(
         "local", 0, ge=0, le=1_024, description="Threads of `local`; 0: half the cores, so that pages stay responsive."
     )
     huggingface_model_name: str = model_of(
@@ -68,40 +70,26 @@ class ProviderFields(BaseSettings):
         "`device_map`, `dtype` and `repetition_penalty`.",
     )
 
-    llm_temperature: float = Field(
+    llm_temperature: Annotated[float, IN_ADMIN] = Field(
         0.0, ge=0.0, le=2.0, description="Temperature of answers; only replies at temperature 0 are cached."
     )
-    llm_max_tokens: int = Field(1_024, ge=1, description="Maximum length of an answer (tokens).")
-    llm_cache_enabled: bool = Field(
+    llm_max_tokens: Annotated[int, IN_ADMIN] = Field(1_024, ge=1, description="Maximum length of an answer (tokens).")
+    llm_cache_enabled: Annotated[bool, IN_ADMIN] = Field(
         True, description="Save replies at temperature 0 in DATA_DIR/cache/replies.sqlite and reuse them at no cost."
     )
-    nim_max_concurrent_requests: int = Field(
+    nim_max_concurrent_requests: Annotated[int, IN_ADMIN] = Field(
         32, ge=1, le=1_024, description="Maximum concurrent requests to a provider, NIM or any other."
     )
-    nim_max_requests_per_second: float = Field(
+    nim_max_requests_per_second: Annotated[float, IN_ADMIN] = Field(
         0,
         ge=0,
         le=10_000,
-        description="Maximum rate of requests to a provider, NIM or any other, of all threads and Ray workers together "
-        "(per second); 0: learned from the requests that it refuses with 429.",
+        description="Maximum rate of requests to a provider, NIM or any other, of all threads and workers of a cluster "
+        "together (per second); 0: learned from the requests that it refuses with 429.",
     )
-    nim_request_timeout: float = Field(
+    nim_request_timeout: Annotated[float, IN_ADMIN] = Field(
         120, gt=0, le=3_600, description="Maximum wait for a provider, NIM or any other (seconds)."
     )
-    nim_max_retries: int = Field(
+    nim_max_retries: Annotated[int, IN_ADMIN] = Field(
         3, ge=0, le=20, description="Retries of a request that failed with 429, 5xx, a time-out or a lost connection."
     )
-
-
-PROVIDER_SETTINGS: dict[str, OfProvider] = {
-    name: mark for name, field in ProviderFields.model_fields.items() if (mark := marked(field))
-}
-"""Setting -> whose it is and what it holds; only the settings of one provider are here."""
-
-MODEL_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "model"}
-"""Provider -> the setting that names its model."""
-ADDRESS_SETTINGS = {mark.provider: name for name, mark in PROVIDER_SETTINGS.items() if mark.role == "address"}
-"""Provider -> the setting that says where it is."""
-
-PROVIDER_NAMES = (*dict.fromkeys(mark.provider for mark in PROVIDER_SETTINGS.values()), "demo")
-"""Every provider; "demo" has no language model and no settings."""

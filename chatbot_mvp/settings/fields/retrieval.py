@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
-from chatbot_mvp.settings.kinds import LOCAL_EMBEDDER, Address, CorpusLanguage, Key, NoneOrSeveral
+from chatbot_mvp.plugins.finding import names_added
+from chatbot_mvp.settings.kinds import IN_ADMIN, LOCAL_EMBEDDER, OF_THE_MACHINE, Address, CorpusLanguage, NoneOrSeveral
+
+if TYPE_CHECKING:
+    IndexEngineName = str
+else:
+    IndexEngineName = Literal["local", *names_added("index_engine")]
 
 
 class RetrievalFields(BaseSettings):
@@ -28,83 +34,86 @@ class RetrievalFields(BaseSettings):
         "`symmetric`: they do not.",
     )
     embedding_batch_size: int = Field(32, ge=1, le=1_024, description="Texts per request to a remote embedding model.")
-    embedding_threads: int = Field(
+    embedding_threads: Annotated[int, OF_THE_MACHINE] = Field(
         0, ge=0, le=1_024, description="Texts that the local embedding model reads at the same time; 0: one per core."
     )
 
-    retrieval_strategy: str = Field(
+    retrieval_strategy: Annotated[str, IN_ADMIN] = Field(
         "BRIDGE_HYBRID", description="Name of the retrieval strategy of the chat and of benchmark runs."
     )
-    retrieval_k: int = Field(20, ge=1, le=1_000, description="Documents that a run keeps and scores per query.")
-    retrieval_pre_fusion_k: int = Field(150, ge=1, le=10_000, description="Candidates per retriever before fusion.")
-    retrieval_fusion: Literal["rrf", "weighted"] = Field(
+    retrieval_k: Annotated[int, IN_ADMIN] = Field(
+        20, ge=1, le=1_000, description="Documents that a run keeps and scores per query."
+    )
+    retrieval_pre_fusion_k: Annotated[int, IN_ADMIN] = Field(
+        150, ge=1, le=10_000, description="Candidates per retriever before fusion."
+    )
+    retrieval_fusion: Annotated[Literal["rrf", "weighted"], IN_ADMIN] = Field(
         "weighted",
         description="How BM25 and vectors are fused. `weighted`: by score, with a weight of the vectors that grows "
         "with the question's length; `rrf`: by rank. If RETRIEVAL_RRF_K or a weight is set and this is not, `rrf`.",
     )
-    retrieval_rrf_k: int = Field(60, ge=1, description="Constant k of reciprocal rank fusion.")
-    retrieval_bm25_weight: float = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
-    retrieval_vector_weight: float = Field(0.5, ge=0.0, description="Weight of the vectors in the fusion.")
-    retrieval_context_batch_size: int = Field(
+    retrieval_rrf_k: Annotated[int, IN_ADMIN] = Field(60, ge=1, description="Constant k of reciprocal rank fusion.")
+    retrieval_bm25_weight: Annotated[float, IN_ADMIN] = Field(0.5, ge=0.0, description="Weight of BM25 in the fusion.")
+    retrieval_vector_weight: Annotated[float, IN_ADMIN] = Field(
+        0.5, ge=0.0, description="Weight of the vectors in the fusion."
+    )
+    retrieval_context_batch_size: Annotated[int, IN_ADMIN] = Field(
         8, ge=1, le=256, description="Chunks per request when CONTEXTUAL_HYBRID asks a model for their contexts."
     )
-    retrieval_context_max_tokens: int = Field(
+    retrieval_context_max_tokens: Annotated[int, IN_ADMIN] = Field(
         150,
         ge=10,
         le=2_000,
         description="Maximum context that CONTEXTUAL_HYBRID indexes with each chunk (tokens of 4 characters).",
     )
-    retrieval_context_questions: NoneOrSeveral = Field(
+    retrieval_context_questions: Annotated[NoneOrSeveral, IN_ADMIN] = Field(
         0,
         ge=0,
         le=5,
         description="Questions that CONTEXTUAL_HYBRID asks a model to write for each chunk, 3 to 5, so that searches "
         "also find the chunk by their words; one more request per chunk. 0: none.",
     )
-    retrieval_bm25_language: CorpusLanguage = Field(
+    retrieval_bm25_language: Annotated[CorpusLanguage, IN_ADMIN] = Field(
         "",
         description="Language of the corpus of a run, for stems, stop words and prompts; prompts are in English if it "
         "is not Spanish. Empty: Spanish or English, detected.",
     )
-    retrieval_chunk_chars: int = Field(
+    retrieval_chunk_chars: Annotated[int, IN_ADMIN] = Field(
         1_100,
         ge=300,
         le=6_000,
         description="Length at which a chunk of a knowledge base is complete (characters); longer chunks are fewer, so "
         "that fewer of them fit into a context. A change indexes each knowledge base again.",
     )
-    retrieval_expansion: bool = Field(
+    retrieval_expansion: Annotated[bool, IN_ADMIN] = Field(
         True, description="Add words of the knowledge base to a question: spellings, headings, frequent neighbours."
     )
-    retrieval_stitching: bool = Field(
+    retrieval_stitching: Annotated[bool, IN_ADMIN] = Field(
         True, description="Add the neighbouring chunks of a strong hit's section to the context."
     )
-    query_expansion_llm: bool = Field(
+    query_expansion_llm: Annotated[bool, IN_ADMIN] = Field(
         False, description="Ask PROVIDER's model for additional words if a question has fewer than 5."
     )
-    vector_store: Literal["auto", "exact", "chroma"] = Field(
+    vector_store: Annotated[Literal["auto", "exact", "chroma"], IN_ADMIN] = Field(
         "auto",
         description="Where vectors are searched; `auto`: the server of INDEX_ENGINE, or with `local` ChromaDB for "
         "knowledge bases and exact search for runs; strategies that rank a knowledge base by its paragraphs compare "
         "them exactly. `chroma`: always in ChromaDB, those of paragraphs too. `exact`: always in memory.",
     )
-    index_engine: Literal["local", "milvus"] = Field(
+    index_engine: IndexEngineName = Field(
         "local",
         description="Where indexes of words and, with VECTOR_STORE=auto, of vectors are: `local`: files in DATA_DIR; "
-        "`milvus`: a Milvus server that several servers share.",
+        "any other: a server of that name, which several servers share.",
     )
-    milvus_address: Address = Field("", description="Address of the Milvus server, e.g. http://localhost:19530.")
-    milvus_token: Key = Field(
-        SecretStr(""), description="user:password or API key for the Milvus server; empty: without sign-in."
-    )
-    milvus_database: str = Field("", description="Database on the Milvus server; empty: its default one.")
     chroma_host: str = Field("", description="host:port of a ChromaDB server; empty: files in DATA_DIR/chroma.")
-    reranker_enabled: bool = Field(False, description="Rerank the candidates before the answer.")
+    reranker_enabled: Annotated[bool, IN_ADMIN] = Field(False, description="Rerank the candidates before the answer.")
     reranker_base_url: Address = Field(
         "", description="NIM with a reranking model, e.g. http://host:9000/v1; empty: PROVIDER's model scores 0-10."
     )
-    reranker_model_name: str = Field("nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Reranking model of that NIM.")
-    reranker_candidates: int = Field(
+    reranker_model_name: Annotated[str, IN_ADMIN] = Field(
+        "nvidia/llama-3.2-nv-rerankqa-1b-v2", description="Reranking model of that NIM, or an added reranker."
+    )
+    reranker_candidates: Annotated[int, IN_ADMIN] = Field(
         0,
         ge=0,
         le=1_000,
@@ -112,7 +121,7 @@ class RetrievalFields(BaseSettings):
         "for the NIM of RERANKER_BASE_URL, which takes many in one request, and 15 for a language model, which gets "
         "one request for each.",
     )
-    reranker_top_n: int = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
+    reranker_top_n: Annotated[int, IN_ADMIN] = Field(5, ge=1, le=1_000, description="Chunks kept after reranking.")
 
     @field_validator("retrieval_vector_weight")
     @classmethod

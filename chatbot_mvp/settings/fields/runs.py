@@ -3,48 +3,57 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
-from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
-from chatbot_mvp.settings.fields.providers import PROVIDER_NAMES
-from chatbot_mvp.settings.kinds import Address, Key, NoneOrContextChars, names_of
+from chatbot_mvp.metrics.registry import JUDGE_METRICS, OWN
+from chatbot_mvp.plugins.finding import names_added
+from chatbot_mvp.settings.kinds import IN_ADMIN, OF_THE_MACHINE, Address, Key, NoneOrContextChars, names_of
 
-DEFAULT_JUDGE_METRICS = ",".join(name for name in JUDGE_METRICS if METRICS[name].judged_by_default)
+if TYPE_CHECKING:
+    RunEngineName = str
+else:
+    RunEngineName = Literal["local", *names_added("run_engine")]
+
+DEFAULT_JUDGE_METRICS = ",".join(spec.name for spec in OWN if spec.judged_by_default)
 
 
 class RunFields(BaseSettings):
     """Settings of data sets, their store, samples, answers and judges."""
 
-    mteb_dataset_name: str = Field(
+    mteb_dataset_name: Annotated[str, IN_ADMIN] = Field(
         "valle_multihop",
         description="Data set of a run: a name, a folder, or s3://bucket/…/name; a name is also looked up under "
         "S3_DATASETS_PREFIX.",
     )
-    eval_max_queries: int = Field(0, ge=0, description="Maximum queries of a run, in file order; 0: all.")
-    eval_max_corpus: int = Field(
+    eval_max_queries: Annotated[int, IN_ADMIN] = Field(
+        0, ge=0, description="Maximum queries of a run, in file order; 0: all."
+    )
+    eval_max_corpus: Annotated[int, IN_ADMIN] = Field(
         0,
         ge=0,
         description="Maximum documents of a run, chosen as EVAL_CORPUS_SLICE says; 0: all.",
     )
-    eval_corpus_slice: Literal["gold_first", "blind"] = Field(
+    eval_corpus_slice: Annotated[Literal["gold_first", "blind"], IN_ADMIN] = Field(
         "gold_first",
         description="Documents that EVAL_MAX_CORPUS keeps. `gold_first`: those that the queries need, then random "
         "others; `blind`: random ones, so that gold documents are lost, which then count as not found.",
     )
-    corpus_shuffle_seed: int = Field(
+    corpus_shuffle_seed: Annotated[int, IN_ADMIN] = Field(
         42, ge=-1, description="Random seed for EVAL_MAX_CORPUS and DEV_MODE; -1: no shuffle, the files' order."
     )
-    dev_mode: bool = Field(
+    dev_mode: Annotated[bool, IN_ADMIN] = Field(
         False,
         description="Run on a sample: DEV_QUERIES random queries, all their gold documents, and others up to "
         "DEV_CORPUS_SIZE. EVAL_MAX_QUERIES and EVAL_MAX_CORPUS are then ignored.",
     )
-    dev_queries: int = Field(200, ge=1, description="Queries in the sample of DEV_MODE.")
-    dev_corpus_size: int = Field(4_000, ge=1, description="Documents in the sample of DEV_MODE, gold ones and others.")
-    dataset_max_upload_mb: int = Field(
+    dev_queries: Annotated[int, IN_ADMIN] = Field(200, ge=1, description="Queries in the sample of DEV_MODE.")
+    dev_corpus_size: Annotated[int, IN_ADMIN] = Field(
+        4_000, ge=1, description="Documents in the sample of DEV_MODE, gold ones and others."
+    )
+    dataset_max_upload_mb: Annotated[int, IN_ADMIN] = Field(
         200,
         ge=1,
         le=2_000,
@@ -61,34 +70,36 @@ class RunFields(BaseSettings):
     s3_datasets_prefix: str = Field(
         "datasets/evaluation", description="Prefix of the data sets in the bucket: <prefix>/<name>/corpus.parquet, …"
     )
-    generation_enabled: bool = Field(True, description="Generate answers in runs, with PROVIDER's model.")
-    generation_max_context_chars: NoneOrContextChars = Field(
+    generation_enabled: Annotated[bool, IN_ADMIN] = Field(
+        True, description="Generate answers in runs, with PROVIDER's model."
+    )
+    generation_max_context_chars: Annotated[NoneOrContextChars, IN_ADMIN] = Field(
         0,
         ge=0,
         description="Maximum context of an answer in runs (characters); 0: as GENERATION_CONTEXT says, but no more "
         "than the model can read if its server reports it.",
     )
-    generation_context: Literal["chat", "retrieved"] = Field(
+    generation_context: Annotated[Literal["chat", "retrieved"], IN_ADMIN] = Field(
         "chat",
         description="Context of an answer in runs. `chat`: KB_TOP_K documents within the chat's number of characters; "
         "`retrieved`: RETRIEVAL_K documents, with a reranker RERANKER_TOP_N, as many characters as the model reads.",
     )
-    judge_metrics: str = Field(
+    judge_metrics: Annotated[str, IN_ADMIN] = Field(
         DEFAULT_JUDGE_METRICS,
         description="Metrics of the answers of a run that a judge scores, separated by commas; empty: none.",
     )
-    judge_provider: str = Field("", description="Provider that judges the answers of runs; empty: PROVIDER.")
-    judge_model_name: str = Field("", description="Model of the judge; empty: that of its provider's own setting.")
-    eval_engine: Literal["local", "ray"] = Field(
+    judge_provider: Annotated[str, IN_ADMIN] = Field(
+        "", description="Provider that judges the answers of runs; empty: PROVIDER."
+    )
+    judge_model_name: Annotated[str, IN_ADMIN] = Field(
+        "", description="Model of the judge; empty: that of its provider's own setting."
+    )
+    eval_engine: Annotated[RunEngineName, OF_THE_MACHINE] = Field(
         "local",
-        description="Where benchmark runs work: `local`, this process; `ray`, workers of a Ray cluster, one per CPU.",
+        description="Where benchmark runs work: `local`, this process; any other, the workers of a cluster of that "
+        "name, one per CPU.",
     )
-    ray_address: Address = Field(
-        "",
-        description="Address of the Ray cluster, host:port of its head, or `auto` for the one that this machine "
-        "belongs to; empty: Ray is started on this machine for each run.",
-    )
-    log_format: Literal["text", "jsonl"] = Field(
+    log_format: Annotated[Literal["text", "jsonl"], OF_THE_MACHINE] = Field(
         "text", description="Format of the log: `text`, or `jsonl` (JSON objects, including the events of a run)."
     )
 
@@ -103,6 +114,8 @@ class RunFields(BaseSettings):
     @field_validator("judge_provider")
     @classmethod
     def _known_judge(cls, value: str) -> str:
+        from chatbot_mvp.settings.fields import PROVIDER_NAMES  # it is made from all settings, these among them
+
         if value not in ("", *PROVIDER_NAMES):
             raise ValueError(f"there is no such provider; legal: {', '.join(PROVIDER_NAMES)}")
         return value
@@ -113,13 +126,6 @@ class RunFields(BaseSettings):
         if value and not re.fullmatch(r"https?://[^/\s]+/?", value):
             raise ValueError("it must begin with http:// or https:// and have no path, as in http://host:9000")
         return value.rstrip("/")
-
-    @field_validator("ray_address")
-    @classmethod
-    def _address_of_a_head(cls, value: str) -> str:
-        if value not in ("", "auto") and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/\s]+):\d{1,5}", value):
-            raise ValueError("it must be host:port of the head, as in 10.0.0.5:6379, or auto, or empty")
-        return value
 
     @field_validator("s3_datasets_prefix")
     @classmethod

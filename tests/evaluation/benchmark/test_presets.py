@@ -41,10 +41,10 @@ def test_a_preset_is_kept_replaced_and_deleted(tmp_path: Path) -> None:
 
 def test_what_is_no_preset_is_refused_and_a_damaged_file_is_none(tmp_path: Path) -> None:
     path = tmp_path / "run_presets.json"
-    for name, changes in ((" ", {}), ("x", {"groq_api_key": "gsk"}), ("x", {"data_dir": "/"})):
+    for name, changes in ((" ", {}), ("format_version", {}), ("x", {"groq_api_key": "gsk"}), ("x", {"data_dir": "/"})):
         with pytest.raises(UnknownChoice):
             Presets(path).save(name, changes)
-    path.write_text(json.dumps({"old": {"gone_setting": 1, "retrieval_k": 5}, "torn": 3}), "utf-8")
+    path.write_text(json.dumps({"format_version": 1, "old": {"gone_setting": 1, "retrieval_k": 5}, "torn": 3}), "utf-8")
     assert [dict(preset.changes) for preset in Presets(path).all() if preset.own] == [{"retrieval_k": 5}]
     path.write_text("{", "utf-8")
     assert not [preset for preset in Presets(path).all() if preset.own]

@@ -302,15 +302,6 @@ def test_a_run_of_another_pipeline_or_version_is_not_resumed(settings: Settings,
         new_app(settings).runs.resume_now(run_id)
 
 
-def test_an_unfinished_run_from_before_the_three_fingerprints_is_resumed_with_its_own(settings: Settings) -> None:
-    run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL")
-    path = settings.results_dir / run_id / "manifest.json"
-    later = ("fingerprint_rule", "generator_fingerprint", "judge_fingerprint")
-    earlier = {name: value for name, value in json.loads(path.read_text("utf-8")).items() if name not in later}
-    path.write_text(json.dumps({**earlier, "fingerprint": "0123456789ab"}), "utf-8")
-    assert new_app(settings).runs.resume_now(run_id).fingerprint == "0123456789ab"
-
-
 def test_a_data_set_given_by_a_relative_folder_is_found_again_from_elsewhere(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,8 +29,9 @@ from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.leaderboard import fields
-from chatbot_mvp.runs.result import KB, RunResult
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.conftest import Command

@@ -124,7 +124,7 @@ def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) 
     assert result == app.kb_evaluation.result(kb_id, job.made)
     assert [one.result_id for one in again.kb_evaluation.results(kb_id)] == [job.made]
     assert (result.set_id, result.strategy, result.min_evidence) == (made.set_id, "LEXICAL", 0.5)
-    assert (result.is_run, len(result.rows), again.archive.run(job.made).queries) == (True, 3, 3)
+    assert (len(result.rows), again.archive.run(job.made).queries) == (3, 3)
     assert result.summary == {"hit@1": 1.0, "hit@3": 1.0, "mrr": 1.0, "accepted": 1.0, "refused": 1.0}
     first = result.rows[0]
     assert (first.rank, first.right(0.5), first.right(1.01)) == (1, True, False)
@@ -251,7 +251,8 @@ def test_a_threshold_from_outside_wins_and_cannot_be_chosen(settings: Settings) 
     assert fixed.settings.kb_min_evidence == 0.7
     with pytest.raises(InvalidSetting):
         fixed.live.change("kb_min_evidence", 0.4)
-    chosen.settings.app_settings_path.write_text('{"settings": {"kb_min_evidence": "mucho"}}', "utf-8")
+    illegal = {"format_version": 1, "settings": {"kb_min_evidence": "mucho"}}
+    chosen.settings.app_settings_path.write_text(json.dumps(illegal), "utf-8")
     assert build_app(load_settings(data_dir=settings.data_dir)).settings.kb_min_evidence == 0.5
 
 

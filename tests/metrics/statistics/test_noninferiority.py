@@ -16,7 +16,7 @@ from chatbot_mvp.metrics.statistics.noninferiority import (
     power,
     questions_needed,
 )
-from tests.test_benchmarks import script
+from tests.metrics.statistics import gate_simulation
 
 TOLERANCE = 0.02
 
@@ -118,11 +118,10 @@ def test_the_printed_power_and_the_promised_rates_hold_in_a_sample_of_the_simula
 
     200 trials, so that a share of 0.05 has a standard error of 0.015 and one of 0.8 of 0.028.
     """
-    gate_power = script("gate_power")
-    case = next(case for case in gate_power.CASES if case.name == "hit@1, 10 % change")
-    equal = gate_power.rates(case, 300, 0.0, trials=200)
+    case = next(case for case in gate_simulation.CASES if case.name == "hit@1, 10 % change")
+    equal = gate_simulation.rates(case, 300, 0.0, trials=200)
     assert equal["worse"] <= 0.05 + 0.015
-    fallen = gate_power.rates(case, 300, 0.05, trials=200)
+    fallen = gate_simulation.rates(case, 300, 0.05, trials=200)
     assert fallen["worse"] >= 0.8
     assert fallen["not worse"] <= 0.01
     assert fallen["worse"] == pytest.approx(fallen["printed"], abs=2 * 0.028)
@@ -134,7 +133,7 @@ def test_the_printed_power_and_the_promised_rates_hold_in_a_sample_of_the_simula
 @pytest.mark.timeout(600)
 def test_the_printed_power_and_the_promised_rates_hold() -> None:
     """Every kind of score, 1,000 trials: as printed within 0.05, which is three standard errors, and false alarms."""
-    for row in script("gate_power").measure(trials=1_000):
+    for row in gate_simulation.measure(trials=1_000):
         assert row.rates["worse"] == pytest.approx(row.rates["printed"], abs=0.05), row
         if row.drop == 0.0:
             assert row.rates["worse"] <= 0.05, row

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from chatbot_mvp.metrics.statistics.significance import EXACT_PAIRS, holm, randomisation_p
+from tests.metrics.statistics import significance_simulation as simulation
 
 
 def p_of(*differences: float) -> float:
@@ -97,3 +98,20 @@ def test_holm_multiplies_the_smallest_the_most_and_never_changes_the_order(
     values: list[float | None], corrected: list[float | None]
 ) -> None:
     assert holm(values) == pytest.approx(corrected)
+
+
+_QUICK = ("recall@5, 298 questions", "F1, zero-inflated", "recall@5, 40 questions")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind if kind in _QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in simulation.NULL]
+)
+def test_runs_without_a_true_difference_are_called_different_in_one_pair_of_twenty(kind: str) -> None:
+    """Of 1,000 pairs, with fewer resamples than the application draws."""
+    rates = simulation.rates(simulation.NULL[kind], 1_000, resamples=500)
+    assert 0.03 <= rates["p < 0.05"] <= 0.07
+    assert 0.03 <= rates["interval without 0"] <= 0.08
+
+
+def test_a_true_difference_is_found() -> None:
+    assert simulation.power(0.1, 200)["p < 0.05"] > 0.8

@@ -13,12 +13,11 @@ import httpx
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.indexes import chroma
 from chatbot_mvp.retrieval.indexes.corpus import forget_index, growing_index
+from chatbot_mvp.retrieval.indexes.dense import VectorStore
 from chatbot_mvp.retrieval.indexes.lexical import LexicalSearch
-from chatbot_mvp.retrieval.indexes.milvus import client as milvus
-from chatbot_mvp.retrieval.indexes.vector_store import VectorStore, VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress, last
 from tests.loopback import free_port
-from tests.milvus_server import TOKEN, MilvusProcess
 from tests.waiting import wait_until
 
 
@@ -48,7 +47,6 @@ class Backend(ABC):
     def restart(self) -> None:
         """End the server, if there is one, and start it again. This process forgets its connections."""
         chroma._clients.clear()
-        milvus._connections.clear()
 
     def stop(self) -> None:  # noqa: B027 - files need no server
         """End the server, if there is one."""
@@ -100,26 +98,3 @@ class ChromaServer(Local):
             return httpx.get(f"http://127.0.0.1:{self._port}/api/v2/heartbeat", timeout=1).is_success
         except httpx.HTTPError:
             return False
-
-
-class Milvus(Backend):
-    """Words and vectors on a Milvus server with credentials."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.process = MilvusProcess(folder / "milvus", TOKEN)
-        self.process.start()
-
-    def choice(self, owner: str) -> VectorStoreChoice:
-        return VectorStoreChoice("auto", owner, self.folder / "chroma", milvus=self.process.server)
-
-    def delete(self, chunks: Sequence[Chunk], owner: str) -> None:
-        milvus.delete_rows(milvus.connect(self.process.server), owner)
-
-    def restart(self) -> None:
-        self.process.kill()
-        self.process.start()
-        super().restart()
-
-    def stop(self) -> None:
-        self.process.kill()

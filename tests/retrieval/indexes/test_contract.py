@@ -1,35 +1,27 @@
-"""The contract of the indexes, kept by every place where they can be: files, a ChromaDB server, a Milvus server."""
+"""The contract of the indexes, kept by every place where they can be: files, a ChromaDB server, an added engine.
+
+An added engine imports these tests, and has a fixture ``backend`` of its own.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from chatbot_mvp.errors import (
-    IndexCredentialsRefused,
-    IndexEngineUnavailable,
-    IndexRowsMissing,
-    RunStopped,
-    VectorStoreUnavailable,
-)
+from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
-from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex, LexicalSearch
-from chatbot_mvp.retrieval.indexes.milvus import client as milvus
-from chatbot_mvp.retrieval.indexes.milvus.client import TERMS, connect
+from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress
 from tests.fakes import chunks_of
-from tests.retrieval.indexes.backends import Backend, ChromaServer, Local, Milvus
+from tests.retrieval.indexes.backends import Backend, ChromaServer, Local
 from tests.retrieval.indexes.test_chroma import clustered, same_hits
-from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("indexes")  # one worker, because starting a server takes seconds
 
-SERVERS = (VectorStoreUnavailable, IndexEngineUnavailable)
 WORDS = [f"word{number}" for number in range(60)]
 LIMIT = 20
 
@@ -52,23 +44,12 @@ QUERIES = [
 ]
 
 
-@pytest.fixture(
-    scope="module", params=["milvus", *(pytest.param(name, marks=pytest.mark.slow) for name in ("local", "chroma"))]
-)
+@pytest.fixture(scope="module", params=["local", pytest.param("chroma", marks=pytest.mark.slow)])
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    if request.param == "milvus":
-        pytest.importorskip("milvus_lite")
-    kind = {"local": Local, "chroma": ChromaServer, "milvus": Milvus}[request.param]
+    kind = {"local": Local, "chroma": ChromaServer}[request.param]
     made = kind(tmp_path_factory.mktemp(request.param))
     yield made
     made.stop()
-
-
-@pytest.fixture
-def milvus_backend(backend: Backend) -> Milvus:
-    if not isinstance(backend, Milvus):
-        pytest.skip("only Milvus has credentials, and rows of several owners in one collection")
-    return backend
 
 
 def test_bm25_gives_the_rows_of_tantivy_in_its_order_with_its_scores(backend: Backend) -> None:
@@ -187,58 +168,3 @@ def test_what_was_written_is_there_after_a_restart_of_the_server(backend: Backen
 
     assert backend.terms(chunks, "kept", refuse).search("word1", LIMIT) == before
     assert same_hits(backend.vectors(matrix, "kept", refuse).search(matrix[:3], LIMIT), vectors_before)
-
-
-def test_a_knowledge_base_has_no_rows_left_after_its_deletion(milvus_backend: Milvus) -> None:
-    chunks, matrix = texts(12, 30), clustered(12, 30)
-    terms, vectors = milvus_backend.terms(chunks, "gone"), milvus_backend.vectors(matrix, "gone")
-    connection = connect(milvus_backend.process.server)
-    assert rows_of(connection, "gone") > 60  # and the vocabulary
-    milvus_backend.delete(chunks, "gone")
-    assert rows_of(connection, "gone") == 0
-    # A server that still has the index open says so, rather than that nothing was found.
-    with pytest.raises(IndexRowsMissing, match="gone"):
-        terms.search("word0", LIMIT)
-    with pytest.raises(IndexRowsMissing, match="gone"):
-        vectors.search(matrix[:1], LIMIT)
-
-
-def rows_of(connection: milvus.MilvusConnection, owner: str) -> int:
-    counts = [
-        connection.client.query(name, filter=f'owner == "{owner}"', output_fields=["count(*)"])[0]["count(*)"]
-        for name in (TERMS, "chatbot_mvp_vectors_1_96")
-    ]
-    return sum(counts)
-
-
-@pytest.mark.parametrize("token", ["", "root:wrong-very-secret"])
-def test_wrong_credentials_are_refused_with_the_setting_to_check_and_without_the_secret(
-    milvus_backend: Milvus, token: str
-) -> None:
-    with pytest.raises(IndexCredentialsRefused) as raised:
-        connect(replace(milvus_backend.process.server, token=token))
-    assert milvus_backend.process.address in str(raised.value)
-    assert "MILVUS_TOKEN" in str(raised.value)
-    assert "very-secret" not in str(raised.value) + repr(milvus_backend.process.server)
-
-
-def test_a_server_that_is_away_is_named_and_after_its_return_the_same_index_answers(milvus_backend: Milvus) -> None:
-    chunks, matrix = texts(13, 30), clustered(13, 30)
-    terms, vectors = milvus_backend.terms(chunks, "away"), milvus_backend.vectors(matrix, "away")
-    expected = terms.search("word0", LIMIT)
-    milvus_backend.process.kill()
-    for search in (lambda: terms.search("word0", LIMIT), lambda: vectors.search(matrix[:1], LIMIT)):
-        with pytest.raises(IndexEngineUnavailable) as raised:
-            search()
-        assert milvus_backend.process.address in str(raised.value)
-        assert "INDEX_ENGINE=local" in str(raised.value)
-    milvus_backend.process.start()
-    wait_until(lambda: _answers(terms), 20, "the index", 0.2)
-    assert terms.search("word0", LIMIT) == expected
-
-
-def _answers(terms: LexicalSearch) -> bool:
-    try:
-        return bool(terms.search("word0", 1))
-    except IndexEngineUnavailable:
-        return False

@@ -20,8 +20,10 @@ from chatbot_mvp.remote.http import JsonEndpoint
 from chatbot_mvp.remote.limiter import Limiter
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.pipeline import growing_pipeline, retrieval_config
+from chatbot_mvp.retrieval.reranker import RerankFailed
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig
-from chatbot_mvp.retrieval.stages.rerank import LlmReranker, NimReranker, Rerank, RerankFailed, parse_score
+from chatbot_mvp.retrieval.stages.rerank import Rerank
+from chatbot_mvp.retrieval.stages.rerankers import LlmReranker, NimReranker, parse_score
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings

@@ -1,0 +1,1 @@
+"""The scripts behind the figures: ``python -m benchmarks`` lists them."""

@@ -1,0 +1,198 @@
+"""Compare today's scores with a baseline's: the verdict per metric and for all together, with its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from chatbot_mvp.errors import NothingToTest, UnknownChoice
+from chatbot_mvp.evaluation.drops.scores import TESTED_METRICS, WATCHED, Measured
+from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests
+from chatbot_mvp.runs.comparison import QueryChange
+from chatbot_mvp.runs.configuration import changed_settings
+
+TOLERANCE = 0.02
+"""Default of the drop of a mean that is accepted."""
+LOST_SHARE = 0.05
+"""Share of the paired questions that one side alone may have scored. Above it, the rest shows nothing of the whole."""
+EXIT_CODES: Mapping[Verdict, int] = {"better": 0, "not_worse": 0, "worse": 3, "unclear": 4}
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDrop:
+    """One metric and whether it fell."""
+
+    metric: str
+    base: float | None
+    """Mean of the baseline over the paired questions; None without pairs."""
+    today: float | None
+    test: GainTest
+    worsened: tuple[QueryChange, ...]
+    """Questions that are worse than in the baseline, the largest change first."""
+    improved: tuple[QueryChange, ...]
+    lost: int
+    """Number of paired questions that only one side scored; they are not tested. If they are more than LOST_SHARE, the
+    verdict is at best unclear."""
+
+    @property
+    def loses_too_many(self) -> bool:
+        """Whether so many questions were scored by one side only that the others cannot tell."""
+        return self.lost > LOST_SHARE * (self.test.pairs + self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class DropReport:
+    """Whether the metrics fell, and from where to where."""
+
+    baseline: str
+    """Path of the baseline file, or id of the run that stands in for it."""
+    dataset: str
+    runs: tuple[str, ...]
+    """Ids of today's runs."""
+    tolerance: float
+    questions: int
+    """Number of paired questions."""
+    left_out: int
+    """Number of questions that only one side has, or that changed."""
+    failed: int
+    """Number of questions that failed today; each has the worst score."""
+    configuration: Mapping[str, tuple[str, str]]
+    """Strategy, fingerprint, version and content that differ -> (baseline, today)."""
+    commit: str
+    """Commit of the baseline; "" if it was not given."""
+    metrics: tuple[MetricDrop, ...]
+    watched: tuple[MetricDrop, ...] = ()
+    """The metrics of WATCHED that both sides have and that were not asked for."""
+    settings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Settings that differ -> (baseline, today); empty if the baseline did not record its settings."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """worse if a metric is, watched ones included; else unclear if one is; else better if one is; else not_worse.
+
+        A watched metric that is unclear or better does not count: it was not asked for.
+        """
+        found = {metric.test.verdict for metric in self.metrics}
+        if any(metric.test.verdict == "worse" for metric in self.watched):
+            return "worse"
+        order: tuple[Verdict, ...] = ("worse", "unclear", "better")
+        return next((name for name in order if name in found), "not_worse")
+
+    @property
+    def exit_code(self) -> int:
+        """0 better or not worse, 3 worse, 4 cannot tell."""
+        return EXIT_CODES[self.verdict]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"verdict": self.verdict, "exit_code": self.exit_code, **asdict(self)}
+
+
+def judge(
+    name: str,
+    before: Measured,
+    today: Measured,
+    paired: Sequence[str],
+    metrics: Sequence[str],
+    tolerance: float,
+    commit: str = "",
+) -> DropReport:
+    """Test today's scores against the baseline's.
+
+    Args:
+        name: path or run id of the baseline, for the report and errors.
+        paired: ids of the questions to pair.
+        metrics: names of the metrics to test, one or more.
+
+    Raises:
+        UnknownChoice: a metric that one of the two sides does not have.
+        NothingToTest: no metric was given, because the two sides share none.
+    """
+    legal = [metric for metric in before.metrics if metric in today.metrics]
+    for metric in metrics:
+        if metric not in legal:
+            raise UnknownChoice(kind="metric of both", found=metric, legal=", ".join(legal) or "-")
+    if not metrics:
+        raise NothingToTest(path=name, reason="they share no scored metric")
+    watched = [metric for metric in WATCHED if metric in legal and metric not in metrics]
+    return DropReport(
+        baseline=name,
+        dataset=today.dataset,
+        runs=today.runs,
+        tolerance=tolerance,
+        questions=len(paired),
+        left_out=len(set(before.questions) | set(today.questions)) - len(paired),
+        failed=today.failed,
+        configuration=_configuration(before, today),
+        commit=commit,
+        metrics=_tested(before, today, paired, metrics, tolerance),
+        watched=_tested(before, today, paired, watched, tolerance),
+        settings=changed_settings(before.settings, today.settings),
+    )
+
+
+def _tested(
+    before: Measured, today: Measured, paired: Sequence[str], metrics: Sequence[str], tolerance: float
+) -> tuple[MetricDrop, ...]:
+    """Test some metrics together, so that Holm's correction holds over them and over no others."""
+    columns = [_Pairs.of(before, today, paired, metric) for metric in dict.fromkeys(metrics)]
+    tests = gain_tests([one.gains for one in columns], [one.noise for one in columns], tolerance)
+    return tuple(one.metric(test, today.texts) for one, test in zip(columns, tests, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The scores of one metric on the questions that both sides scored."""
+
+    name: str
+    rows: tuple[tuple[str, float, float], ...]
+    """(question id, baseline, today)."""
+    noise: float
+    """Mean over the questions of the variance that repeats measured in the difference."""
+    lost: int
+
+    @classmethod
+    def of(cls, before: Measured, today: Measured, paired: Sequence[str], name: str) -> _Pairs:
+        rows, noises, lost = [], [], 0
+        for query_id in paired:
+            sides = before.questions[query_id], today.questions[query_id]
+            base, now = (side.scores.get(name) for side in sides)
+            if base is not None and now is not None:
+                rows.append((query_id, base, now))
+                noises.append(sum(side.noise.get(name, 0.0) for side in sides))
+            elif base is not None or now is not None:
+                lost += 1
+        return cls(name, tuple(rows), float(np.mean(noises)) if noises else 0.0, lost)
+
+    @property
+    def gains(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        sign = 1.0 if TESTED_METRICS[self.name].higher_is_better else -1.0
+        return np.array([sign * (now - base) for _, base, now in self.rows], dtype=np.float64)
+
+    def metric(self, test: GainTest, texts: Mapping[str, str]) -> MetricDrop:
+        gains = self.gains
+        order = sorted(range(len(gains)), key=lambda row: (-round(abs(float(gains[row])), 9), self.rows[row][0]))
+        changes = {
+            row: QueryChange(self.rows[row][0], texts.get(self.rows[row][0], ""), *self.rows[row][1:]) for row in order
+        }
+        found = MetricDrop(
+            metric=self.name,
+            base=float(np.mean([base for _, base, _ in self.rows])) if self.rows else None,
+            today=float(np.mean([now for _, _, now in self.rows])) if self.rows else None,
+            test=test,
+            worsened=tuple(changes[row] for row in order if gains[row] < -_EQUAL),
+            improved=tuple(changes[row] for row in order if gains[row] > _EQUAL),
+            lost=self.lost,
+        )
+        if found.loses_too_many and test.verdict in ("better", "not_worse"):
+            return replace(found, test=replace(test, verdict="unclear"))
+        return found
+
+
+def _configuration(before: Measured, today: Measured) -> dict[str, tuple[str, str]]:
+    names = ("strategy", "fingerprint", "code_version", "content_sha256")
+    pairs = {name: (getattr(before, name)[:16], getattr(today, name)[:16]) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

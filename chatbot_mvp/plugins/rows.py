@@ -1,0 +1,85 @@
+"""The rows of the kinds that belong to no single part of the program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any, Literal
+
+from pydantic_settings import BaseSettings
+
+Page = Literal["home", "evaluation", "chat", "admin", "mykb", "mykb-results", "admin-kb"]
+"""A page, or a place on one. "mykb-results" is below the figures of a result in *Evaluar mi base*,
+"admin-kb" above the knowledge bases of Admin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of a page: a tab of Admin, a step of *Evaluar mi base*, or a part below its results."""
+
+    page: Page
+    title: str
+    """Key of its title among the texts; "" for a section without a title."""
+    draw: str
+    """"module:function" that draws it; imported when the section is shown. For "mykb" it is given the
+    ``KbRecord`` of the knowledge base, for "mykb-results" the record and the ``KbResult`` that is shown."""
+    order: int = 100
+    """Its place among the sections of the page; the page's own have 10, 20, 30, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """How the page draws a finished run."""
+
+    draw: str
+    """"module:function" that draws a ``RunResult``; imported when such a run is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsSection:
+    """Settings, declared as fields of a class."""
+
+    fields: type[BaseSettings]
+    """A subclass of ``pydantic_settings.BaseSettings``. A field's name in capitals is its environment variable."""
+    group: str = "general"
+    """The group in which Admin and the reference show them, a key of ``settings.forms.GROUPS``."""
+    run_group: str = "other"
+    """The group in which a run shows them, a key of ``runs.configuration.GROUPS``."""
+
+    def __post_init__(self) -> None:
+        if not issubclass(self.fields, BaseSettings):
+            raise TypeError(f"{self.fields.__name__} is not a subclass of pydantic_settings.BaseSettings")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts of the pages: key -> text, with the same keys in both languages."""
+
+    package: str = ""
+    """Package whose folder has them in ``es.json`` and ``en.json``; "" if they are given here."""
+    es: Mapping[str, str] = field(default_factory=dict, hash=False)
+    en: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        spanish, english = (self.of(language) for language in ("es", "en"))
+        if not all(isinstance(text, str) for text in (*spanish.values(), *english.values())):
+            raise TypeError("a value among the texts is not a text")
+        if lacking := sorted(spanish.keys() ^ english.keys()):
+            raise ValueError(f"{lacking[0]!r} is not among the texts of both languages")
+
+    def of(self, language: str) -> Mapping[str, str]:
+        """Return the texts of a language, "es" or "en"."""
+        if self.package:
+            texts: dict[str, str] = json.loads((files(self.package) / f"{language}.json").read_text("utf-8"))
+            return texts
+        return self.es if language == "es" else self.en
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Work that begins when a server of pages or of ``serve`` starts."""
+
+    run: Callable[[Any], None]
+    """Called once with the App; it must return at once."""

@@ -1,1 +1,0 @@
-"""Share knowledge bases and finished runs between servers through a bucket on S3."""

@@ -1,0 +1,1 @@
+"""A wing: back up the data folder to one archive, and restore it."""

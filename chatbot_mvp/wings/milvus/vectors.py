@@ -1,0 +1,105 @@
+"""A ``VectorStore`` in Milvus. Corpora with vectors of equal length share a collection, each with its own key."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
+from chatbot_mvp.wings.milvus.client import LARGEST_RESULT, VECTORS, MilvusConnection
+from chatbot_mvp.wings.milvus.errors import IndexRowsMissing
+from chatbot_mvp.wings.milvus.terms import SETTLING_S
+
+_HNSW = {"M": 48, "efConstruction": 400}
+_EF = 500  # vectors compared per search, as in ChromaDB
+_ROWS = 1_000  # per request
+_QUERIES = 256  # per request
+_TIE_MARGIN = 16  # rows fetched beyond the limit, so that ties at the cut can be broken by row
+_DECIMALS = 6  # as in exact search: equal vectors get equal scores
+
+
+class MilvusVectors:
+    """The vectors of one corpus on a Milvus server. Safe to share between threads.
+
+    The search is approximate (HNSW). A test checks its recall@20 against exact search.
+    """
+
+    def __init__(self, connection: MilvusConnection, name: str, corpus: str, matrix: Vectors) -> None:
+        self._connection = connection
+        self._name = name
+        self._corpus = corpus
+        self._count = len(matrix)
+        self._exact = ExactVectors(matrix)
+        self._settled_at = time.monotonic() + SETTLING_S
+
+    @classmethod
+    def build(
+        cls,
+        connection: MilvusConnection,
+        matrix: Vectors,
+        owner: str,
+        digest: str,
+        progress: ProgressCallback = ignore_progress,
+    ) -> MilvusVectors:
+        """Open the vectors of a corpus, and write them first if the server does not have all of them.
+
+        Args:
+            matrix: shape (rows, dimensions), rows of unit length; at least one row.
+            owner: id of a knowledge base, or "corpus".
+            digest: identifies the content; equal digests must mean equal matrices.
+            progress: called in the phase "index"; may raise to stop, then the next build starts again.
+
+        Raises:
+            IndexCredentialsRefused, IndexEngineUnavailable
+        """
+        from pymilvus import DataType
+
+        name, corpus = f"{VECTORS}{matrix.shape[1]}", f"{owner}.{digest}"
+        connection.open_collection(
+            name,
+            {"datatype": DataType.FLOAT_VECTOR, "dim": matrix.shape[1]},
+            {"index_type": "HNSW", "metric_type": "IP", "params": _HNSW},
+        )
+        if connection.count(name, corpus) != len(matrix):
+            for begin in range(0, len(matrix), _ROWS):
+                progress(Progress("index", begin, len(matrix)))
+                rows = range(begin, min(begin + _ROWS, len(matrix)))
+                common = {"owner": owner, "corpus": corpus, "text": ""}
+                connection.upsert(
+                    name, [{**common, "id": f"{corpus}/{row}", "row": row, "vector": matrix[row]} for row in rows]
+                )
+            connection.seal(name)
+            progress(Progress("index", len(matrix), len(matrix)))
+        return cls(connection, name, corpus, matrix)
+
+    def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
+        """Search as ``VectorStore.search`` describes, for at most 16,384 results per query.
+
+        Raises:
+            IndexCredentialsRefused, IndexEngineUnavailable
+            IndexRowsMissing: rows of the corpus were deleted.
+        """
+        limit = min(limit, self._count, LARGEST_RESULT)
+        if limit <= 0:
+            return [[] for _ in queries]
+        fetched = min(limit + _TIE_MARGIN, self._count, LARGEST_RESULT)
+        consistency = "Strong" if time.monotonic() < self._settled_at else "Bounded"
+        found: list[list[tuple[int, float]]] = []
+        for begin in range(0, len(queries), _QUERIES):
+            block = list(np.ascontiguousarray(queries[begin : begin + _QUERIES], dtype=np.float32))
+            for hits in self._connection.search(
+                self._name, self._corpus, block, fetched, consistency, ef=max(_EF, fetched)
+            ):
+                if len(hits) < limit:
+                    raise IndexRowsMissing(corpus=self._corpus, place=self._connection.server.address)
+                rounded = [(row, round(cosine, _DECIMALS)) for row, cosine in hits]
+                found.append(sorted(rounded, key=lambda hit: (-hit[1], hit[0]))[:limit])
+        return found
+
+    def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
+        # The matrix is in memory since the vectors were computed; fetching hundreds of rows back would be slower.
+        return self._exact.similarities(query, rows)

@@ -1,0 +1,234 @@
+"""Make, keep and check the promise of each knowledge base, which is risk control: ``<kb>/evaluation/promise.json``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from chatbot_mvp.app import App
+from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetNotFound
+from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
+from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
+from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
+from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
+from chatbot_mvp.settings.access import Action, performs
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import make_folder, naming, write_json
+from chatbot_mvp.storage.formats import PROMISE, VERSION
+from chatbot_mvp.storage.json_object import InvalidJson, read_object
+from chatbot_mvp.wings.promise.calibration import LabelledQuestion, Unit
+from chatbot_mvp.wings.promise.errors import NoLabelledQuestions, PassageLengthIllegal, ResultOfOtherText
+from chatbot_mvp.wings.promise.groups import groups_of, part_names
+from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
+from chatbot_mvp.wings.promise.promise import (
+    Basis,
+    Promise,
+    make_promise,
+    promise_of,
+    questions_sha256,
+)
+from chatbot_mvp.wings.promise.repeats import without_repeats
+
+_PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")
+"""Origins that count. A proposal that a person rewords has the origin "person"; a file does not say who wrote it."""
+
+LEAST_PASSAGE, LONGEST_PASSAGE = 20, 5_000
+"""Legal number of letters and digits of an expected passage, and legal number of characters. The real paragraphs of
+seven question sets have 86 to 4,282 characters; shorter ones are single facts in a list."""
+MOST_OF_TEXT = 0.5
+"""Largest share of the text that all places of an expected passage may have together."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseState:
+    """The promise of a knowledge base, and whether it applies now."""
+
+    promise: Promise
+    changed: tuple[str, ...]
+    """What has changed since, for which the promise is taken back: "kb", "configuration", "questions", or "live" if the
+    chat's questions differ from the labelled ones."""
+    in_chat: bool
+    """Whether the chat's evidence threshold is one for which the promise is made."""
+
+    @property
+    def applies(self) -> bool:
+        """Whether there is a promise and nothing that it rests on has changed."""
+        return self.promise.made and not self.changed
+
+
+class Promises:
+    """The promises of all knowledge bases. Safe to share between sessions."""
+
+    def __init__(self, app: App) -> None:
+        self._live = app.live
+        self._kbs = app.kbs
+        self._evaluation = app.kb_evaluation
+
+    @classmethod
+    def of(cls, app: App) -> Self:
+        """Make the promises over an App."""
+        return cls(app)
+
+    @performs(Action.MEASURE)
+    def make(self, kb_id: str, result_id: str, level: float, unit: Unit | None = None) -> PromiseState:
+        """Make a promise from a result and save it in place of the earlier one, also if nothing can be promised.
+
+        A question that repeats another one in other words counts once.
+
+        An answer is wrong if none of its quotes stands in the labelled paragraph, or if the knowledge base does not
+        answer the question. No model is asked: the quotes are those of an answer without a model.
+
+        Args:
+            level: share of wrong answers, between 0 and 1 exclusive.
+            unit: what counts as an independent draw; None for ``usual_unit``.
+
+        Raises:
+            KbNotFound, KbUnreadable, KbResultNotFound, QuestionSetNotFound
+            ResultOfOtherText: the text has changed since the result.
+            NoLabelledQuestions: nothing is saved.
+            PassageLengthIllegal: an expected passage is no paragraph, such as a letter or the whole text; nothing is
+                saved.
+            FileOfLaterVersion, FileNotWritten
+        """
+        result = self._evaluation.result(kb_id, result_id)
+        if self._kbs.store.record(kb_id).sha256 != result.kb_sha256:
+            raise ResultOfOtherText(kb_id=kb_id, result_id=result_id)
+        people = self._by_people(kb_id, result.set_id) if result.set_id else None
+        by_text = {one.question.question: one for one in people or ()}
+        rows = [row for row in result.rows if (is_labelled(row) if people is None else _counts(row, by_text))]
+        if not rows:
+            raise NoLabelledQuestions(name=result.set_name, count=len(result.rows))
+        files, contents = self._kbs.store.files(kb_id), self._kbs.contents(kb_id)
+        for row in rows:
+            _check_passage(row, len(self._kbs.document(kb_id).text))
+        asked = [row.question for row in rows]
+        basis = Basis(
+            result_id,
+            result.set_id,
+            result.set_name,
+            questions_sha256([one.question for one in people] if people is not None else asked),
+            result.kb_sha256,
+            result.fingerprint,
+            {},
+        )
+        labelled, repeated = without_repeats(self.judged(result, rows), [row.places for row in rows])
+        parts = len(set(part_names(files, contents.chunks)))
+        made = make_promise(labelled, len(result.rows) - len(rows), level, basis, unit, parts)
+        made = replace(made, made_at=utc_now(), repeated=repeated)
+        path = self._path(kb_id)
+        with naming(path):
+            with suppress(InvalidJson):
+                read_object(path, PROMISE)  # a file of a later version must not be replaced
+            make_folder(path.parent)
+            write_json(path, {VERSION: PROMISE, **asdict(made)})
+        return self._state(kb_id, made)
+
+    def judged(self, result: KbResult, rows: Sequence[ResultRow]) -> list[LabelledQuestion]:
+        """Judge rows of a result as ``make`` does.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        store, kb_id = self._kbs.store, result.kb_id
+        groups = groups_of(rows, store.files(kb_id), self._kbs.contents(kb_id).chunks)
+        return [
+            LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row), group)
+            for row, group in zip(rows, groups, strict=True)
+        ]
+
+    @performs(Action.READ)
+    def state(self, kb_id: str) -> PromiseState | None:
+        """Return the latest promise of a knowledge base, checked; None if there is none or its file is damaged.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        path = self._path(kb_id)
+        try:
+            read = read_object(path, PROMISE)
+            return self._state(kb_id, promise_of(read)) if read else None
+        except (InvalidJson, FileOfLaterVersion, OSError, KeyError, TypeError) as error:
+            _log.warning("the promise in %s cannot be read: %s", path, error)
+            return None
+
+    @performs(Action.MEASURE)
+    def watch(self, kb_id: str, promise: Promise) -> LiveWatch:
+        """Compare the chat's questions since the promise with the labelled ones."""
+        return watch_live(self._live.current.metrics_log_path, kb_id, promise)
+
+    def _state(self, kb_id: str, promise: Promise) -> PromiseState:
+        basis, settings = promise.basis, self._live.current
+        changed = []
+        if self._kbs.store.record(kb_id).sha256 != basis.kb_sha256:
+            changed.append("kb")
+        if fingerprint(retrieval_config(settings)) != basis.fingerprint:
+            changed.append("configuration")
+        if basis.set_id:
+            try:
+                found = [one.question for one in self._by_people(kb_id, basis.set_id)]
+                same = questions_sha256(found) == basis.questions_sha256
+            except QuestionSetNotFound:
+                same = False
+            if not same:
+                changed.append("questions")
+        if promise.made and self.watch(kb_id, promise).alarm:
+            changed.append("live")
+        return PromiseState(promise, tuple(changed), promise.covers(settings.kb_min_evidence))
+
+    def _by_people(self, kb_id: str, set_id: str) -> Sequence[SetQuestion]:
+        """Return the kept questions of a set that neither rules nor a model made."""
+        found = self._evaluation.question_set(kb_id, set_id)
+        return [one for one in found.questions if one.keep and one.origin in _PEOPLE]
+
+    def _is_wrong(self, result: KbResult, row: ResultRow) -> bool:
+        if row.question.kind in UNANSWERABLE:
+            return True
+        quoted = [span for source in self._evaluation.found(result, row) for span in source.highlights]
+        return not any(start < last and first < end for first, last in quoted for start, end in row.places)
+
+    def _path(self, kb_id: str) -> Path:
+        return self._live.current.kb_dir / kb_id / "evaluation" / "promise.json"
+
+
+def _counts(row: ResultRow, people: Mapping[str, SetQuestion]) -> bool:
+    """Return whether a row of a set counts: a person labelled it, and the label says what a right answer is.
+
+    A reviewer who calls an answer wrong need not know the right passage. Without one, every answer to the question
+    counts as wrong: leaving these questions out would hide wrong answers.
+    """
+    labelled = people.get(row.question.question)
+    if labelled is None:
+        return False
+    return is_labelled(row) or (
+        labelled.origin == "review" and row.question.kind == ANSWERABLE and not row.question.paragraph
+    )
+
+
+def _check_passage(row: ResultRow, chars: int) -> None:
+    """Raise PassageLengthIllegal if the expected passage of a row is no paragraph of a text of so many characters."""
+    passage = row.question.paragraph or ""
+    if not row.places:
+        return
+    seen = sum(char.isalnum() for char in passage)
+    covered = sum(end - start for start, end in row.places)
+    if seen < LEAST_PASSAGE or len(passage) > LONGEST_PASSAGE or covered > MOST_OF_TEXT * chars:
+        raise PassageLengthIllegal(
+            question_id=row.question.question_id,
+            chars=len(passage),
+            places=len(row.places),
+            share=f"{covered / max(1, chars):.0%}",
+            least=LEAST_PASSAGE,
+            most=LONGEST_PASSAGE,
+            most_of_text=f"{MOST_OF_TEXT:.0%}",
+        )
+
+
+def is_labelled(row: ResultRow) -> bool:
+    """Return whether a row says what a right answer is: a paragraph in the text, or that there is no answer."""
+    return row.question.kind in UNANSWERABLE or (row.question.kind == ANSWERABLE and bool(row.places))

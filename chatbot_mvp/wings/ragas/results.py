@@ -1,0 +1,177 @@
+"""Compute the result of an evaluation from its scores, and write the input rows with score columns added."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from chatbot_mvp.runs.figures import result_of_rows
+from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.records import QueryRecord
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import Agreement, Detail, MetricSpread, QueryRow, RowSpread
+from chatbot_mvp.storage.files import write_atomically
+from chatbot_mvp.wings.ragas.judging import column_of
+from chatbot_mvp.wings.ragas.judging.agreement import judge_agreement, labelled_row, spread
+from chatbot_mvp.wings.ragas.phases import phases_of
+from chatbot_mvp.wings.ragas.preparation import Evaluation
+from chatbot_mvp.wings.ragas.rows import InputRow, to_csv, to_json_lines
+
+FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
+"""Metrics that are compared with human labels if the rows have a column ``label``."""
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def scores_of(evaluation: Evaluation, journal: Journal, metric: str, row_id: str) -> list[QueryRecord]:
+    """Return the records of a metric for a row, one per recorded repetition."""
+    phases = phases_of([metric], evaluation.config.repeats)
+    return [record for phase in phases if (record := journal.of(phase).get(row_id))]
+
+
+def result_of(evaluation: Evaluation, journal: Journal) -> RunResult:
+    """Return the result without what is not in the records, such as seconds. Also works while scores are missing."""
+    rows = [_row(evaluation, journal, item) for item in evaluation.rows]
+    failures = {metric: count for metric in evaluation.metrics if (count := _failed(rows, metric))}
+    return replace(
+        result_of_rows(evaluation.manifest, rows, journal.damaged, failures),
+        repeats=evaluation.config.repeats,
+        language=evaluation.prompts.language,
+        not_scored=_reasons(rows),
+        spread=_spread(rows),
+        agreement=_agreement(evaluation, rows),
+    )
+
+
+def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> QueryRow:
+    metrics: dict[str, float | None] = {}
+    status: dict[str, str] = {}
+    failed: list[str] = []
+    spreads: dict[str, RowSpread] = {}
+    details: dict[str, Detail] = {}
+    for metric in evaluation.metrics:
+        records = scores_of(evaluation, journal, metric, item.row_id)
+        values = [record.payload.get("value") for record in records]
+        known = [value for value in values if value is not None]
+        metrics[metric] = fmean(known) if known else None
+        if known:
+            status[metric] = "ok"
+            details[metric] = records[0].payload.get("detail", {})
+        elif records:
+            reason = records[-1].payload.get("reason") or records[-1].payload.get("code", "")
+            status[metric] = f"not_scored: {reason}"
+            details[metric] = {name: records[-1].payload.get(name, "") for name in ("problem", "raw")}
+        else:
+            status[metric] = "not_scored: pending"
+        if any(record.status == "failed" for record in records):
+            failed.append(metric)
+        if len(values) > 1:
+            found = spread(values)
+            spreads[metric] = RowSpread(found.deviation, found.low, found.high)
+    return QueryRow(
+        query_id=item.row_id,
+        question=item.row.user_input or "",
+        answer=item.row.reference or "",
+        answer_type="",
+        question_type="",
+        level="",
+        retrieved=(),
+        gold=(),
+        response=item.row.response,
+        metrics=metrics,
+        status=status,
+        details=details,
+        failed_metrics=tuple(failed),
+        spread=spreads,
+    )
+
+
+def _failed(rows: Sequence[QueryRow], metric: str) -> int:
+    return sum(metric in row.failed_metrics for row in rows)
+
+
+def _reasons(rows: Sequence[QueryRow]) -> dict[str, dict[str, int]]:
+    """Return metric -> reason -> number of rows that have no score for this reason."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        for metric, status in row.status.items():
+            if status != "ok":
+                reasons = found.setdefault(metric, {})
+                reason = status.partition(": ")[2]
+                reasons[reason] = reasons.get(reason, 0) + 1
+    return found
+
+
+def _spread(rows: Sequence[QueryRow]) -> dict[str, MetricSpread]:
+    """Return metric -> spread of a row's scores between repetitions; empty if there is only one repetition."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        for metric, values in row.spread.items():
+            if values.deviation is not None:
+                found.setdefault(metric, []).append(values.deviation)
+    return {metric: MetricSpread(fmean(values), len(values)) for metric, values in found.items()}
+
+
+def _agreement(evaluation: Evaluation, rows: Sequence[QueryRow]) -> dict[str, Agreement]:
+    """Return metric -> agreement with human labels; empty if no row has a label."""
+    labelled = [
+        (label, row)
+        for item, row in zip(evaluation.rows, rows, strict=True)
+        if (label := labelled_row(item.row_id, item.row, item.given)) is not None
+    ]
+    if not labelled:
+        return {}
+    labels = [label for label, _ in labelled]
+    return {
+        metric: judge_agreement(labels, [row.metrics[metric] for _, row in labelled])
+        for metric in FAITHFULNESS_METRICS
+        if metric in evaluation.metrics
+    }
+
+
+def columns_of(evaluation: Evaluation) -> dict[str, str]:
+    """Return metric -> name of its column: the package's name, or this project's if the rows have that column."""
+    given = {name for item in evaluation.rows for name in item.given}
+    return {metric: metric if (column := column_of(metric)) in given else column for metric in evaluation.metrics}
+
+
+def scored_rows(evaluation: Evaluation, result: RunResult, *, status: bool = True) -> list[dict[str, Any]]:
+    """Return the input rows with one column per metric added, and with ``<column>_status`` if asked for."""
+    names = columns_of(evaluation)
+    rows = []
+    for item, row in zip(evaluation.rows, result.per_query, strict=True):
+        columns: dict[str, Any] = dict(item.given)
+        for metric, name in names.items():
+            columns[name] = row.metrics[metric]
+            if status:
+                columns[f"{name}_status"] = row.status[metric]
+        rows.append(columns)
+    return rows
+
+
+def output_path(evaluation: Evaluation) -> Path | None:
+    """Return the file that the configuration asks for; None if it asks for none."""
+    output = evaluation.config.output
+    if output is None or output.suffix.lower() in (".jsonl", ".csv"):
+        return output
+    return output / f"eval_{_UNSAFE.sub('_', evaluation.manifest.dataset)}.jsonl"
+
+
+def write_outputs(evaluation: Evaluation, result: RunResult) -> None:
+    """Write ``<run_id>_scores.jsonl`` and ``.csv`` to the run's folder, and the file that the configuration asks for.
+
+    Raises:
+        OSError: the file that is asked for cannot be written; those in the run's folder are there.
+    """
+    rows = scored_rows(evaluation, result)
+    stem = evaluation.folder.path / f"{evaluation.folder.run_id}_scores"
+    write_atomically(stem.with_suffix(".jsonl"), to_json_lines(rows))
+    write_atomically(stem.with_suffix(".csv"), to_csv(rows))
+    if (path := output_path(evaluation)) is not None:
+        plain = scored_rows(evaluation, result, status=False)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, to_csv(plain) if path.suffix.lower() == ".csv" else to_json_lines(plain))

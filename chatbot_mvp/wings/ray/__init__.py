@@ -1,0 +1,1 @@
+"""A wing: benchmark runs on the workers of a Ray cluster."""

@@ -1,0 +1,41 @@
+"""How a finished run is drawn: one page for each kind of run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from chatbot_mvp.api import RunResult
+from chatbot_mvp.plugins.finding import added
+from chatbot_mvp.plugins.kinds import attribute
+from chatbot_mvp.plugins.rows import RunPage
+from streamlit_app.evaluation.causes import show_causes
+from streamlit_app.evaluation.run_queries import show_queries
+from streamlit_app.evaluation.run_summary import show_curves, show_tiles
+from streamlit_app.evaluation.run_table import show_table
+from streamlit_app.shared import links
+from streamlit_app.shared.configuration import show_configuration
+
+_USUAL = RunPage(f"{__name__}:show_benchmark")
+_OWN = {"benchmark": _USUAL, "kb": _USUAL}
+
+
+def page_of(kind: str) -> Callable[[RunResult], None]:
+    """Return what draws a finished run of a kind; a run of a kind that is not installed is drawn as a benchmark."""
+    draw: Callable[[RunResult], None] = attribute(_pages().get(kind, _USUAL).draw)
+    return draw
+
+
+@cache
+def _pages() -> dict[str, RunPage]:
+    return {**_OWN, **added("run_page", RunPage, taken=_OWN)}
+
+
+def show_benchmark(result: RunResult) -> None:
+    """Draw a run that retrieves: figures, curves, causes, configuration and queries."""
+    show_tiles(result)
+    show_curves(result)
+    show_table(result)
+    show_causes(result)
+    show_configuration(result)
+    show_queries(result, links.read_query(), links.write_query)

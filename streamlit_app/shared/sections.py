@@ -1,0 +1,68 @@
+"""Sections of pages: a page's own and those that are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.plugins.finding import added
+from chatbot_mvp.plugins.kinds import attribute
+from chatbot_mvp.plugins.rows import Page, Section
+from streamlit_app.shared.i18n import plain, t
+
+
+def show_tabs(page: Page, *own: tuple[int, str, Callable[[], Any]]) -> None:
+    """Draw the sections of a page as tabs.
+
+    Args:
+        own: the page's own sections, each as (place, title, what draws it).
+    """
+    others = [(section.order, t(section.title), drawn_by(section)) for section in sections_of(page).values()]
+    sections = sorted([*own, *others], key=lambda section: section[0])
+    for tab, (_, _, draw) in zip(st.tabs([plain(title) for _, title, _ in sections]), sections, strict=True):
+        with tab:
+            draw()
+
+
+def with_added(
+    page: Page, own: Mapping[str, tuple[int, str, Callable[..., Any]]]
+) -> dict[str, tuple[str, Callable[..., Any]]]:
+    """Return the sections of a page, in their order: name -> (title, what draws it).
+
+    Args:
+        own: the page's own sections: name -> (place, title, what draws it).
+    """
+    others = {name: (one.order, t(one.title), drawn_by(one)) for name, one in sections_of(page).items()}
+    found = sorted({**others, **own}.items(), key=lambda section: section[1][0])
+    return {name: (title, draw) for name, (_, title, draw) in found}
+
+
+def draw_added(page: Page, *about: Any) -> None:
+    """Draw the sections that are added to a page below each other, each under its title.
+
+    Args:
+        about: what the sections are given.
+    """
+    for section in sections_of(page).values():
+        if section.title:
+            st.subheader(t(section.title))
+        drawn_by(section)(*about)
+
+
+@cache
+def sections_of(page: Page) -> dict[str, Section]:
+    """Return the sections that are added to a page, in their order: name of the entry point -> section."""
+    found = [(name, section) for name, section in added("section", Section).items() if section.page == page]
+    return dict(sorted(found, key=lambda one: one[1].order))
+
+
+def drawn_by(section: Section) -> Callable[..., Any]:
+    """Return the function that draws a section, which imports it when it is called."""
+
+    def draw(*args: Any) -> Any:
+        return attribute(section.draw)(*args)
+
+    return draw

@@ -1,0 +1,1 @@
+"""The pages' side of the wings of ``chatbot_mvp.wings``."""

@@ -1,0 +1,5 @@
+"""The texts of backup."""
+
+from chatbot_mvp.plugins.rows import Texts
+
+TEXTS = Texts(__name__)

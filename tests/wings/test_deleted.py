@@ -1,0 +1,84 @@
+"""Each wing is deleted from a copy of the tree: what is left starts, lists its commands, opens its pages, is tested."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WINGS = sorted({path.parent.name for path in ROOT.glob("*/wings/*/entry_points.txt")})
+COPIED = ("chatbot_mvp", "streamlit_app", "tests", "data", "docs", "deploy", ".streamlit", "benchmarks")
+DELETED = ("chatbot_mvp/wings/{}", "streamlit_app/wings/{}", "tests/wings/{}", "benchmarks/wings/{}", "deploy/{}")
+KERNEL_TESTS = (
+    "tests/ui/test_pages.py",
+    "tests/ui/test_actions.py",
+    "tests/cli/test_main.py",
+    "tests/evaluation/benchmark/test_runner.py",
+    "tests/test_app.py",
+)
+"""What is run of the kernel's tests: they open every page and run every kind of work."""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree, with links instead of copies of what no test changes."""
+    place = tmp_path_factory.mktemp("tree")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite"))
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy2(path, place / path.name)
+    return place
+
+
+@pytest.fixture
+def without(copy: Path, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The copy without the folders of the wing that the test is for; they come back afterwards."""
+    folders = [copy / folder.format(request.param) for folder in DELETED]
+    moved = {folder: tmp_path / str(number) for number, folder in enumerate(folders) if folder.is_dir()}
+    for folder, aside in moved.items():
+        shutil.move(folder, aside)
+    request.addfinalizer(lambda: [shutil.move(aside, folder) for folder, aside in moved.items()])
+    return copy
+
+
+def python(tree: Path, *arguments: str) -> str:
+    """Run Python in a tree whose packages come before the installed ones; fail if it fails."""
+    environment = {**os.environ, "PYTHONPATH": str(tree), "DATA_DIR": str(tree / "own-data")}
+    ended = subprocess.run([sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout[-4_000:] + ended.stderr[-4_000:]
+    return ended.stdout
+
+
+@pytest.mark.parametrize("without", WINGS, indirect=True, ids=WINGS)
+def test_what_is_left_without_a_wing_starts_and_lists_its_commands(
+    without: Path, request: pytest.FixtureRequest
+) -> None:
+    wing = request.node.callspec.params["without"]
+    said = python(without, "-m", "chatbot_mvp.cli", "plugins")
+    assert f"({wing})" not in said
+    assert "NO " not in said
+    assert python(without, "-m", "chatbot_mvp.cli", "--help")
+    python(without, "-c", f"import {', '.join(sorted(modules_of(without)))}")
+
+
+def modules_of(tree: Path) -> set[str]:
+    """Every module of the core: all can be imported."""
+    paths = (path for path in (tree / "chatbot_mvp").rglob("*.py") if not re.search(r"/(wings|data)/", str(path)))
+    names = {str(path.relative_to(tree).with_suffix("")).replace("/", ".") for path in paths}
+    return {name.removesuffix(".__init__") for name in names if not name.endswith("__main__")}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("without", WINGS, indirect=True, ids=WINGS)
+def test_what_is_left_without_a_wing_opens_every_page_and_passes_its_tests(without: Path) -> None:
+    python(without, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "tests")
+    python(without, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *KERNEL_TESTS)
