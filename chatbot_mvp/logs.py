@@ -57,8 +57,9 @@ def configure(form: str, verbose: bool = False, secrets: Sequence[str] = (), err
 
 
 def is_jsonl() -> bool:
-    """Return whether log lines are currently JSON objects."""
-    return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger().handlers)
+    """Return whether log lines on stderr are currently JSON objects; those of the error file always are."""
+    handlers = logging.getLogger().handlers
+    return any(isinstance(handler, _Stderr) and isinstance(handler.formatter, _JsonLines) for handler in handlers)
 
 
 def say(text: str, level: int = logging.INFO, **fields: Any) -> None:

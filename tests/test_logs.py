@@ -113,8 +113,11 @@ def test_no_secret_is_in_any_line(
     assert "***" in told
 
 
-def test_text_lines_are_as_they_were(capsys: Captured, logging_as_it_was: None) -> None:
-    logs.configure("text")
+@pytest.mark.parametrize("with_error_file", [False, True])
+def test_text_lines_are_as_they_were(
+    with_error_file: bool, tmp_path: Path, capsys: Captured, logging_as_it_was: None
+) -> None:
+    logs.configure("text", errors_path=tmp_path / "errors.jsonl" if with_error_file else None)
     logging.getLogger("chatbot_mvp.x").info("quiet")
     logging.getLogger("chatbot_mvp.x").warning("loud")
     logs.say("plain")
