@@ -102,7 +102,7 @@ class RunService:
 
         Raises:
             ConfigurationError, DatasetError, StorageError, ProviderError: as the run would.
-            PilotFailed: a budget or quota did not suffice, or the provider failed query after query.
+            RunError (pilot_failed): a budget or quota did not suffice, or the provider failed query after query.
             RunStopped
         """
         settings = self._asked_for(preset, changes)
@@ -146,7 +146,7 @@ class RunService:
         """Queue an unfinished run of any kind again.
 
         Raises:
-            RunNotFound, RunBusy, RunUnreadable
+            RunNotFound, RunError (run_busy), RunUnreadable
         """
         self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
 
@@ -155,7 +155,7 @@ class RunService:
         """Queue the failed queries of a run, finished or not, again.
 
         Raises:
-            RunNotFound, RunBusy, RunUnreadable
+            RunNotFound, RunError (run_busy), RunUnreadable
         """
         self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from chatbot_mvp.errors import BundleDamaged, BundleUnsafe, RunUnreadable
+from chatbot_mvp.errors import ImportRefused, RunUnreadable
 from chatbot_mvp.runs.manifest import BUNDLE, RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, parse_result
 from chatbot_mvp.storage.csv_text import safe_csv
@@ -41,8 +41,8 @@ def read_bundle(path: Path) -> Bundle:
     """Read and check a bundle.
 
     Raises:
-        BundleUnsafe: it has paths outside the run's folder, links, more than 100 files, or more than 512 MiB.
-        BundleDamaged: a file does not match its hash, or a required file is missing or invalid.
+        ImportRefused: it has paths outside the run's folder, links, more than 100 files, or more than 512 MiB.
+        ImportRefused (bundle_damaged): a file does not match its hash, or a required file is missing or invalid.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -50,7 +50,7 @@ def read_bundle(path: Path) -> Bundle:
             files = {name: archive.read(info) for name, info in infos.items()}
     # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-        raise BundleDamaged(path=str(path), reason=str(error) or type(error).__name__) from error
+        raise ImportRefused("bundle_damaged", path=str(path), reason=str(error) or type(error).__name__) from error
     _check_hashes(path, files)
     result = _result(path, files, run_id)
     manifest = _manifest(path, files, run_id)
@@ -62,7 +62,7 @@ def _table(path: Path, name: str, content: bytes) -> bytes:
     try:
         return safe_csv(content.decode("utf-8")).encode()
     except (csv.Error, UnicodeDecodeError) as error:
-        raise BundleDamaged(path=str(path), reason=f"{name!r} is not CSV: {error}") from error
+        raise ImportRefused("bundle_damaged", path=str(path), reason=f"{name!r} is not CSV: {error}") from error
 
 
 def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfile.ZipInfo]]:
@@ -71,22 +71,28 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfi
     runs = set()
     infos = archive.infolist()
     if len(infos) > _MOST_FILES:
-        raise BundleUnsafe(path=str(path), entry=infos[_MOST_FILES].filename, reason=f"is one of {len(infos)} files")
+        raise ImportRefused(
+            "bundle_unsafe", path=str(path), entry=infos[_MOST_FILES].filename, reason=f"is one of {len(infos)} files"
+        )
     for info in infos:
         match = _ENTRY.fullmatch(info.filename)
         if match is None or stat.S_ISLNK(info.external_attr >> 16):
-            raise BundleUnsafe(path=str(path), entry=info.filename, reason="is no file of a run's own folder")
+            raise ImportRefused(
+                "bundle_unsafe", path=str(path), entry=info.filename, reason="is no file of a run's own folder"
+            )
         runs.add(match["run"])
         if len(runs) > 1 or match["name"] in found:
-            raise BundleUnsafe(path=str(path), entry=info.filename, reason="is of another run, or there twice")
+            raise ImportRefused(
+                "bundle_unsafe", path=str(path), entry=info.filename, reason="is of another run, or there twice"
+            )
         found[match["name"]] = info
     # Checking the declared sizes is enough, because zipfile never unpacks more than declared.
     if (size := sum(info.file_size for info in infos)) > _MOST_BYTES:
         largest = max(infos, key=lambda info: info.file_size)
         reason = f"makes it {size / 1e6:,.0f} MB; at most {_MOST_BYTES / 1e6:,.0f} are taken"
-        raise BundleUnsafe(path=str(path), entry=largest.filename, reason=reason)
+        raise ImportRefused("bundle_unsafe", path=str(path), entry=largest.filename, reason=reason)
     if not runs:
-        raise BundleDamaged(path=str(path), reason="it is empty")
+        raise ImportRefused("bundle_damaged", path=str(path), reason="it is empty")
     return runs.pop(), found
 
 
@@ -95,23 +101,25 @@ def _check_hashes(path: Path, files: Mapping[str, bytes]) -> None:
     stated = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     for name in sorted({*stated, *files} - {_SUMS}):
         if name not in files:
-            raise BundleDamaged(path=str(path), reason=f"{name!r} is missing")
+            raise ImportRefused("bundle_damaged", path=str(path), reason=f"{name!r} is missing")
         if stated.get(name) != hashlib.sha256(files[name]).hexdigest():
-            raise BundleDamaged(path=str(path), reason=f"{name!r} is not what {_SUMS} says")
+            raise ImportRefused("bundle_damaged", path=str(path), reason=f"{name!r} is not what {_SUMS} says")
 
 
 def _result(path: Path, files: Mapping[str, bytes], run_id: str) -> RunResult:
     name = f"{run_id}.json"
     if name not in files:
-        raise BundleDamaged(path=str(path), reason=f"{name!r} is missing")
+        raise ImportRefused("bundle_damaged", path=str(path), reason=f"{name!r} is missing")
     try:
         result = parse_result(files[name], run_id)
     except RunUnreadable as error:
-        raise BundleDamaged(path=str(path), reason=str(error.params["reason"])) from error
+        raise ImportRefused("bundle_damaged", path=str(path), reason=str(error.params["reason"])) from error
     if result.run_id != run_id:
-        raise BundleDamaged(path=str(path), reason=f"{name!r} is the result of {result.run_id!r}")
+        raise ImportRefused("bundle_damaged", path=str(path), reason=f"{name!r} is the result of {result.run_id!r}")
     if unknown := sorted(set(result.metrics) - set(result.scored)):
-        raise BundleDamaged(path=str(path), reason=f"{name!r}: scored has no numbers of queries for {unknown[0]!r}")
+        raise ImportRefused(
+            "bundle_damaged", path=str(path), reason=f"{name!r}: scored has no numbers of queries for {unknown[0]!r}"
+        )
     return result
 
 
@@ -121,7 +129,7 @@ def _manifest(path: Path, files: Mapping[str, bytes], run_id: str) -> RunManifes
         named = {"dataset_ref": values["dataset"], "imported": values.get("imported") or BUNDLE}
         manifest = parse_manifest(to_json({**values, **named}))
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r}: {error}") from error
+        raise ImportRefused("bundle_damaged", path=str(path), reason=f"{_CONFIGURATION!r}: {error}") from error
     if manifest.run_id != run_id:
-        raise BundleDamaged(path=str(path), reason=f"{_CONFIGURATION!r} is of {manifest.run_id!r}")
+        raise ImportRefused("bundle_damaged", path=str(path), reason=f"{_CONFIGURATION!r} is of {manifest.run_id!r}")
     return manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from chatbot_mvp.errors import RunNotWritten
+from chatbot_mvp.errors import RunError
 from chatbot_mvp.runs.line import RunLine, line_json, line_of, parse_line
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.storage.files import make_folder
@@ -18,14 +18,14 @@ def append_submission(path: Path, result: RunResult) -> None:
     """Append the line of a finished run.
 
     Raises:
-        RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
+        RunError: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
     """
     try:
         make_folder(path.parent)
         append_lines(path, [line_json(line_of(result))])
     except (ValueError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise RunNotWritten(run_id=result.run_id, path=path.name, reason=reason) from error
+        raise RunError("run_not_written", run_id=result.run_id, path=path.name, reason=reason) from error
 
 
 def read_submissions(path: Path) -> tuple[list[RunLine], list[str]]:

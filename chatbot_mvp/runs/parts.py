@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import FileOfLaterVersion, RunNotWritten
+from chatbot_mvp.errors import FileOfLaterVersion, RunError
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.manifest import RunManifest
@@ -61,7 +61,7 @@ class Parts:
         A worker that was taken for dead may end its work after the run, which then has these records from another one.
 
         Raises:
-            RunNotWritten: the disk is full or not writable.
+            RunError (run_not_written): the disk is full or not writable.
         """
         if self._folder.finished:
             return
@@ -75,7 +75,7 @@ class Parts:
             write_json(path, {VERSION: RUN_PART, **content}, indent=None)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise RunNotWritten(run_id=self._identity[0], path=str(path), reason=reason) from error
+            raise RunError("run_not_written", run_id=self._identity[0], path=str(path), reason=reason) from error
 
     def read(self, path: Path) -> Part | None:
         """Read a part; None if there is none, or if it is damaged."""
@@ -100,7 +100,7 @@ class Parts:
         A query that has a record keeps it.
 
         Raises:
-            RunNotWritten: the disk is full or not writable; the parts stay.
+            RunError (run_not_written): the disk is full or not writable; the parts stay.
         """
         for path in sorted(self._path.glob("*.json")):
             part = self.read(path)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.errors import FileOfLaterVersion, RunError, RunNotFound, RunUnreadable
 from chatbot_mvp.runs.manifest import RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
@@ -64,7 +64,7 @@ class RunFolder:
 
         Raises:
             FileExistsError: another run has this id.
-            RunNotBegun: the disk is full or not writable; nothing is left behind.
+            RunError (run_not_begun): the disk is full or not writable; nothing is left behind.
         """
         try:
             make_new_folder(self.path)
@@ -75,7 +75,7 @@ class RunFolder:
             with suppress(OSError):
                 self.path.rmdir()
             folder = str(self.path.parent)
-            raise RunNotBegun(folder=folder, reason=error.strerror or str(error)) from error
+            raise RunError("run_not_begun", folder=folder, reason=error.strerror or str(error)) from error
 
     def manifest(self) -> RunManifest:
         """Read the manifest.
@@ -98,12 +98,12 @@ class RunFolder:
         """Hold the run's lock while working on it. The system frees the lock when the process dies.
 
         Raises:
-            RunBusy: another process or thread holds the lock.
+            RunError (run_busy): another process or thread holds the lock.
         """
         try:
             self._lock.acquire()
         except Timeout as error:
-            raise RunBusy(run_id=self.run_id) from error
+            raise RunError("run_busy", run_id=self.run_id) from error
         try:
             yield
         finally:
@@ -126,13 +126,15 @@ class RunFolder:
         """Write the result, the last step of a run.
 
         Raises:
-            RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; an earlier result stays.
+            RunError: a figure is NaN or infinite, or the disk is full or not writable; an earlier result stays.
         """
         try:
             write_json(self.result_path, result_json(result))
             self._renewing.unlink(missing_ok=True)
         except (ValueError, OSError) as error:
-            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=_reason(error)) from error
+            raise RunError(
+                "run_not_written", run_id=self.run_id, path=self.result_path.name, reason=_reason(error)
+            ) from error
 
     def state(self) -> RunState:
         """Return whether the run is finished, being worked on, or neither."""
@@ -183,7 +185,7 @@ class RunFolder:
         """Append records and fsync. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten: the disk is full or not writable, or a number is NaN or infinite; earlier records stay.
+            RunError: the disk is full or not writable, or a number is NaN or infinite; earlier records stay.
         """
         self._append(self._records, [vars(record) for record in records], sync=True)
 
@@ -195,7 +197,7 @@ class RunFolder:
         """Append several events of one kind, and log them.
 
         Raises:
-            RunNotWritten: as in ``append_records``.
+            RunError (run_not_written): as in ``append_records``.
         """
         common = {"time": utc_now(), "event": name, "run_id": self.run_id}
         lines = [{**common, **row} for row in rows]
@@ -212,7 +214,7 @@ class RunFolder:
         try:
             append_lines(path, rows, sync)
         except (ValueError, OSError) as error:
-            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=_reason(error)) from error
+            raise RunError("run_not_written", run_id=self.run_id, path=path.name, reason=_reason(error)) from error
 
     def result(self) -> RunResult:
         """Read the result of a run.

@@ -11,14 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chatbot_mvp.errors import (
-    CacheUnusable,
-    ProviderQuotaExhausted,
-    RunNotWritten,
-    RunOutOfQuota,
-    RunOverBudget,
-    RunStopped,
-)
+from chatbot_mvp.errors import CacheUnusable, ProviderQuotaExhausted, RunError, RunStopped
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.queue import my_turn
 from chatbot_mvp.runs.records import RunFolder
@@ -90,9 +83,9 @@ def working_on(
         retry_failed: treat failed queries as missing.
 
     Raises:
-        RunBusy: another process or thread works on this run.
+        RunError (run_busy): another process or thread works on this run.
         RunStopped: the user stopped the run; the error has the run's id.
-        RunOutOfQuota, RunOverBudget, RunNotWritten: the run ended early; its records stay.
+        RunError (run_out_of_quota, run_over_budget, run_not_written): the run ended early; its records stay.
     """
     lock = lock_path or settings.run_lock_path
     try:
@@ -109,23 +102,23 @@ def working_on(
 
 @contextmanager
 def _writing(folder: RunFolder, cache_dir: Path) -> Iterator[None]:
-    """Convert every error of a full or unwritable disk (records, index, cache, result) to RunNotWritten."""
+    """Convert every error of a full or unwritable disk (records, index, cache, result) to RunError."""
     try:
         yield
     except CacheUnusable as error:
         path, reason = error.params["path"], error.params["reason"]
-        raise RunNotWritten(run_id=folder.run_id, path=path, reason=reason) from error
+        raise RunError("run_not_written", run_id=folder.run_id, path=path, reason=reason) from error
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
         path, reason = str(error.filename or folder.path), error.strerror or str(error)
-        raise RunNotWritten(run_id=folder.run_id, path=path, reason=reason) from error
+        raise RunError("run_not_written", run_id=folder.run_id, path=path, reason=reason) from error
     except ValueError as error:
         # Tantivy reports a file that it could not write as ValueError with the error number in the text.
         code = _OS_ERROR.search(str(error))
         if code is None or int(code[1]) not in _OF_THE_DISK:
             raise
-        raise RunNotWritten(run_id=folder.run_id, path=str(cache_dir), reason=str(error)) from error
+        raise RunError("run_not_written", run_id=folder.run_id, path=str(cache_dir), reason=str(error)) from error
 
 
 @contextmanager
@@ -136,9 +129,9 @@ def _ended_early(run_id: str, journal: Journal, spending: Spending, phase: str, 
     except BudgetReached as end:
         spent, budget = round(spending.total.cost_usd, 4), spending.budget_usd
         done = len(journal.of(phase))
-        raise RunOverBudget(run_id=run_id, done=done, total=total, spent=spent, budget=budget) from end
+        raise RunError("run_over_budget", run_id=run_id, done=done, total=total, spent=spent, budget=budget) from end
     except ProviderQuotaExhausted as end:
-        raise RunOutOfQuota(run_id=run_id, done=len(journal.of(phase)), total=total, reason=end) from end
+        raise RunError("run_out_of_quota", run_id=run_id, done=len(journal.of(phase)), total=total, reason=end) from end
 
 
 class PhaseClock:

@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from functools import partial
 
-from chatbot_mvp.errors import RunOutOfQuota
+from chatbot_mvp.errors import RunError
 from chatbot_mvp.evaluation.benchmark.engine import Engine
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.runs.journal import Journal
@@ -36,7 +36,7 @@ def retrieve(
         spending: counts language model replies, both while the indexes are built and during the search.
 
     Raises:
-        RunOutOfQuota: a provider used in retrieval has no quota left; the records stay.
+        RunError (run_out_of_quota): a provider used in retrieval has no quota left; the records stay.
     """
     missing = journal.missing(PHASE, run.query_ids)
     if not missing:
@@ -56,7 +56,7 @@ def retrieve(
         engine.recorded(PHASE, [record.query_id for record in found.records])
         done += len(found.records)
         if found.refused:
-            raise RunOutOfQuota(run_id=run.manifest.run_id, done=done, total=total, reason=found.refused)
+            raise RunError("run_out_of_quota", run_id=run.manifest.run_id, done=done, total=total, reason=found.refused)
         progress(Progress(PHASE, done, total, time.monotonic() - started, before, failed=journal.failed(PHASE)))
 
 

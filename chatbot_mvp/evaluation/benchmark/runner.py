@@ -84,8 +84,8 @@ def execute(
         The result, as written to ``<run_id>.json``.
 
     Raises:
-        RunBusy: another process or thread works on this run.
-        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten, RunProviderLeft: the run ended early; its records stay.
+        RunError (run_busy): another process or thread works on this run.
+        RunError, RunProviderLeft: the run ended early; its records stay.
     """
     with _session(run, progress, budget_usd) as session:
         rows = _rows(run, parts, session)

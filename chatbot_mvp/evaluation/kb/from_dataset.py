@@ -24,7 +24,7 @@ def kb_of_dataset(store: KbStore, dataset: Dataset, max_chars: int) -> tuple[KbR
         max_chars: limit of the text; documents beyond it are cut off (``KbRecord.kb_truncated``).
 
     Raises:
-        UploadEmpty: the documents have no text.
+        UploadError (upload_empty): the documents have no text.
     """
     titles: Counter[str] = Counter()
     files = []
