@@ -24,6 +24,7 @@ from tests.browser import playwright as playwright
 from tests.clock import set_clock as set_clock
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.s3_server import s3 as s3
+from tests.sampling import pytest_collection_modifyitems as pytest_collection_modifyitems
 
 Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""
