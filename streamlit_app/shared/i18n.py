@@ -27,7 +27,7 @@ _FOLDER = Path(__file__).resolve().parent.parent / "i18n"
 def catalogue(language: str) -> dict[str, str]:
     """Return the catalogue of a language: key -> text. A key that is added twice keeps its first text.
 
-    What has its English in the core has it there only; ``en.json`` may say it in words for pages, in place of those.
+    What has its English in the core has it there only; ``en.json`` may have other words for pages.
     """
     texts: dict[str, str] = {}
     for more in added("texts", Texts).values():
@@ -41,7 +41,7 @@ def _english_of_core(wanted: Collection[str]) -> dict[str, str]:
     """Return the texts of errors, and of the settings for which there is a text to translate."""
     for path in (PROJECT_ROOT / "chatbot_mvp" / "wings").glob("*/errors.py"):
         import_module(f"chatbot_mvp.wings.{path.parent.name}.errors")
-    # A value is escaped when it is put in, so that the quotes around it cannot come with it, as those of !r do.
+    # !r would escape the characters that escape Markdown in a value, so that quotation marks stand in its place.
     texts = {
         f"error.{code}": re.sub(r"\{(\w+)!r\}", r"“{\1}”", error.texts[code]) for code, error in all_errors().items()
     }
