@@ -11,6 +11,7 @@ from tests.fakes import FakeEmbedder
 from tests.raising import raises
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_plan_foretells_the_run(app: App, strategy: str) -> None:
     changes = {"retrieval_strategy": strategy, "eval_max_queries": 5, "eval_max_corpus": 60}

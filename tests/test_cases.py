@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sampling import sample
+from tests.cases import sample
 
 pytest_plugins = ["pytester"]
 
 SUITE = """
 import pytest
-from tests.sampling import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests.cases import pytest_collection_modifyitems as pytest_collection_modifyitems
 """
 TESTS = """
 import pytest
@@ -37,3 +37,13 @@ def test_the_rest_runs_with_the_slow_tests(pytester: pytest.Pytester, arguments:
     pytester.makeini("[pytest]\nmarkers =\n    slow: slow\n    sampled(count): sampled\n")
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-q", *arguments)
     assert result.parseoutcomes()["passed"] == passed
+
+
+def test_a_group_runs_in_one_process(pytester: pytest.Pytester) -> None:
+    """It needs a version of pytest that pytest-xdist knows: under a newer one it ignores groups and says nothing."""
+    pytest.importorskip("xdist")
+    marked = "import pytest\npytestmark = pytest.mark.xdist_group('one')\n"
+    pytester.makepyfile(**{f"test_{name}": f"{marked}def test_a(): pass\ndef test_b(): pass\n" for name in "ab"})
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-v", "-n", "2", "--dist", "loadgroup")
+    assert result.parseoutcomes()["passed"] == 4
+    assert len({line.split()[0] for line in result.outlines if "PASSED" in line}) == 1
