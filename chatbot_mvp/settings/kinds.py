@@ -1,9 +1,9 @@
-"""Kinds of settings, for annotations of fields: a secret, a key, an address, a setting of one provider."""
+"""What the type of a setting says of it: a secret, an address, of one provider, and what the program does with it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
@@ -75,6 +75,56 @@ class InAdmin:
 
 
 IN_ADMIN = InAdmin()
+
+Group = Literal["general", "kb", "chat", "provider", "vectors", "retrieval", "reranking", "data", "answers"]
+"""A group of settings in Admin and in the reference. Also a translation key."""
+GROUPS: tuple[Group, ...] = get_args(Group)
+RunGroup = Literal["search", "context", "reranking", "vectors", "answers", "judge", "data", "requests", "other"]
+"""A group of settings where a run shows its configuration. Also a translation key."""
+RUN_GROUPS: tuple[RunGroup, ...] = get_args(RunGroup)
+
+Decides = Literal["index", "ranking", "selection", "pipeline", "sample", "language", ""]
+"""What another value of a setting changes.
+
+index: what is indexed of a corpus, and so the ranking. ranking: what is found in the same index. selection: which
+passages of a ranking reach an answer; it may differ from question to question. pipeline: how a pipeline works; in the
+ranking it counts only through a value derived from it, such as ``Settings.reranker``. sample: which questions and
+documents a run takes. language: the words of a run; a knowledge base has its own language. "": nothing of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a search for a better configuration tries of a setting."""
+
+    place: int
+    """Among all that is tried: 10, 20, 30, … It decides which random combinations a seed gives."""
+    values: tuple[Any, ...]
+    """A mapping is several settings that only make sense together. Empty: the strategies that need no model."""
+    runs: tuple[Literal["benchmark", "kb"], ...] = ("benchmark", "kb")
+    """Kinds of runs whose metrics it can change. The ranking of a data set is scored before the selection of the
+    context; in a knowledge base, paragraphs are scored in place of the fusion of lists."""
+    name: str = ""
+    """"" for the setting's own."""
+    with_model: bool = False
+    """Whether it asks a language model; it is then tried beside the best of what asks none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the program does with a setting, beside its type, range, default and description: a mark in its type."""
+
+    decides: Decides = ""
+    group: Group | Literal[""] = ""
+    """"" for the group of its section (``SettingsSection.group``)."""
+    run_group: RunGroup | Literal[""] = ""
+    """"" for that of its section."""
+    chat: Literal["search", "reranker", "expansion", "embedder", "system", ""] = ""
+    """How the chat takes the setting over from a run or a system: with every search, with the reranker, with the
+    model's words for a question, with the embedding model, or from a system alone; "" if it does not."""
+    form: int = 0
+    """Its place in its group of the form of a run: 10, 20, 30, …; 0 if the form does not have it."""
+    tried: Tried | None = None
+
 
 Secret = Annotated[SecretStr, PlainSerializer(_masked, when_used="json")]
 """A setting whose value is never logged, saved or shown."""

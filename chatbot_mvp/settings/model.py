@@ -179,6 +179,16 @@ class Settings(_Sources, SettingPaths):
         return _RATED_BY_A_MODEL if self._configured_reranker == "llm" else self.retrieval_pre_fusion_k
 
     @property
+    def reranked(self) -> int:
+        """Maximum number of hits that a reranker scores per question."""
+        return max(self.reranker_pool, self.reranker_top_n)
+
+    @property
+    def hits_read(self) -> int:
+        """Number of ranked hits that later stages or a run's record read, at most."""
+        return max(self.retrieval_k, self.kb_top_k, self.reranked if self.reranker else 0)
+
+    @property
     def secret_values(self) -> list[str]:
         """The values of the secrets that are not empty."""
         found = [getattr(self, name).get_secret_value() for name in SECRETS]
