@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, cast, get_args
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
@@ -179,14 +179,13 @@ def option_of(provider: str, default: Any, description: str, **constraints: Any)
 
 def marked(field: FieldInfo) -> OfProvider | None:
     """Return the provider that a field belongs to; None if it belongs to none."""
-    extra = field.json_schema_extra
-    # pydantic types the values as any JSON; those of a marked field were written by ``_field`` from an ``OfProvider``.
-    found = isinstance(extra, dict) and extra.keys() == {"provider", "role"}
-    return OfProvider(**cast("dict[str, Any]", extra)) if found else None
+    return next((mark for mark in field.metadata if isinstance(mark, OfProvider)), None)
 
 
 def _field(mark: OfProvider, default: Any, description: str, **constraints: Any) -> Any:
-    return Field(default, description=description, json_schema_extra=asdict(mark), **constraints)
+    field = Field(default, description=description, **constraints)
+    field.metadata.append(mark)
+    return field
 
 
 def names_of(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from chatbot_mvp.errors import InvalidSetting
@@ -58,8 +58,18 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 
-class _Sources(BaseSettings):
-    """Sources of values, in order of precedence: arguments, environment, ``.env``, ``secrets.toml``."""
+_NVIDIA_HOST = "api.nvidia.com"
+"""NVIDIA's own endpoints, which answer only with a key."""
+
+_RATED_BY_A_MODEL = 15
+"""Chunks per question that a language model rates, because each is a request of its own."""
+
+
+Section = TypeVar("Section", bound=BaseSettings)
+
+
+class Settings(SettingPaths):
+    """Configuration shared by the chat and the benchmark: fields, paths and values derived from several fields."""
 
     @classmethod
     def settings_customise_sources(
@@ -71,20 +81,6 @@ class _Sources(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
-
-
-_NVIDIA_HOST = "api.nvidia.com"
-"""NVIDIA's own endpoints, which answer only with a key."""
-
-_RATED_BY_A_MODEL = 15
-"""Chunks per question that a language model rates, because each is a request of its own."""
-
-
-Section = TypeVar("Section", bound=BaseSettings)
-
-
-class Settings(_Sources, SettingPaths):
-    """Configuration shared by the chat and the benchmark: fields, paths and values derived from several fields."""
 
     @property
     def chosen_provider(self) -> str:
@@ -248,15 +244,9 @@ class Settings(_Sources, SettingPaths):
         Raises:
             InvalidSetting: a recorded value is no longer legal.
         """
-        fields = Settings.model_fields
-        known = {
-            name: value
-            for name, value in recorded.items()
-            if name in fields and OF_THE_MACHINE not in fields[name].metadata
-        }
-        return self.with_changes(
-            **{name: value for name, value in known.items() if fields[name].annotation is not SecretStr}
-        )
+        kept = {*SECRETS, *(name for name, field in Settings.model_fields.items() if OF_THE_MACHINE in field.metadata)}
+        taken = Settings.model_fields.keys() - kept
+        return self.with_changes(**{name: value for name, value in recorded.items() if name in taken})
 
 
 class _SecretsFile(PydanticBaseSettingsSource):
