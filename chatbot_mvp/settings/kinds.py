@@ -194,7 +194,7 @@ def address_of(provider: str, default: str, description: str) -> Any:
     return _field(OfProvider(provider, "address"), default, description)
 
 
-def option_of(provider: str, default: Any, description: str, **constraints: Any) -> Any:
+def option_of(provider: str, default: Any, description: str | None = None, **constraints: Any) -> Any:
     """Return a field that only the provider's own code reads; constraints as in ``pydantic.Field``."""
     return _field(OfProvider(provider, "other"), default, description, **constraints)
 
@@ -204,7 +204,7 @@ def marked(field: FieldInfo) -> OfProvider | None:
     return next((mark for mark in field.metadata if isinstance(mark, OfProvider)), None)
 
 
-def _field(mark: OfProvider, default: Any, description: str, **constraints: Any) -> Any:
+def _field(mark: OfProvider, default: Any, description: str | None, **constraints: Any) -> Any:
     field = Field(default, description=description, **constraints)
     field.metadata.append(mark)
     return field

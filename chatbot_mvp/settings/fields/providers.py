@@ -46,28 +46,18 @@ class ProviderFields(Fields):
     )
     ollama_model_name: str = model_of("ollama", "", "Model of `ollama`, as `ollama list` names it.")
     ollama_base_url: Address = address_of("ollama", "http://127.0.0.1:11434/v1", "Address of `ollama`.")
-    local_model_path: str = option_of(
-        "local", "", description="GGUF file of the model that `local` runs inside the process."
-    )
-    local_context_tokens: int = option_of(
-        "local",
-        4_096,
-        ge=256,
-        le=1_048_576,
-        description="Context size of `local`: prompt and answer together (tokens).",
-    )
-    local_threads: Annotated[int, OF_THE_MACHINE] = option_of(
-        "local", 0, ge=0, le=1_024, description="Threads of `local`; 0: half the cores, so that pages stay responsive."
-    )
+    local_model_path: str = option_of("local", "")
+    """GGUF file of the model that `local` runs inside the process."""
+    local_context_tokens: int = option_of("local", 4_096, ge=256, le=1_048_576)
+    """Context size of `local`: prompt and answer together (tokens)."""
+    local_threads: Annotated[int, OF_THE_MACHINE] = option_of("local", 0, ge=0, le=1_024)
+    """Threads of `local`; 0: half the cores, so that pages stay responsive."""
     huggingface_model_name: str = model_of(
         "huggingface", "", "Model of `huggingface`: a folder of Hugging Face, or a name on its Hub."
     )
-    huggingface_options: str = option_of(
-        "huggingface",
-        "",
-        description="Arguments of `transformers.pipeline` for `huggingface`, as a JSON object, e.g. with "
-        "`device_map`, `dtype` and `repetition_penalty`.",
-    )
+    huggingface_options: str = option_of("huggingface", "")
+    """Arguments of `transformers.pipeline` for `huggingface`, as a JSON object, e.g. with `device_map`, `dtype` and
+    `repetition_penalty`."""
 
     llm_temperature: Annotated[float, IN_ADMIN, Row(chat="system", form=50)] = Field(0.0, ge=0.0, le=2.0)
     """Temperature of answers; only replies at temperature 0 are cached."""
