@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.plugins.finding import names_added
@@ -80,7 +80,7 @@ class Settings(SettingPaths):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
+        return init_settings, env_settings, dotenv_settings, InitSettingsSource(settings_cls, _in_secrets_file())
 
     @property
     def chosen_provider(self) -> str:
@@ -249,22 +249,17 @@ class Settings(SettingPaths):
         return self.with_changes(**{name: value for name, value in recorded.items() if name in taken})
 
 
-class _SecretsFile(PydanticBaseSettingsSource):
-    """Reads the top-level keys of ``.streamlit/secrets.toml``, in upper or lower case."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError  # abstract in pydantic-settings; only __call__ is used
-
-    def __call__(self) -> dict[str, Any]:
-        try:
-            found = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:
-            # Safe to show: tomllib's message names a position, never a value.
-            raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
-        fields = self.settings_cls.model_fields
-        return {name.lower(): value for name, value in found.items() if name.lower() in fields and value != ""}
+def _in_secrets_file() -> dict[str, Any]:
+    """Return the settings among the top-level keys of ``.streamlit/secrets.toml``, in upper or lower case."""
+    try:
+        found = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        # Safe to show: tomllib's message names a position, never a value.
+        raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
+    known = Settings.model_fields
+    return {name.lower(): value for name, value in found.items() if name.lower() in known and value != ""}
 
 
 def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
@@ -288,7 +283,7 @@ def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
     """Return, for each setting that is set in the environment or a file, the place whose value is in effect."""
     places: dict[str, Literal["environment", "dotenv", "secrets"]] = {}
     with suppress(InvalidSetting):
-        places |= dict.fromkeys(_SecretsFile(Settings)(), "secrets")
+        places |= dict.fromkeys(_in_secrets_file(), "secrets")
     # A file that is not text was already reported at start-up.
     with suppress(OSError, ValueError):
         written = dotenv_values(".env") if Path(".env").is_file() else {}
