@@ -61,12 +61,8 @@ def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file
             other program is likely to use are reported.
     """
     names = tuple(sorted(set(known)))
-    misses = []
-    for name in sorted({item.upper() for item in found} - set(names)):
-        meant = _meant(name, names, own_file)
-        if meant is not None:
-            misses.append(NearMiss(name, where, meant))
-    return misses
+    others = sorted({item.upper() for item in found}.difference(names))
+    return [NearMiss(name, where, meant) for name in others if (meant := _meant(name, names, own_file))]
 
 
 @lru_cache(maxsize=1024)
