@@ -64,7 +64,8 @@ from chatbot_mvp.runs.rows import QueryRow, SplitFigure
 from chatbot_mvp.runs.search import RunFilter, kind_of, listed_kinds, main_metric
 from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.runs.word_difference import Part
-from chatbot_mvp.settings.forms import GROUPS, SettingForm, form_of
+from chatbot_mvp.settings.forms import SettingForm, form_of
+from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.live import SettingRow
 
 __all__ = [

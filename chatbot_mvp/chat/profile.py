@@ -11,28 +11,21 @@ from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.plugins.finding import names_added
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import get_system
+from chatbot_mvp.settings.fields import ROWS
+from chatbot_mvp.settings.kinds import RUN_GROUPS
 from chatbot_mvp.settings.model import SECRETS, Settings
 
-_SEARCH = (
-    *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
-    *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_context_max_tokens"),
-    *("retrieval_context_questions", "retrieval_chunk_chars", "retrieval_expansion", "retrieval_stitching"),
-    *("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
+_BY_GROUP = sorted(ROWS, key=lambda name: RUN_GROUPS.index(ROWS[name].run_group))
+_SEARCH, _RERANKER, _EXPANSION, _EMBEDDER = (
+    tuple(name for name in _BY_GROUP if ROWS[name].chat == part)
+    for part in ("search", "reranker", "expansion", "embedder")
 )
-"""Settings that are taken over unchanged."""
-_RERANKER = ("reranker_enabled", "reranker_model_name", "reranker_candidates", "reranker_top_n")
+_OF_SYSTEMS = tuple(name for name, row in ROWS.items() if row.chat == "system")
+"""Settings that are taken over from a system and not from a run: thresholds and temperature are no search, and places
+belong to the machine that the run was on."""
 
-_OF_SYSTEMS = (
-    *("kb_min_evidence", "kb_doubt_evidence", "kb_sure_evidence", "llm_temperature"),
-    *("vector_store", "reranker_base_url"),
-)
-"""Further settings that are taken over from a system. Of a run they are not: thresholds and temperature are no search,
-and places belong to the machine that it ran on."""
-_OF_RUNS = ("eval_", "generation_")
-"""Prefixes of settings that only runs read."""
-
-TAKEN_OVER = (*_SEARCH, *_RERANKER, "query_expansion_llm", "embedding_model_name")
-"""All settings that can be taken over."""
+TAKEN_OVER = (*_SEARCH, *_RERANKER, *_EXPANSION, *_EMBEDDER)
+"""All settings that can be taken over from a run."""
 
 Reason = Literal[
     "strategy", "needs_model", "links", "embedder", "reranker", "expansion", "language", "model", "illegal", "runs"
@@ -202,7 +195,7 @@ class _Making:
 
     def only_of_runs(self, changes: Mapping[str, Any]) -> None:
         for name, value in changes.items():
-            if name.startswith(_OF_RUNS):
+            if not ROWS[name].chat:
                 self.left.append(NotTaken(name, f"{name.upper()}={value}", "", "runs"))
 
     def _take(self, name: str) -> None:

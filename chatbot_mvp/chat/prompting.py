@@ -12,7 +12,7 @@ from chatbot_mvp.llm.base import Message
 from chatbot_mvp.prompting.fence import as_data, fence_name
 from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.retrieval.pipeline import fingerprint
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
@@ -31,7 +31,7 @@ class PastTurn:
     """The query that was searched; "" if it was the question itself."""
 
 
-def chat_fingerprint(config: RetrievalConfig, model_name: str) -> str:
+def chat_fingerprint(config: Settings, model_name: str) -> str:
     """Return the fingerprint of the retrieval, as a run has it, "-", and 12 hex digits of prompts and model."""
     generator = hashlib.sha256(f"{PROMPTS.key} {model_name}".encode()).hexdigest()[:12]
     return f"{fingerprint(config)}-{generator}"

@@ -29,7 +29,7 @@ from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collectio
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
 from chatbot_mvp.retrieval.indexes.engines import indexes_of
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.search import OtherSearch, other_search, with_search
+from chatbot_mvp.retrieval.search import OF_PIPELINE, OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings, Snapshot
@@ -40,8 +40,6 @@ from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignor
 _CHARS_KEPT = 6_000_000
 """Characters of the knowledge bases whose indexes stay in memory: at most 200 MB each million."""
 _CONTENTS_KEPT = 2
-_OF_SEARCH = ("retrieval_", "embedding_", "reranker_", "query_expansion_", "vector_store")
-"""Prefixes of the settings that decide which passages a search finds."""
 
 
 class KnowledgeBases:
@@ -251,8 +249,7 @@ class KnowledgeBases:
                 )
             )
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
-        names = [name for name in Settings.model_fields if name.startswith(_OF_SEARCH) and "language" not in name]
-        search = tuple((name, getattr(settings, name)) for name in names)
+        search = tuple((name, getattr(settings, name)) for name in OF_PIPELINE)
         return self.pipeline(kb_id, progress, search).with_selection(settings)
 
     @performs(Action.ASK)

@@ -15,16 +15,13 @@ from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.remote.limiter import set_process_cap
 from chatbot_mvp.settings.access import Action, performs
-from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields import PROVIDER_SETTINGS, ROWS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
 
 _CHECK_SECONDS = 10.0
-_MODEL_FIELDS = {
-    *PROVIDER_SETTINGS,
-    *(name for name in Settings.model_fields if name.startswith(("provider", "llm_", "nim_"))),
-}
+_MODEL_FIELDS = {*PROVIDER_SETTINGS, *(name for name, row in ROWS.items() if row.group == "provider")}
 """Settings that a model is made from."""
 
 

@@ -44,9 +44,9 @@ class SettingsSection:
     fields: type[BaseSettings]
     """A subclass of ``pydantic_settings.BaseSettings``. A field's name in capitals is its environment variable."""
     group: str = "general"
-    """The group in which Admin and the reference show them, a key of ``settings.forms.GROUPS``."""
+    """The group in which Admin and the reference show them, one of ``settings.kinds.GROUPS``."""
     run_group: str = "other"
-    """The group in which a run shows them, a key of ``runs.configuration.GROUPS``."""
+    """The group in which a run shows them, one of ``settings.kinds.RUN_GROUPS``."""
 
     def __post_init__(self) -> None:
         if not issubclass(self.fields, BaseSettings):

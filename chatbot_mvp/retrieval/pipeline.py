@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.retrieval.reranker import Reranker
 from chatbot_mvp.retrieval.shared_work import SharedWork
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
+from chatbot_mvp.retrieval.stages.base import Selection, Stage
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
@@ -32,15 +31,13 @@ from chatbot_mvp.retrieval.stages.rerank import Rerank
 from chatbot_mvp.retrieval.stages.rerankers import make_reranker
 from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.settings.fields import deciding
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress
 
 PIPELINE_VERSION = 8
 """Part of the fingerprint. Raise it with every code change that alters the results of unchanged settings."""
-
-_SELECTION_KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars")
-"""Settings that may change between questions, because no index depends on them."""
 
 
 class Pipeline:
@@ -49,7 +46,7 @@ class Pipeline:
     def __init__(
         self,
         index: CorpusIndex,
-        config: RetrievalConfig,
+        config: Settings,
         reranker: Reranker | None = None,
         expander: QueryExpander | None = None,
         shared: SharedWork | None = None,
@@ -85,10 +82,9 @@ class Pipeline:
 
     def with_selection(self, settings: Settings) -> Pipeline:
         """Return this pipeline with the selection settings of ``settings``. The index is shared, so this is cheap."""
-        config = replace(self.config, **{name: getattr(settings, name) for name in _SELECTION_KNOBS})
-        return self if config == self.config else self._with(config)
-
-    def _with(self, config: RetrievalConfig) -> Pipeline:
+        config = self.config.model_copy(update={name: getattr(settings, name) for name in deciding("selection")})
+        if config == self.config:
+            return self
         return Pipeline(self.index, config, self._reranker, self._expander, self._shared)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
@@ -113,12 +109,6 @@ class Pipeline:
             side.cache.embed(side.embedder, queries, "query", progress, "embed_queries")
 
 
-def retrieval_config(settings: Settings) -> RetrievalConfig:
-    """Extract the settings that a pipeline depends on."""
-    values = {field.name: getattr(settings, field.name) for field in fields(RetrievalConfig)}
-    return RetrievalConfig(**{**values, "reranker_candidates": settings.reranker_pool})
-
-
 def require_language_model(settings: Settings, model: LanguageModel | None) -> None:
     """Check, before any work is done, that a language model is available if the settings need one.
 
@@ -134,7 +124,18 @@ def require_language_model(settings: Settings, model: LanguageModel | None) -> N
         needed(model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
 
 
-def fingerprint(config: RetrievalConfig, language: str = "") -> str:
+def decisive(settings: Settings) -> dict[str, Any]:
+    """Return what of the settings decides a ranking, also what is derived from several; a strategy may ignore some."""
+    return {
+        **{name: getattr(settings, name) for name in deciding("index", "ranking", "selection")},
+        "embedding_kind": settings.embedding_kind,
+        "reranker": settings.reranker,
+        "reranker_candidates": settings.reranker_pool,
+        "language_model": settings.language_model,
+    }
+
+
+def fingerprint(settings: Settings, language: str = "") -> str:
     """Return 12 hex digits that identify everything that decides a pipeline's ranking, except the corpus.
 
     Settings that the strategy ignores are left out, so that changing them does not change the fingerprint.
@@ -142,41 +143,41 @@ def fingerprint(config: RetrievalConfig, language: str = "") -> str:
     Args:
         language: language that replaces the detected one of the corpus (RETRIEVAL_BM25_LANGUAGE); "" if none does.
     """
-    strategy = get_strategy(config.retrieval_strategy)
-    ignored = _ignored_knobs(config)
+    strategy = get_strategy(settings.retrieval_strategy)
+    ignored = _ignored_knobs(settings)
     versions = {"pipeline": PIPELINE_VERSION, "index": INDEX_VERSION, "text": [ANALYSIS_VERSION, CHUNKING_VERSION]}
     identity: dict[str, Any] = {
-        **{name: value for name, value in asdict(config).items() if name not in ignored},
+        **{name: value for name, value in decisive(settings).items() if name not in ignored},
         "stages": [stage.name for stage in strategy.stages],
         "versions": versions,
     }
     if strategy.needs_links:
         identity["links"] = [GRAPH_VERSION, weights_key()]
-    if strategy.needs_vectors and config.embedding_model_name == LOCAL_EMBEDDER:
+    if strategy.needs_vectors and settings.embedding_model_name == LOCAL_EMBEDDER:
         identity["local_model"] = MODEL_ID  # the setting names the model, and this one its weights
         if LateInteraction in strategy.stages:
             identity["late"] = late_weights().key
     if identity.get("retrieval_context_questions"):
         identity["questions"] = [questions.PROMPTS.key, questions.FOUND_WITHIN]
-    if language and (strategy.finds_by_words or config.reranker):
+    if language and (strategy.finds_by_words or settings.reranker):
         identity["language"] = language
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _ignored_knobs(config: RetrievalConfig) -> set[str]:
-    """Return the fields of ``config`` that have no effect on the ranking of its strategy, whatever the corpus."""
-    strategy = get_strategy(config.retrieval_strategy)
-    expands = config.query_expansion_llm and any(issubclass(stage, Expansion) for stage in strategy.stages)
+def _ignored_knobs(settings: Settings) -> set[str]:
+    """Return the names in ``decisive`` that have no effect on the strategy's ranking, whatever the corpus."""
+    strategy = get_strategy(settings.retrieval_strategy)
+    expands = settings.query_expansion_llm and any(issubclass(stage, Expansion) for stage in strategy.stages)
     ignored = set().union(*(other.knobs for other in STRATEGIES.values())) - strategy.knobs
     # A knowledge base is searched with the added words by every strategy that has the stage, not only by BM25.
     ignored = ignored - {"query_expansion_llm"} if expands else ignored | {"query_expansion_llm"}
-    if config.retrieval_fusion != "rrf" and "retrieval_fusion" in strategy.knobs:
+    if settings.retrieval_fusion != "rrf" and "retrieval_fusion" in strategy.knobs:
         ignored |= {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
     if not strategy.needs_vectors:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
-    if config.index_engine == LOCAL.name or config.vector_store != "auto" or not strategy.needs_vectors:
+    if settings.index_engine == LOCAL.name or settings.vector_store != "auto" or not strategy.needs_vectors:
         ignored.add("index_engine")  # BM25 ranks alike in all, but another's search for vectors may be approximate
-    if not config.reranker:
+    if not settings.reranker:
         ignored |= {"reranker_candidates", "reranker_top_n"}
     if not (expands or strategy.needs_language_model):
         ignored.add("language_model")  # a reranker's model is part of ``reranker``
@@ -211,8 +212,7 @@ def growing_pipeline(
         MissingPackage, InvalidSetting, ConfigurationError (vector_store_unavailable): the vector store cannot be used.
         ConfigurationError: the engine of INDEX_ENGINE cannot be used.
     """
-    config = retrieval_config(settings)
-    strategy = get_strategy(config.retrieval_strategy)
+    strategy = get_strategy(settings.retrieval_strategy)
     require_language_model(settings, language_model)
     reranker = make_reranker(settings, language, language_model)
     indexed: Sequence[Chunk] | None = None
@@ -221,8 +221,8 @@ def growing_pipeline(
         model = needed(language_model, strategy.name, settings.chosen_provider)
         contexts = ContextCache(settings.contexts_path)
         batch = settings.retrieval_context_batch_size
-        indexed = enrich(chunks, language, model, contexts, batch, progress, config.retrieval_context_max_tokens)
-        if most := config.retrieval_context_questions:
+        indexed = enrich(chunks, language, model, contexts, batch, progress, settings.retrieval_context_max_tokens)
+        if most := settings.retrieval_context_questions:
             written = questions.write_questions(chunks, language, model, contexts, batch, most, progress)
     expander = None
     if settings.query_expansion_llm:
@@ -244,10 +244,10 @@ def growing_pipeline(
         indexed=indexed,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
-            yield Pipeline(index, config, reranker, expander, shared)
+            yield Pipeline(index, settings, reranker, expander, shared)
     if written:
         # Without reranker and expander, because the check of the questions must not ask a language model.
-        find, search = Pipeline(index, config).found, fingerprint(config, language)
+        find, search = Pipeline(index, settings).found, fingerprint(settings, language)
         kept = questions.kept_questions(chunks, written, find, contexts, search, progress)
         with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, store)
-        yield Pipeline(with_words, config, reranker, expander, shared)
+        yield Pipeline(with_words, settings, reranker, expander, shared)

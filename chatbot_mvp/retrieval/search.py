@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatbot_mvp.settings.fields import ROWS, deciding
 from chatbot_mvp.settings.model import Settings
 
 OtherSearch = tuple[tuple[str, Any], ...]
 """(name, value) of settings of retrieval."""
 
-_BESIDES = ("kb_", "chat_", "llm_", "eval_", "generation_")
-"""Prefixes of settings that no pipeline is built from."""
+OF_PIPELINE = deciding("index", "ranking", "pipeline")
+"""Settings that the pipeline of a knowledge base is built from."""
 
 
 def other_search(settings: Settings, search: OtherSearch) -> OtherSearch:
     """The part of ``search`` that needs a pipeline of its own, sorted by name.
 
-    Left out are values that ``settings`` have already, the knobs of the selection (``kb_…``), which may differ from
-    question to question over one pipeline (``Pipeline.with_selection``), and settings of answers and runs.
+    Left out are values that ``settings`` have already, the knobs of the selection, which may differ from question to
+    question over one pipeline (``Pipeline.with_selection``), and settings of answers and runs.
     """
     return tuple(
         sorted(
             (name, value)
             for name, value in search
-            if not name.startswith(_BESIDES) and value != getattr(settings, name, None)
+            if (name in OF_PIPELINE or name not in ROWS) and value != getattr(settings, name, None)
         )
     )
 

@@ -9,8 +9,9 @@ from typing import Any, cast
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress, last
 
@@ -50,9 +51,9 @@ class SharedWork:
 
         yield self._indexes.get_or_build(key, build)
 
-    def stage(self, kind: type[Stage], index: CorpusIndex, config: RetrievalConfig) -> Stage:
+    def stage(self, kind: type[Stage], index: CorpusIndex, config: Settings) -> Stage:
         """Create a stage whose results are shared with stages of other configurations."""
-        return kind(index, cast(RetrievalConfig, _Watched(config)))
+        return kind(index, cast(Settings, _Watched(config)))
 
     def start(self, query: str) -> RetrievalTrace:
         """Return the trace from which all pipelines start a question."""
@@ -89,9 +90,9 @@ class SharedWork:
 
 
 class _Watched:
-    """A ``RetrievalConfig`` that notes which of its fields a stage reads."""
+    """A ``Settings`` that notes which of its fields a stage reads."""
 
-    def __init__(self, config: RetrievalConfig) -> None:
+    def __init__(self, config: Settings) -> None:
         self.config = config
         self.names_read: set[str] = set()
 

@@ -6,25 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chatbot_mvp.plugins.finding import added
-from chatbot_mvp.plugins.rows import SettingsSection
 from chatbot_mvp.runs.masking import masked_settings
-from chatbot_mvp.settings.fields import PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields import ROWS
+from chatbot_mvp.settings.kinds import RUN_GROUPS
 from chatbot_mvp.settings.model import MASK, SECRETS, Settings
-
-GROUPS: dict[str, tuple[str, ...]] = {
-    "search": ("retrieval_", "query_expansion_", "vector_store", "chroma_", "index_engine"),
-    "context": ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_large_context_chars"),
-    "reranking": ("reranker_",),
-    "vectors": ("embedding_",),
-    "answers": ("generation_", "llm_", "provider", *PROVIDER_SETTINGS),
-    "judge": ("judge_",),
-    "data": ("mteb_", "eval_", "dev_", "corpus_", "minio_", "s3_"),
-    "requests": ("nim_",),
-    "other": ("",),
-}
-"""Group -> prefixes of its settings' names. A setting belongs to the first matching group; an added one to that of its
-section. Also translation keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +27,7 @@ class RunSetting:
 def configuration_groups(recorded: Mapping[str, Any]) -> dict[str, list[RunSetting]]:
     """Return group -> its settings, changed ones first, then by name. Empty groups are left out."""
     defaults = _defaults()
-    found: dict[str, list[RunSetting]] = {group: [] for group in GROUPS}
+    found: dict[str, list[RunSetting]] = {group: [] for group in RUN_GROUPS}
     for name, value in masked_settings(recorded).items():
         if name in SECRETS or value == MASK:
             continue
@@ -63,10 +48,9 @@ def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> dic
 
 
 def _group(name: str) -> str:
-    for section in added("settings", SettingsSection).values():
-        if name in section.fields.model_fields:
-            return section.run_group
-    return next(group for group, starts in GROUPS.items() if name.startswith(starts))
+    """Return the group of a setting; one of another version is where those are that begin with the same word."""
+    found = ROWS.get(name) or next((row for own, row in ROWS.items() if own.split("_")[0] == name.split("_")[0]), None)
+    return found.run_group if found else "other"
 
 
 def _defaults() -> dict[str, Any]:

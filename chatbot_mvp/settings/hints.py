@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin
@@ -61,12 +61,8 @@ def near_misses(found: Iterable[str], known: Iterable[str], where: str, own_file
             other program is likely to use are reported.
     """
     names = tuple(sorted(set(known)))
-    misses = []
-    for name in sorted({item.upper() for item in found} - set(names)):
-        meant = _meant(name, names, own_file)
-        if meant is not None:
-            misses.append(NearMiss(name, where, meant))
-    return misses
+    others = sorted({item.upper() for item in found}.difference(names))
+    return [NearMiss(name, where, meant) for name in others if (meant := _meant(name, names, own_file))]
 
 
 @lru_cache(maxsize=1024)
@@ -111,14 +107,15 @@ def legal_values(annotation: Any, metadata: Iterable[Any]) -> str:
         return "true or false"
     if annotation not in (int, float):
         return "" if annotation is not SecretStr else "a text in ASCII without spaces"
-    bounds = _bounds(metadata)
+    bounds = bounds_of(metadata)
     kind = "a whole number" if annotation is int else "a number"
     low = f" from {bounds['ge']:g}" if "ge" in bounds else f" above {bounds['gt']:g}" if "gt" in bounds else ""
     high = f" to {bounds['le']:g}" if "le" in bounds else ""
     return f"{kind}{low}{high}" if low or not high else f"{kind} up to {bounds['le']:g}"
 
 
-def _bounds(metadata: Iterable[Any]) -> Mapping[str, float]:
+def bounds_of(metadata: Iterable[Any]) -> dict[str, float]:
+    """Return the limits among a field's constraints: "ge", "gt" or "le" -> the number."""
     found = {}
     for constraint in metadata:
         for name in ("ge", "gt", "le"):

@@ -1,12 +1,17 @@
-"""Kinds of settings, for annotations of fields: a secret, a key, an address, a setting of one provider."""
+"""What the type of a setting says of it: a secret, an address, of one provider, and what the program does with it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, cast
+import ast
+import inspect
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
 
 from chatbot_mvp.settings.early import MASK
 
@@ -76,6 +81,73 @@ class InAdmin:
 
 IN_ADMIN = InAdmin()
 
+Group = Literal["general", "kb", "chat", "provider", "vectors", "retrieval", "reranking", "data", "answers"]
+"""A group of settings in Admin and in the reference. Also a translation key."""
+GROUPS: tuple[Group, ...] = get_args(Group)
+RunGroup = Literal["search", "context", "reranking", "vectors", "answers", "judge", "data", "requests", "other"]
+"""A group of settings where a run shows its configuration. Also a translation key."""
+RUN_GROUPS: tuple[RunGroup, ...] = get_args(RunGroup)
+
+Decides = Literal["index", "ranking", "selection", "pipeline", "sample", "language", ""]
+"""What another value of a setting changes.
+
+index: what is indexed of a corpus, and so the ranking. ranking: what is found in the same index. selection: which
+passages of a ranking reach an answer; it may differ from question to question. pipeline: how a pipeline works; in the
+ranking it counts only through a value derived from it, such as ``Settings.reranker``. sample: which questions and
+documents a run takes. language: the words of a run; a knowledge base has its own language. "": nothing of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a search for a better configuration tries of a setting."""
+
+    place: int
+    """Among all that is tried: 10, 20, 30, … It decides which random combinations a seed gives."""
+    values: tuple[Any, ...]
+    """A mapping is several settings that only make sense together. Empty: the strategies that need no model."""
+    runs: tuple[Literal["benchmark", "kb"], ...] = ("benchmark", "kb")
+    """Kinds of runs whose metrics it can change. The ranking of a data set is scored before the selection of the
+    context; in a knowledge base, paragraphs are scored in place of the fusion of lists."""
+    name: str = ""
+    """"" for the setting's own."""
+    with_model: bool = False
+    """Whether it asks a language model; it is then tried beside the best of what asks none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the program does with a setting, beside its type, range, default and description: a mark in its type."""
+
+    decides: Decides = ""
+    group: Group | Literal[""] = ""
+    """"" for the group of its section (``SettingsSection.group``)."""
+    run_group: RunGroup | Literal[""] = ""
+    """"" for that of its section."""
+    chat: Literal["search", "reranker", "expansion", "embedder", "system", ""] = ""
+    """How the chat takes the setting over from a run or a system: with every search, with the reranker, with the
+    model's words for a question, with the embedding model, or from a system alone; "" if it does not."""
+    form: int = 0
+    """Its place in its group of the form of a run: 10, 20, 30, …; 0 if the form does not have it."""
+    tried: Tried | None = None
+
+
+class Fields(BaseSettings):
+    """A section of settings at the top of a module; the text below a field is its description, without line breaks."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        # Pydantic's own option for this, ``use_attribute_docstrings``, adds 50 ms to each start, and this 10 ms.
+        lacking = {name: field for name, field in cls.model_fields.items() if field.description is None}
+        if not lacking:
+            return
+        module = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
+        [section] = [found for found in module.body if isinstance(found, ast.ClassDef) and found.name == cls.__name__]
+        for statement, below in pairwise(section.body):
+            match statement, below:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))) if name in lacking:
+                    lacking[name].description = " ".join(text.split())
+
+
 Secret = Annotated[SecretStr, PlainSerializer(_masked, when_used="json")]
 """A setting whose value is never logged, saved or shown."""
 Key = Annotated[Secret, AfterValidator(_usable_key)]
@@ -122,21 +194,20 @@ def address_of(provider: str, default: str, description: str) -> Any:
     return _field(OfProvider(provider, "address"), default, description)
 
 
-def option_of(provider: str, default: Any, description: str, **constraints: Any) -> Any:
+def option_of(provider: str, default: Any, description: str | None = None, **constraints: Any) -> Any:
     """Return a field that only the provider's own code reads; constraints as in ``pydantic.Field``."""
     return _field(OfProvider(provider, "other"), default, description, **constraints)
 
 
 def marked(field: FieldInfo) -> OfProvider | None:
     """Return the provider that a field belongs to; None if it belongs to none."""
-    extra = field.json_schema_extra
-    # pydantic types the values as any JSON; those of a marked field were written by ``_field`` from an ``OfProvider``.
-    found = isinstance(extra, dict) and extra.keys() == {"provider", "role"}
-    return OfProvider(**cast("dict[str, Any]", extra)) if found else None
+    return next((mark for mark in field.metadata if isinstance(mark, OfProvider)), None)
 
 
-def _field(mark: OfProvider, default: Any, description: str, **constraints: Any) -> Any:
-    return Field(default, description=description, json_schema_extra=asdict(mark), **constraints)
+def _field(mark: OfProvider, default: Any, description: str | None, **constraints: Any) -> Any:
+    field = Field(default, description=description, **constraints)
+    field.metadata.append(mark)
+    return field
 
 
 def names_of(text: str) -> list[str]:

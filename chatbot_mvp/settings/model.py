@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.plugins.finding import names_added
@@ -58,21 +58,6 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 
-class _Sources(BaseSettings):
-    """Sources of values, in order of precedence: arguments, environment, ``.env``, ``secrets.toml``."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings, _SecretsFile(settings_cls)
-
-
 _NVIDIA_HOST = "api.nvidia.com"
 """NVIDIA's own endpoints, which answer only with a key."""
 
@@ -83,8 +68,19 @@ _RATED_BY_A_MODEL = 15
 Section = TypeVar("Section", bound=BaseSettings)
 
 
-class Settings(_Sources, SettingPaths):
+class Settings(SettingPaths):
     """Configuration shared by the chat and the benchmark: fields, paths and values derived from several fields."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, dotenv_settings, InitSettingsSource(settings_cls, _in_secrets_file())
 
     @property
     def chosen_provider(self) -> str:
@@ -179,6 +175,16 @@ class Settings(_Sources, SettingPaths):
         return _RATED_BY_A_MODEL if self._configured_reranker == "llm" else self.retrieval_pre_fusion_k
 
     @property
+    def reranked(self) -> int:
+        """Maximum number of hits that a reranker scores per question."""
+        return max(self.reranker_pool, self.reranker_top_n)
+
+    @property
+    def hits_read(self) -> int:
+        """Number of ranked hits that later stages or a run's record read, at most."""
+        return max(self.retrieval_k, self.kb_top_k, self.reranked if self.reranker else 0)
+
+    @property
     def secret_values(self) -> list[str]:
         """The values of the secrets that are not empty."""
         found = [getattr(self, name).get_secret_value() for name in SECRETS]
@@ -238,33 +244,22 @@ class Settings(_Sources, SettingPaths):
         Raises:
             InvalidSetting: a recorded value is no longer legal.
         """
-        fields = Settings.model_fields
-        known = {
-            name: value
-            for name, value in recorded.items()
-            if name in fields and OF_THE_MACHINE not in fields[name].metadata
-        }
-        return self.with_changes(
-            **{name: value for name, value in known.items() if fields[name].annotation is not SecretStr}
-        )
+        kept = {*SECRETS, *(name for name, field in Settings.model_fields.items() if OF_THE_MACHINE in field.metadata)}
+        taken = Settings.model_fields.keys() - kept
+        return self.with_changes(**{name: value for name, value in recorded.items() if name in taken})
 
 
-class _SecretsFile(PydanticBaseSettingsSource):
-    """Reads the top-level keys of ``.streamlit/secrets.toml``, in upper or lower case."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError  # abstract in pydantic-settings; only __call__ is used
-
-    def __call__(self) -> dict[str, Any]:
-        try:
-            found = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError) as error:
-            # Safe to show: tomllib's message names a position, never a value.
-            raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
-        fields = self.settings_cls.model_fields
-        return {name.lower(): value for name, value in found.items() if name.lower() in fields and value != ""}
+def _in_secrets_file() -> dict[str, Any]:
+    """Return the settings among the top-level keys of ``.streamlit/secrets.toml``, in upper or lower case."""
+    try:
+        found = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        # Safe to show: tomllib's message names a position, never a value.
+        raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
+    known = Settings.model_fields
+    return {name.lower(): value for name, value in found.items() if name.lower() in known and value != ""}
 
 
 def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
@@ -288,7 +283,7 @@ def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
     """Return, for each setting that is set in the environment or a file, the place whose value is in effect."""
     places: dict[str, Literal["environment", "dotenv", "secrets"]] = {}
     with suppress(InvalidSetting):
-        places |= dict.fromkeys(_SecretsFile(Settings)(), "secrets")
+        places |= dict.fromkeys(_in_secrets_file(), "secrets")
     # A file that is not text was already reported at start-up.
     with suppress(OSError, ValueError):
         written = dotenv_values(".env") if Path(".env").is_file() else {}

@@ -3,14 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.settings.fields import SettingFields
 from chatbot_mvp.settings.installation import INSTALLATION
 from chatbot_mvp.storage.data_folder import DataFolder
 
 
+class _Below(property):
+    """A path below ``data_dir``."""
+
+    def __init__(self, *parts: str) -> None:
+        super().__init__(lambda settings: settings.data_dir.joinpath(*parts))
+
+    if TYPE_CHECKING:
+        # A property is typed ``Any``, also where nobody asks for it: at the class.
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Path: ...  # type: ignore[override]
+
+
 class SettingPaths(SettingFields):
     """The settings with the paths derived from ``data_dir``."""
+
+    kb_dir = _Below("kb")
+    chroma_dir = _Below("chroma")
+    cache_dir = _Below("cache")
+    models_dir = _Below("cache", "models")
+    """Folder of embedding models that were converted for this machine's engines, or downloaded by fastembed."""
+    datasets_dir = _Below("datasets")
+    """Folder of the data sets added by users, one subfolder each."""
+    reply_cache_path = _Below("cache", "replies.sqlite")
+    contexts_path = _Below("cache", "contexts.sqlite")
+    """Cache of the contexts that a language model wrote for chunks."""
+    results_dir = _Below("results")
+    jobs_dir = _Below("jobs")
+    run_lock_path = _Below("jobs", "run.lock")
+    """Lock held by the running benchmark run; there is at most one."""
+    kb_jobs_dir = _Below("kb_jobs")
+    data_jobs_dir = _Below("data_jobs")
+    """Folder of the jobs that download or upload data sets."""
+    kb_evaluation_jobs_dir = _Below("kb_evaluation_jobs")
+    kb_run_lock_path = _Below("kb_evaluation_jobs", "run.lock")
+    """Lock held by the running run over a knowledge base; there is at most one."""
+    presets_path = _Below("run_presets.json")
+    """File of the run presets saved by users."""
+    conversations_dir = _Below("conversations")
+    visitor_key_path = _Below("visitor.key")
+    """Key that signs the visitors' cookies; readable by the server alone."""
+    metrics_log_path = _Below("logs", "retrieval_metrics.jsonl")
+    errors_log_path = _Below("logs", "errors.jsonl")
+    """Log of errors, where the id that a page shows can be looked up."""
+    submissions_path = _Below("submissions.jsonl")
+    run_notes_path = _Below("run_notes.jsonl")
+    """Tags and notes that users added to runs."""
 
     @property
     def app_settings_path(self) -> Path:
@@ -33,97 +77,3 @@ class SettingPaths(SettingFields):
     def samples_dir(self) -> Path:
         """Folder of the bundled samples."""
         return INSTALLATION.resources / "samples"
-
-    @property
-    def kb_dir(self) -> Path:
-        return self.data_dir / "kb"
-
-    @property
-    def chroma_dir(self) -> Path:
-        return self.data_dir / "chroma"
-
-    @property
-    def cache_dir(self) -> Path:
-        return self.data_dir / "cache"
-
-    @property
-    def models_dir(self) -> Path:
-        """Folder of embedding models that were converted for this machine's engines, or downloaded by fastembed."""
-        return self.cache_dir / "models"
-
-    @property
-    def datasets_dir(self) -> Path:
-        """Folder of the data sets added by users, one subfolder each."""
-        return self.data_dir / "datasets"
-
-    @property
-    def reply_cache_path(self) -> Path:
-        return self.cache_dir / "replies.sqlite"
-
-    @property
-    def contexts_path(self) -> Path:
-        """Cache of the contexts that a language model wrote for chunks."""
-        return self.cache_dir / "contexts.sqlite"
-
-    @property
-    def results_dir(self) -> Path:
-        return self.data_dir / "results"
-
-    @property
-    def run_lock_path(self) -> Path:
-        """Lock held by the running benchmark run; there is at most one."""
-        return self.jobs_dir / "run.lock"
-
-    @property
-    def kb_run_lock_path(self) -> Path:
-        """Lock held by the running run over a knowledge base; there is at most one."""
-        return self.kb_evaluation_jobs_dir / "run.lock"
-
-    @property
-    def jobs_dir(self) -> Path:
-        return self.data_dir / "jobs"
-
-    @property
-    def kb_jobs_dir(self) -> Path:
-        return self.data_dir / "kb_jobs"
-
-    @property
-    def data_jobs_dir(self) -> Path:
-        """Folder of the jobs that download or upload data sets."""
-        return self.data_dir / "data_jobs"
-
-    @property
-    def presets_path(self) -> Path:
-        """File of the run presets saved by users."""
-        return self.data_dir / "run_presets.json"
-
-    @property
-    def kb_evaluation_jobs_dir(self) -> Path:
-        return self.data_dir / "kb_evaluation_jobs"
-
-    @property
-    def conversations_dir(self) -> Path:
-        return self.data_dir / "conversations"
-
-    @property
-    def visitor_key_path(self) -> Path:
-        """Key that signs the visitors' cookies; readable by the server alone."""
-        return self.data_dir / "visitor.key"
-
-    @property
-    def metrics_log_path(self) -> Path:
-        return self.data_dir / "logs" / "retrieval_metrics.jsonl"
-
-    @property
-    def errors_log_path(self) -> Path:
-        """Log of errors, where the id that a page shows can be looked up."""
-        return self.data_dir / "logs" / "errors.jsonl"
-
-    @property
-    def submissions_path(self) -> Path:
-        return self.data_dir / "submissions.jsonl"
-
-    @property
-    def run_notes_path(self) -> Path:
-        """Tags and notes that users added to runs."""
-        return self.data_dir / "run_notes.jsonl"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, SettingForm, form_of
+from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
+from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.model import Settings
 from docs.generator.markdown import ROOT, catalogue, code
 

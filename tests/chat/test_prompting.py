@@ -24,7 +24,6 @@ from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
-from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
 from chatbot_mvp.types import Chunk, Document
@@ -175,7 +174,7 @@ def test_every_language_has_every_prompt_with_its_placeholders(language: str) ->
 
 
 def test_the_prompts_are_part_of_the_chats_fingerprint(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = retrieval_config(settings)
+    config = settings
     before = chat_fingerprint(config, "demo")
     assert before == chat_fingerprint(config, "demo") != chat_fingerprint(config, "gemini/x")
     monkeypatch.setattr(PROMPTS, "key", "es2-en1-other")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,15 +12,16 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, UnknownChoice
 from chatbot_mvp.retrieval.pipeline import (
     Pipeline,
+    decisive,
     fingerprint,
     growing_pipeline,
     require_language_model,
-    retrieval_config,
 )
 from chatbot_mvp.retrieval.search import other_search, with_search
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig
+from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness, window_cosines
 from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.settings.fields import ROWS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document, Progress, last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
@@ -142,7 +143,7 @@ def test_an_unknown_strategy_is_answered_with_the_known_ones(settings: Settings,
 
 def test_equal_settings_have_equal_fingerprints(settings: Settings) -> None:
     other = settings.with_changes(ui_language="en", data_dir="/elsewhere", kb_max_chars=5_000, eval_max_queries=3)
-    assert fingerprint(retrieval_config(settings)) == fingerprint(retrieval_config(other))
+    assert fingerprint(settings) == fingerprint(other)
 
 
 EXPANDED = {"LEXICAL", "HYBRID", "CONTEXTUAL_HYBRID", "BRIDGE", "BRIDGE_HYBRID", "RAG_V2", "KB_CHAT"}
@@ -204,7 +205,7 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
 def test_another_model_of_the_same_provider_changes_the_fingerprint(settings: Settings) -> None:
     own = settings.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID", provider="groq")
     other = own.with_changes(groq_model_name="llama-3.1-8b-instant")
-    assert fingerprint(retrieval_config(own)) != fingerprint(retrieval_config(other))
+    assert fingerprint(own) != fingerprint(other)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -212,30 +213,31 @@ def test_another_model_of_the_same_provider_changes_the_fingerprint(settings: Se
 def test_a_knob_changes_the_fingerprint_of_the_strategies_that_use_it_and_of_no_other(
     settings: Settings, strategy: str, knob: str, changes: dict[str, Any], beside: dict[str, Any], counts_in: set[str]
 ) -> None:
-    before = settings.with_changes(retrieval_strategy=strategy, **beside)
-    one, other = retrieval_config(before), retrieval_config(before.with_changes(**changes))
-    assert getattr(one, knob) != getattr(other, knob)
+    one = settings.with_changes(retrieval_strategy=strategy, **beside)
+    other = one.with_changes(**changes)
+    assert decisive(one)[knob] != decisive(other)[knob]
     assert (fingerprint(one) != fingerprint(other)) == (strategy in counts_in)
 
 
 def test_every_knob_and_every_strategy_is_in_the_table(settings: Settings) -> None:
     known = {knob for knob, *_ in KNOBS} | {"retrieval_strategy", "index_engine"}  # which have tests of their own
-    assert known == {field.name for field in fields(RetrievalConfig)}
-    made = {fingerprint(retrieval_config(settings.with_changes(retrieval_strategy=name))) for name in STRATEGIES}
+    assert known == decisive(settings).keys()
+    made = {fingerprint(settings.with_changes(retrieval_strategy=name)) for name in STRATEGIES}
     assert len(made) == len(STRATEGIES)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_another_engine_changes_the_fingerprint_where_it_searches_vectors(settings: Settings, strategy: str) -> None:
-    own = retrieval_config(settings.with_changes(retrieval_strategy=strategy))
-    other = replace(own, index_engine="another")
+    own = settings.with_changes(retrieval_strategy=strategy)
+    other = own.model_copy(update={"index_engine": "another"})
     assert (fingerprint(own) != fingerprint(other)) == (strategy in VECTORS)
-    assert fingerprint(replace(own, vector_store="exact")) == fingerprint(replace(other, vector_store="exact"))
+    exact = [each.model_copy(update={"vector_store": "exact"}) for each in (own, other)]
+    assert fingerprint(exact[0]) == fingerprint(exact[1])
 
 
 def test_another_language_of_the_words_changes_the_fingerprint_where_words_are_searched(settings: Settings) -> None:
     for strategy in STRATEGIES:
-        config = retrieval_config(settings.with_changes(retrieval_strategy=strategy))
+        config = settings.with_changes(retrieval_strategy=strategy)
         assert (fingerprint(config) != fingerprint(config, "en")) == (strategy in WORDS)
 
 
@@ -248,12 +250,32 @@ def test_other_settings_of_the_selection_share_the_index_and_others_are_those_of
     assert pipeline.with_selection(same.with_changes(retrieval_k=3)) is pipeline
     fewer = pipeline.with_selection(same.with_changes(kb_top_k=1, kb_min_score=0.1, retrieval_k=3))
     assert fewer.index is pipeline.index
-    assert fewer.config == replace(pipeline.config, kb_top_k=1, kb_min_score=0.1)
+    assert fewer.config == pipeline.config.with_changes(kb_top_k=1, kb_min_score=0.1)
     [few], [many] = fewer.retrieve(["vacaciones del río"]), pipeline.retrieve(["vacaciones del río"])
     assert (len(few.chunks_final), len(many.chunks_final)) == (1, 4)
     assert [hit.chunk for hit in few.hits] == [hit.chunk for hit in many.hits]
     for name in ("kb_max_context_chars", "kb_large_context_chars"):
         assert getattr(pipeline.with_selection(same.with_changes(**{name: 1_234})).config, name) == 1_234
+
+
+SAME_INDEX = [
+    pytest.param(strategy, changes, id=f"{strategy}-{knob}")
+    for knob, changes, _, strategies in KNOBS
+    if knob in ROWS and ROWS[knob].decides in ("ranking", "selection") and "query_expansion_llm" not in changes
+    for strategy in sorted({"LEXICAL", "HYBRID"} & strategies)
+]
+
+
+@pytest.mark.parametrize(("strategy", "changes"), SAME_INDEX)
+def test_a_setting_that_is_not_marked_as_of_the_index_leaves_it_as_it_is(
+    settings: Settings, embedder: FakeEmbedder, strategy: str, changes: dict[str, Any]
+) -> None:
+    shared, before = SharedWork(), settings.with_changes(retrieval_strategy=strategy)
+    one, other = (
+        last(growing_pipeline(chunks_of(*TEXTS), "es", each, lambda: embedder, shared=shared))
+        for each in (before, before.with_changes(**changes))
+    )
+    assert one.index is other.index
 
 
 def test_reranker_and_expander_stay_beside_another_selection(settings: Settings) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.runs.configuration import GROUPS, configuration_groups
+from chatbot_mvp.runs.configuration import configuration_groups
+from chatbot_mvp.settings.kinds import RUN_GROUPS
 from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 
 
@@ -26,11 +27,13 @@ def test_every_setting_has_one_group_and_no_secret_is_shown(settings: Settings) 
     names = [row.name for rows in groups.values() for row in rows]
     assert set(names) == set(Settings.model_fields) - {"data_dir", *SECRETS}
     assert len(names) == len(set(names))
-    assert groups.keys() == GROUPS.keys()
+    assert tuple(groups) == RUN_GROUPS
     assert "very-secret" not in repr(groups)
     assert MASK not in repr(groups)
 
 
 def test_a_setting_of_another_version_is_shown_as_changed(settings: Settings) -> None:
-    [row] = configuration_groups({"retrieval_of_old": 1})["search"]
+    groups = configuration_groups({"retrieval_of_old": 1, "of_old": 2})
+    assert [row.name for row in groups["other"]] == ["of_old"]
+    [row] = groups["search"]
     assert (row.value, row.default, row.changed) == (1, None, True)

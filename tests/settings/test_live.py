@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+from pydantic_settings import BaseSettings
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import InvalidSetting
-from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.rows import SettingsSection
-from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, form_of
+from chatbot_mvp.settings import fields
+from chatbot_mvp.settings.fields import ROWS
+from chatbot_mvp.settings.forms import CHANGEABLE, form_of
+from chatbot_mvp.settings.kinds import GROUPS, RUN_GROUPS, Row
 from chatbot_mvp.settings.live import LiveSettings, SettingRow
 from chatbot_mvp.settings.model import ADDRESSES, SECRETS, Settings, load_settings
 from tests.raising import raises
@@ -22,15 +26,25 @@ def row_of(desk: LiveSettings, name: str) -> SettingRow:
 
 
 def test_every_setting_is_in_one_group_and_has_a_form() -> None:
-    for name in Settings.model_fields:
-        assert form_of(name).group in GROUPS
-    sections = [section.fields.model_fields for section in added("settings", SettingsSection).values()]
-    for name in Settings.model_fields.keys() - {name for fields in sections for name in fields}:
-        assert len([group for group, begins in GROUPS.items() if name.startswith(begins)]) == 1, name
+    assert list(ROWS) == list(Settings.model_fields)
+    assert {row.group for row in ROWS.values()} == set(GROUPS)
+    assert {row.run_group for row in ROWS.values()} == set(RUN_GROUPS)
     assert [form_of(name).group for name in ("milvus_address", "ray_address")] == ["vectors", "data"]
     assert form_of("retrieval_k").kind == "whole"
     assert (form_of("retrieval_k").low, form_of("retrieval_k").high) == (1, 1_000)
     assert form_of("retrieval_fusion").choices == ("rrf", "weighted")
+
+
+def test_a_row_leaves_its_groups_to_the_section_and_a_group_that_is_none_is_the_one_for_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Garden(BaseSettings):
+        gate: Annotated[str, Row("ranking", group="kb")] = "open"
+        wall: str = ""
+
+    monkeypatch.setattr(fields, "_ADDED", (SettingsSection(Garden, group="nowhere", run_group="nowhere"),))
+    monkeypatch.setattr(fields, "SettingFields", Garden)
+    assert fields._rows() == {"gate": Row("ranking", "kb", "other"), "wall": Row("", "general", "other")}
 
 
 def test_neither_secrets_nor_addresses_nor_folders_can_be_changed() -> None:

@@ -135,7 +135,8 @@ def test_the_samples_come_with_the_project_wherever_the_data_folder_is(settings:
 
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_every_setting_is_described(name: str) -> None:
-    assert Settings.model_fields[name].description
+    description = Settings.model_fields[name].description
+    assert description and description == " ".join(description.split())
 
 
 def test_a_key_is_never_written_down(clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_of_many_chunks_a_question_offers_those_with_a_word(monkeypatch: pytest.
 def test_the_line_below_the_chat_says_that_questions_of_chunks_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     kbs = get_app().kbs
     ready = kbs.pipeline(kbs.add_sample().kb_id)
-    by_words = Pipeline(ready.index, replace(ready.config, retrieval_strategy="HYBRID"))
+    by_words = Pipeline(ready.index, ready.config.with_changes(retrieval_strategy="HYBRID"))
     reported, looked = threading.Event(), threading.Event()
 
     def grow(report: ProgressCallback) -> Iterator[Pipeline]:

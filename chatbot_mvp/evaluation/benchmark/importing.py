@@ -23,16 +23,13 @@ from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.settings.fields import deciding
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, write_atomically
 from chatbot_mvp.types import ProgressCallback
 
-_RECORDED = (
-    *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "eval_corpus_slice"),
-    "corpus_shuffle_seed",
-    *("dev_mode", "dev_queries", "dev_corpus_size", "retrieval_k", "kb_top_k"),
-)
+_RECORDED = (*deciding("sample"), "retrieval_k", "kb_top_k")
 """Settings recorded for an imported ranking: those that decide how it is scored. The other program's are unknown."""
 
 

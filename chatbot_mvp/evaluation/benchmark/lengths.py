@@ -28,7 +28,6 @@ from chatbot_mvp.evaluation.benchmark.estimate import (
 from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
 from chatbot_mvp.llm.base import Message
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
-from chatbot_mvp.retrieval.pipeline import retrieval_config
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
@@ -110,7 +109,7 @@ def _retrieval(chunks: Sequence[Chunk], language: str, queries: Sequence[Query],
     texts = PROMPTS.texts(language)
     calls, prompt, reply = 0, 0.0, 0.0
     if settings.reranker_kind == "llm":
-        depth = min(retrieval_config(settings).reranked, len(chunks))
+        depth = min(settings.reranked, len(chunks))
         calls = depth * len(queries)
         length = len(texts["relevance"]) + _mean([len(chunk.index_text) for chunk in chunks])
         prompt = calls * (length + _mean([len(query.text) for query in queries])) / CHARS_PER_TOKEN

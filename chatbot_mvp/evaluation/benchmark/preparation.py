@@ -20,7 +20,7 @@ from chatbot_mvp.errors import RunError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.metrics.registry import METRICS
-from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
+from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import LEAST_CONTEXT_CHARS, Settings
@@ -163,7 +163,7 @@ def run_fingerprint(settings: Settings) -> str:
 
     The generator and the judge have fingerprints of their own.
     """
-    return fingerprint(retrieval_config(settings), settings.retrieval_bm25_language)
+    return fingerprint(settings, settings.retrieval_bm25_language)
 
 
 def generator_fingerprint(settings: Settings) -> str:

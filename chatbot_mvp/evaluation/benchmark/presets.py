@@ -11,30 +11,26 @@ from typing import Any
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.retrieval.systems import DEFAULT, SYSTEMS
 from chatbot_mvp.settings.access import Action, performs
+from chatbot_mvp.settings.fields import ROWS
 from chatbot_mvp.settings.fields.runs import DEFAULT_JUDGE_METRICS
 from chatbot_mvp.storage.formats import RUN_PRESETS, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, change_object, read_object
 
 _log = logging.getLogger(__name__)
 
+_OF_FORM = {
+    "data": ("data",),
+    "retrieval": ("search", "context"),
+    "reranking": ("reranking",),
+    "answers": ("answers",),
+    "judge": ("judge",),
+    "limits": ("requests",),
+}
+"""Group of the form of a run -> the groups whose settings it has, as a run's configuration shows them."""
+_IN_FORM = sorted((name for name, row in ROWS.items() if row.form), key=lambda name: ROWS[name].form)
+
 RUN_PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    "data": (
-        *("eval_max_queries", "dev_mode", "dev_queries", "dev_corpus_size"),
-        *("eval_max_corpus", "eval_corpus_slice", "corpus_shuffle_seed"),
-    ),
-    "retrieval": (
-        *("retrieval_strategy", "retrieval_k", "retrieval_pre_fusion_k", "retrieval_fusion", "retrieval_rrf_k"),
-        *("retrieval_bm25_weight", "retrieval_vector_weight", "retrieval_bm25_language", "query_expansion_llm"),
-        *("retrieval_context_max_tokens", "retrieval_context_batch_size", "retrieval_context_questions"),
-        *("kb_top_k", "kb_min_score"),
-    ),
-    "reranking": ("reranker_enabled", "reranker_candidates", "reranker_top_n"),
-    "answers": (
-        *("generation_enabled", "provider", "generation_context", "generation_max_context_chars"),
-        *("llm_temperature", "llm_max_tokens", "llm_cache_enabled"),
-    ),
-    "judge": ("judge_metrics", "judge_provider", "judge_model_name"),
-    "limits": ("nim_max_concurrent_requests", "nim_request_timeout", "nim_max_retries"),
+    group: tuple(name for name in _IN_FORM if ROWS[name].run_group in parts) for group, parts in _OF_FORM.items()
 }
 """Group -> settings in the form of a run. The data set and the budget have fields of their own."""
 

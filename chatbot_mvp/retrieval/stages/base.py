@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
@@ -14,50 +14,7 @@ from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.evidence import judge
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_parts
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace, StageRecord
-
-
-@dataclass(frozen=True)
-class RetrievalConfig:
-    """All settings that a pipeline depends on. Each field is copied from the setting of the same name.
-
-    Only ``reranker_candidates`` differs: it is ``Settings.reranker_pool``, so that 0 never occurs.
-    """
-
-    retrieval_strategy: str
-    retrieval_k: int
-    retrieval_pre_fusion_k: int
-    retrieval_fusion: str
-    retrieval_rrf_k: int
-    retrieval_bm25_weight: float
-    retrieval_vector_weight: float
-    embedding_model_name: str
-    embedding_kind: str
-    kb_top_k: int
-    kb_min_score: float
-    kb_max_context_chars: int
-    kb_large_context_chars: int
-    vector_store: str
-    index_engine: str
-    reranker: str
-    reranker_candidates: int
-    reranker_top_n: int
-    query_expansion_llm: bool
-    retrieval_context_max_tokens: int
-    retrieval_context_questions: int
-    retrieval_chunk_chars: int
-    retrieval_expansion: bool
-    retrieval_stitching: bool
-    language_model: str
-
-    @property
-    def reranked(self) -> int:
-        """Maximum number of hits that a reranker scores per question."""
-        return max(self.reranker_candidates, self.reranker_top_n)
-
-    @property
-    def hits_read(self) -> int:
-        """Number of ranked hits that later stages or a run's record read, at most."""
-        return max(self.retrieval_k, self.kb_top_k, self.reranked if self.reranker else 0)
+from chatbot_mvp.settings.model import Settings
 
 
 class Stage(ABC):
@@ -76,7 +33,7 @@ class Stage(ABC):
     knobs: ClassVar[frozenset[str]] = frozenset()
     """Settings that have no effect in a run whose strategy has no such stage; a run's form greys them out there."""
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings) -> None:
         self.index = index
         self.config = config
 
@@ -86,7 +43,7 @@ class Stage(ABC):
         return True
 
     @classmethod
-    def wanted(cls, config: RetrievalConfig) -> bool:
+    def wanted(cls, config: Settings) -> bool:
         """Return False if the settings leave the stage out."""
         return True
 

@@ -13,8 +13,9 @@ from chatbot_mvp.retrieval.bridge.second import SecondRound
 from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Question, Ranking
 from chatbot_mvp.retrieval.bridge.weights import load_weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
+from chatbot_mvp.settings.model import Settings
 
 _COMPARED = 60
 """Number of hits that are kept for ``LateInteraction``, which looks for its candidates among them."""
@@ -34,7 +35,7 @@ class Bridge(Stage):
     needs_links = True
     finds_by_words = True
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings) -> None:
         super().__init__(index, config)
         # The weights were fitted twice, with and without the features of vectors.
         fitted = load_weights("BRIDGE" if index.dense is None else "BRIDGE_HYBRID")

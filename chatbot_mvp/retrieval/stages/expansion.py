@@ -13,8 +13,9 @@ from typing import Any
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import fold
 
 WEIGHTS: Mapping[str, float] = {"heading_match": 0.05, "fuzzy_heading": 0.7, "vocab": 0.7, "cooc": 0.05, "llm": 0.3}
@@ -129,7 +130,7 @@ class Expansion(Stage):
     knobs = frozenset({"retrieval_expansion"})
 
     @classmethod
-    def wanted(cls, config: RetrievalConfig) -> bool:
+    def wanted(cls, config: Settings) -> bool:
         return config.retrieval_expansion
 
     @classmethod

@@ -13,11 +13,12 @@ from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 
 SIGNAL_WEIGHTS = {
     "bm25_norm": 1.0,
@@ -141,7 +142,7 @@ class KbScore(Stage):
 
     name = "kb_score"
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings) -> None:
         super().__init__(index, config)
         self._kept = max(MOST_HITS, config.hits_read)
 

@@ -13,8 +13,9 @@ from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
 from chatbot_mvp.retrieval.prompting import filled
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 
 SHORT_QUESTION = 5
 """Questions with fewer words than this are expanded."""
@@ -49,7 +50,7 @@ class LlmExpansion(Stage):
 
     name = "llm_expansion"
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig, expander: QueryExpander) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings, expander: QueryExpander) -> None:
         super().__init__(index, config)
         self._expander = expander
 

@@ -10,12 +10,13 @@ from typing import Any
 from chatbot_mvp.errors import ProviderQuotaExhausted
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.reranker import Reranker, RerankFailed
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 
 
 class Rerank(Stage):
-    """Reorders the first ``RetrievalConfig.reranked`` hits by the reranker's scores and keeps ``reranker_top_n``.
+    """Reorders the first ``Settings.reranked`` hits by the reranker's scores and keeps ``reranker_top_n``.
 
     Final score: w * original + (1 - w) * score, where w is the reranker's ``original_weight`` and ``original`` is the
     retrieval score divided by the best one (0-1). A hit without a reranker score keeps its original score; if w is 0,
@@ -25,7 +26,7 @@ class Rerank(Stage):
 
     name = "rerank"
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig, reranker: Reranker) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings, reranker: Reranker) -> None:
         super().__init__(index, config)
         self._reranker = reranker
         self._lock = threading.Lock()

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.context import ContextChars
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 
 _TOP_HITS = 3
@@ -38,14 +39,14 @@ class Stitching(Stage):
     name = "stitching"
 
     @classmethod
-    def wanted(cls, config: RetrievalConfig) -> bool:
+    def wanted(cls, config: Settings) -> bool:
         return config.retrieval_stitching
 
     @classmethod
     def serves(cls, index: CorpusIndex) -> bool:
         return index.kb is not None
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings) -> None:
         super().__init__(index, config)
         self._runs = section_runs(index)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -14,14 +15,29 @@ from chatbot_mvp.settings.fields.application import ApplicationFields
 from chatbot_mvp.settings.fields.providers import ProviderFields
 from chatbot_mvp.settings.fields.retrieval import RetrievalFields
 from chatbot_mvp.settings.fields.runs import RunFields
-from chatbot_mvp.settings.kinds import IS_ADDRESS, OfProvider, marked
+from chatbot_mvp.settings.kinds import (
+    GROUPS,
+    IS_ADDRESS,
+    RUN_GROUPS,
+    Decides,
+    Group,
+    OfProvider,
+    Row,
+    RunGroup,
+    marked,
+)
 
-_OWN = (RunFields, RetrievalFields, ProviderFields, ApplicationFields)
+_OWN = (
+    SettingsSection(ApplicationFields),
+    SettingsSection(ProviderFields, "provider", "answers"),
+    SettingsSection(RetrievalFields, "retrieval", "search"),
+    SettingsSection(RunFields, "data", "data"),
+)
 
 
 def _refusals() -> Callable[[SettingsSection], str]:
     """Return what says why a section cannot be used; "" if it can. Each name belongs to the first who has it."""
-    taken = {name for fields in _OWN for name in fields.model_fields}
+    taken = {name for section in _OWN for name in section.fields.model_fields}
 
     def refused(section: SettingsSection) -> str:
         names = section.fields.model_fields.keys()
@@ -33,14 +49,15 @@ def _refusals() -> Callable[[SettingsSection], str]:
     return refused
 
 
+_ADDED = tuple(added("settings", SettingsSection, refused=_refusals()).values())
+
 if TYPE_CHECKING:
 
     class _AddedFields(BaseSettings):
         """The fields of all sections that are added."""
 
 else:
-    _sections = added("settings", SettingsSection, refused=_refusals()).values()
-    _AddedFields = type("_AddedFields", (*(section.fields for section in _sections), BaseSettings), {})
+    _AddedFields = type("_AddedFields", (*(section.fields for section in _ADDED), BaseSettings), {})
 
 
 # Pydantic lists the fields of the last base first.
@@ -48,6 +65,26 @@ class SettingFields(_AddedFields, RunFields, RetrievalFields, ProviderFields, Ap
     """The settings; a field's name in capitals is its environment variable (``retrieval_k``: ``RETRIEVAL_K``)."""
 
     model_config = SettingsConfigDict(env_file=".env", extra="ignore", frozen=True, env_ignore_empty=True)
+
+
+def _rows() -> dict[str, Row]:
+    found = {}
+    for section in (*_OWN, *_ADDED):
+        group: Group = next((one for one in GROUPS if one == section.group), "general")
+        run_group: RunGroup = next((one for one in RUN_GROUPS if one == section.run_group), "other")
+        for name, field in section.fields.model_fields.items():
+            row = next((mark for mark in field.metadata if isinstance(mark, Row)), Row())
+            found[name] = replace(row, group=row.group or group, run_group=row.run_group or run_group)
+    return {name: found[name] for name in SettingFields.model_fields}
+
+
+ROWS = _rows()
+"""Setting -> what the program does with it, in the order of the fields, with its groups filled in."""
+
+
+def deciding(*what: Decides) -> tuple[str, ...]:
+    """Return the settings that decide something of ``what``, in the order of the fields."""
+    return tuple(name for name, row in ROWS.items() if row.decides in what)
 
 
 SECRETS = tuple(name for name, field in SettingFields.model_fields.items() if field.annotation is SecretStr)

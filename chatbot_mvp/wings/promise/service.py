@@ -14,7 +14,7 @@ from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
-from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
+from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, naming, write_json
@@ -167,7 +167,7 @@ class Promises:
         changed = []
         if self._kbs.store.record(kb_id).sha256 != basis.kb_sha256:
             changed.append("kb")
-        if fingerprint(retrieval_config(settings)) != basis.fingerprint:
+        if fingerprint(settings) != basis.fingerprint:
             changed.append("configuration")
         if basis.set_id:
             try:

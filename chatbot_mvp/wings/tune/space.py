@@ -18,6 +18,7 @@ from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
 from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
 from chatbot_mvp.runs.kinds import BENCHMARK, KB
 from chatbot_mvp.runs.rows import STORED
+from chatbot_mvp.settings.fields import ROWS
 from chatbot_mvp.settings.kinds import embeds_in_process
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 from chatbot_mvp.storage.json_object import parse_json
@@ -41,61 +42,33 @@ class Knob:
     options: tuple[Changes, ...]
     """Each option is one setting, or several that only make sense together."""
     kinds: tuple[str, ...] = (BENCHMARK, KB)
-    """Kinds of runs whose metrics the knob can change. The ranking of a data set is scored before the selection of the
-    context; in a knowledge base, paragraphs are scored in place of the fusion of lists."""
+    """Kinds of runs whose metrics the knob can change."""
 
 
-def _values(setting: str, *values: Any, kinds: tuple[str, ...] = (BENCHMARK, KB)) -> Knob:
-    return Knob(setting, tuple({setting: value} for value in values), kinds)
+def _knobs(with_model: bool) -> tuple[Knob, ...]:
+    tried = [(name, row.tried) for name, row in ROWS.items() if row.tried and row.tried.with_model == with_model]
+    return tuple(
+        Knob(one.name or name, tuple(_option(name, value) for value in one.values or _STRATEGIES), one.runs)
+        for name, one in sorted(tried, key=lambda pair: pair[1].place)
+    )
 
 
-FREE: tuple[Knob, ...] = (
-    _values(
-        "retrieval_strategy",
-        *(name for name, found in STRATEGIES.items() if not (found.needs_language_model or found.of_a_system)),
-    ),
-    Knob(
-        "fusion",
-        (
-            {"retrieval_fusion": "weighted"},
-            *(
-                {
-                    "retrieval_fusion": "rrf",
-                    "retrieval_rrf_k": k,
-                    "retrieval_bm25_weight": round(1 - share, 2),
-                    "retrieval_vector_weight": share,
-                }
-                for k in (10, 20, 60)
-                for share in (0.2, 0.35, 0.5, 0.65, 0.8)
-            ),
-        ),
-        (BENCHMARK,),
-    ),
-    _values("retrieval_pre_fusion_k", 25, 50, 100, 150, 250, 400, kinds=(BENCHMARK,)),
-    _values("kb_top_k", 3, 5, 8, kinds=(KB,)),
-    Knob(
-        "context",
-        tuple({"kb_max_context_chars": size, "kb_large_context_chars": size} for size in (4_000, 6_000, 9_000)),
-        (KB,),
-    ),
-    _values("kb_min_score", 0.0, 0.3, 0.5, kinds=(KB,)),
-    _values("retrieval_chunk_chars", 600, 1_100, 1_700, kinds=(KB,)),
-    _values("retrieval_stitching", True, False, kinds=(KB,)),
-    _values("retrieval_expansion", True, False, kinds=(KB,)),
-)
-"""Knobs of configurations that send no request. A new row is all that a new knob needs."""
+_STRATEGIES = [name for name, found in STRATEGIES.items() if not (found.needs_language_model or found.of_a_system)]
 
-WITH_MODEL: tuple[Knob, ...] = (
-    Knob(
-        "contexts",
-        tuple(
-            {"retrieval_strategy": "CONTEXTUAL_HYBRID", "retrieval_context_questions": questions}
-            for questions in (0, 3)
-        ),
-    ),
-    _values("query_expansion_llm", True),
-    Knob("reranker", tuple({"reranker_enabled": True, "reranker_candidates": count} for count in (10, 20))),
-)
+
+def _option(name: str, value: Any) -> Changes:
+    option = {key.lower(): one for key, one in value.items()} if isinstance(value, dict) else {name.lower(): value}
+    for key, one in option.items():
+        if key not in TUNABLE:
+            legal = ", ".join(each.upper() for each in TUNABLE)
+            raise InvalidSetting(name=key.upper(), found=one, reason=f"a tune cannot change it; legal: {legal}")
+    return option
+
+
+FREE = _knobs(with_model=False)
+"""Knobs of configurations that send no request."""
+
+WITH_MODEL = _knobs(with_model=True)
 """What a model adds. Each option is tried on top of today's configuration and of the best one without a model."""
 
 
@@ -235,15 +208,6 @@ def read_space(path: Path) -> tuple[Knob, ...]:
     if not knobs:
         raise TuneError("tune_space_empty", found=f"the file {path} names no value")
     return knobs
-
-
-def _option(name: str, value: Any) -> Changes:
-    option = {key.lower(): one for key, one in value.items()} if isinstance(value, dict) else {name.lower(): value}
-    for key, one in option.items():
-        if key not in TUNABLE:
-            legal = ", ".join(each.upper() for each in TUNABLE)
-            raise InvalidSetting(name=key.upper(), found=one, reason=f"a tune cannot change it; legal: {legal}")
-    return option
 
 
 def split_knobs(today: Settings, knobs: Sequence[Knob]) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:

@@ -10,12 +10,16 @@ import pytest
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.benchmark.presets import BUILT_IN, RUN_PARAMETERS, Presets
 from chatbot_mvp.retrieval.systems import SYSTEMS
+from chatbot_mvp.settings.fields import ROWS
 from chatbot_mvp.settings.model import Settings
 from tests.raising import raises
 
 
 def test_every_parameter_is_a_setting_in_one_group_and_the_built_in_presets_are_legal(settings: Settings) -> None:
     names = [name for group in RUN_PARAMETERS.values() for name in group]
+    assert set(names) == {name for name, row in ROWS.items() if row.form}
+    for group in RUN_PARAMETERS.values():
+        assert len({ROWS[name].form for name in group}) == len(group)
     assert sorted(names) == sorted(set(names))
     assert set(names) <= set(Settings.model_fields)
     for name, changes in BUILT_IN.items():

@@ -21,7 +21,7 @@ from chatbot_mvp.retrieval.indexes.questions import (
     read_questions,
     write_questions,
 )
-from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline, retrieval_config
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, Document, Progress, ignore_progress, last
 from tests.fakes import FakeEmbedder, FakeOutage, chunks_of, fake_app
@@ -301,7 +301,7 @@ def test_the_rule_and_the_prompt_of_questions_are_in_the_fingerprint_if_there_ar
 ) -> None:
     def of(count: int) -> str:
         changes = {"retrieval_strategy": "CONTEXTUAL_HYBRID", "retrieval_context_questions": count}
-        return fingerprint(retrieval_config(settings.with_changes(**changes)))
+        return fingerprint(settings.with_changes(**changes))
 
     none, some = of(0), of(3)
     monkeypatch.setattr(questions, "FOUND_WITHIN", 5)

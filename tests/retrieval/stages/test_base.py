@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
-from chatbot_mvp.retrieval.pipeline import retrieval_config
-from chatbot_mvp.retrieval.stages.base import Fusion, RetrievalConfig, Selection
+from chatbot_mvp.retrieval.stages.base import Fusion, Selection
 from chatbot_mvp.retrieval.stages.evidence import covered_share
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
@@ -27,16 +26,11 @@ def index(tmp_path: Path) -> CorpusIndex:
     return last(growing_index(list(CHUNKS.values()), "es", tmp_path, None))
 
 
-@pytest.fixture
-def config(settings: Settings) -> RetrievalConfig:
-    return retrieval_config(settings)
-
-
 def hits(signal: str, *found: tuple[str, float]) -> tuple[Hit, ...]:
     return tuple(Hit(CHUNKS[name], score, {signal: score}) for name, score in found)
 
 
-def fuse(index: CorpusIndex, config: RetrievalConfig, **changes: Any) -> RetrievalTrace:
+def fuse(index: CorpusIndex, settings: Settings, **changes: Any) -> RetrievalTrace:
     trace = RetrievalTrace(
         "gato",
         candidates={
@@ -44,46 +38,46 @@ def fuse(index: CorpusIndex, config: RetrievalConfig, **changes: Any) -> Retriev
             "vector": hits("vector", ("c", 0.9), ("a", 0.8)),
         },
     )
-    return Fusion(index, replace(config, retrieval_fusion="rrf", **changes)).run(trace)
+    return Fusion(index, settings.with_changes(retrieval_fusion="rrf", **changes)).run(trace)
 
 
-def test_fusion_adds_weight_over_k_plus_rank(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_fusion_adds_weight_over_k_plus_rank(index: CorpusIndex, settings: Settings) -> None:
     """k = 60, weights 0.5: a = 0.5/61 + 0.5/62, c = 0.5/63 + 0.5/61, b = 0.5/62."""
-    fused = fuse(index, config)
+    fused = fuse(index, settings)
     assert [hit.chunk.chunk_id for hit in fused.hits] == ["a", "c", "b"]
     assert [hit.score for hit in fused.hits] == pytest.approx([0.01626124, 0.01613323, 0.00806452], abs=1e-8)
 
 
-def test_weights_and_k_move_the_order(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_weights_and_k_move_the_order(index: CorpusIndex, settings: Settings) -> None:
     """k = 1, bm25 0.1, vector 0.9: c = 0.1/4 + 0.9/2 = 0.475, a = 0.1/2 + 0.9/3 = 0.35, b = 0.1/3 = 0.0333."""
-    fused = fuse(index, config, retrieval_rrf_k=1, retrieval_bm25_weight=0.1, retrieval_vector_weight=0.9)
+    fused = fuse(index, settings, retrieval_rrf_k=1, retrieval_bm25_weight=0.1, retrieval_vector_weight=0.9)
     assert [hit.chunk.chunk_id for hit in fused.hits] == ["c", "a", "b"]
     assert [hit.score for hit in fused.hits] == pytest.approx([0.475, 0.35, 0.1 / 3])
 
 
-def test_a_fused_hit_keeps_the_signals_of_both_retrievers(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_a_fused_hit_keeps_the_signals_of_both_retrievers(index: CorpusIndex, settings: Settings) -> None:
     signals = {
         hit.chunk.chunk_id: {name: value for name, value in hit.signals.items() if not name.startswith(PART)}
-        for hit in fuse(index, config).hits
+        for hit in fuse(index, settings).hits
     }
     assert signals == {"a": {"bm25": 9.0, "vector": 0.8}, "b": {"bm25": 5.0}, "c": {"bm25": 1.0, "vector": 0.9}}
 
 
-def test_equal_fused_scores_are_ordered_by_chunk_id(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_equal_fused_scores_are_ordered_by_chunk_id(index: CorpusIndex, settings: Settings) -> None:
     trace = RetrievalTrace("x", candidates={"bm25": hits("bm25", ("b", 2.0)), "vector": hits("vector", ("a", 0.5))})
-    fused = Fusion(index, replace(config, retrieval_fusion="rrf")).run(trace)
+    fused = Fusion(index, settings.with_changes(retrieval_fusion="rrf")).run(trace)
     assert [hit.chunk.chunk_id for hit in fused.hits] == ["a", "b"]
 
 
-def test_a_lone_candidate_of_the_vectors_counts_in_full(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_a_lone_candidate_of_the_vectors_counts_in_full(index: CorpusIndex, settings: Settings) -> None:
     """One word: 0.6 for the keywords, 0.4 for the vectors."""
     trace = RetrievalTrace("x", candidates={"bm25": hits("bm25", ("b", 2.0)), "vector": hits("vector", ("a", 0.5))})
-    fused = Fusion(index, replace(config, retrieval_fusion="weighted")).run(trace)
+    fused = Fusion(index, settings.with_changes(retrieval_fusion="weighted")).run(trace)
     assert [(hit.chunk.chunk_id, hit.score) for hit in fused.hits] == [("b", 0.6), ("a", pytest.approx(0.4))]
 
 
-def select(index: CorpusIndex, config: RetrievalConfig, found: list[Hit], **changes: Any) -> RetrievalTrace:
-    return Selection(index, replace(config, **changes)).run(RetrievalTrace("x", hits=tuple(found)))
+def select(index: CorpusIndex, settings: Settings, found: list[Hit], **changes: Any) -> RetrievalTrace:
+    return Selection(index, settings.model_copy(update=changes)).run(RetrievalTrace("x", hits=tuple(found)))
 
 
 def sized(*hits_: tuple[int, float]) -> list[Hit]:
@@ -108,17 +102,17 @@ def sized(*hits_: tuple[int, float]) -> list[Hit]:
     ],
 )
 def test_selection_obeys_top_k_least_score_and_budget(
-    index: CorpusIndex, config: RetrievalConfig, changes: dict[str, Any], kept: list[str]
+    index: CorpusIndex, settings: Settings, changes: dict[str, Any], kept: list[str]
 ) -> None:
     """Four hits of 400, 300, 250 and 60 characters that score 8, 4, 2 and 1."""
-    trace = select(index, config, sized((400, 8.0), (300, 4.0), (250, 2.0), (60, 1.0)), **changes)
+    trace = select(index, settings, sized((400, 8.0), (300, 4.0), (250, 2.0), (60, 1.0)), **changes)
     assert [hit.chunk.chunk_id for hit in trace.chunks_final] == kept
     assert trace.context_chars_used == sum(len(hit.chunk.text) for hit in trace.chunks_final)
     assert trace.context_chars_budget == changes.get("kb_max_context_chars", 4_000)
 
 
-def test_selection_of_nothing_is_nothing(index: CorpusIndex, config: RetrievalConfig) -> None:
-    assert select(index, config, []).chunks_final == ()
+def test_selection_of_nothing_is_nothing(index: CorpusIndex, settings: Settings) -> None:
+    assert select(index, settings, []).chunks_final == ()
 
 
 def found(*names: str) -> list[Hit]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,7 @@ def test_as_many_hits_are_kept_as_a_later_stage_reads(settings: Settings, change
 
 def test_a_reranker_gets_its_candidates(settings: Settings) -> None:
     made = pipeline(settings, "BRIDGE", retrieval_k=7, kb_top_k=3)
-    config = replace(made.config, reranker="one", reranker_candidates=12, reranker_top_n=5)
+    config = made.config.with_changes(reranker_enabled=True, reranker_candidates=12, reranker_top_n=5)
     assert len(Bridge(made.index, config).run(RetrievalTrace(QUESTIONS[0])).hits) == 12
 
 

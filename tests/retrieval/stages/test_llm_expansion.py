@@ -21,7 +21,7 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline, retrieval_config
+from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline
 from chatbot_mvp.retrieval.stages.llm_expansion import MAX_WORDS
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings
@@ -174,8 +174,8 @@ def test_it_is_off_by_default_and_part_of_the_fingerprint(settings: Settings) ->
     names: Callable[[Pipeline], list[str]] = lambda pipeline: [r.stage for r in pipeline.retrieve(["x"])[0].records]  # noqa: E731
     changed = settings.with_changes(retrieval_strategy="LEXICAL")
     assert "llm_expansion" not in names(last(growing_pipeline(CHUNKS, "es", changed, FakeEmbedder)))
-    on = retrieval_config(changed.with_changes(query_expansion_llm=True))
-    assert fingerprint(on) != fingerprint(retrieval_config(changed))
+    on = changed.with_changes(query_expansion_llm=True)
+    assert fingerprint(on) != fingerprint(changed)
 
 
 def test_without_a_language_model_it_says_so_before_anything_is_done(settings: Settings) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,8 @@ from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint
 from chatbot_mvp.remote.limiter import Limiter
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
-from chatbot_mvp.retrieval.pipeline import growing_pipeline, retrieval_config
+from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.retrieval.reranker import RerankFailed
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.retrieval.stages.rerank import Rerank
 from chatbot_mvp.retrieval.stages.rerankers import LlmReranker, NimReranker, parse_score
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
@@ -49,11 +47,6 @@ def index(tmp_path: Path) -> CorpusIndex:
     return last(growing_index(CHUNKS, "es", tmp_path, None))
 
 
-@pytest.fixture
-def config(settings: Settings) -> RetrievalConfig:
-    return retrieval_config(settings)
-
-
 def ids(hits: Sequence[Hit]) -> list[str]:
     return [hit.chunk.chunk_id for hit in hits]
 
@@ -66,10 +59,10 @@ def reranker_at(nim: NimStub | None, **changes: object) -> NimReranker:
 
 
 def test_candidates_are_ordered_by_logit_and_the_first_are_kept(
-    nim: NimStub, index: CorpusIndex, config: RetrievalConfig
+    nim: NimStub, index: CorpusIndex, settings: Settings
 ) -> None:
     """Words of the question per text: 0, 2, 3, 0; logits -3.5, -1.5, -0.5, -3.5; the tie goes by id."""
-    stage = Rerank(index, replace(config, reranker_top_n=3), reranker_at(nim))
+    stage = Rerank(index, settings.with_changes(reranker_top_n=3), reranker_at(nim))
     trace = stage.run(RetrievalTrace(QUERY, hits=HITS))
     assert ids(trace.hits) == ["c002", "c001", "c000"]
     assert [hit.score for hit in trace.hits] == [-0.5, -1.5, -3.5]
@@ -81,17 +74,15 @@ def test_candidates_are_ordered_by_logit_and_the_first_are_kept(
 
 
 def test_no_more_candidates_than_reranker_candidates_are_sent(
-    nim: NimStub, index: CorpusIndex, config: RetrievalConfig
+    nim: NimStub, index: CorpusIndex, settings: Settings
 ) -> None:
-    stage = Rerank(index, replace(config, reranker_candidates=2, reranker_top_n=1), reranker_at(nim))
+    stage = Rerank(index, settings.with_changes(reranker_candidates=2, reranker_top_n=1), reranker_at(nim))
     assert ids(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == ["c001"]
     assert [item["text"] for item in nim.requests[0]["passages"]] == TEXTS[:2]
 
 
-def test_at_least_as_many_candidates_are_sent_as_are_kept(
-    nim: NimStub, index: CorpusIndex, config: RetrievalConfig
-) -> None:
-    stage = Rerank(index, replace(config, reranker_candidates=1, reranker_top_n=3), reranker_at(nim))
+def test_at_least_as_many_candidates_are_sent_as_are_kept(nim: NimStub, index: CorpusIndex, settings: Settings) -> None:
+    stage = Rerank(index, settings.with_changes(reranker_candidates=1, reranker_top_n=3), reranker_at(nim))
     assert len(stage.run(RetrievalTrace(QUERY, hits=HITS)).hits) == 3
 
 
@@ -128,10 +119,10 @@ def test_more_passages_than_nim_takes_go_in_several_requests(nim: NimStub) -> No
 
 
 def test_an_empty_passage_is_not_sent_and_goes_behind_the_others(
-    nim: NimStub, index: CorpusIndex, config: RetrievalConfig
+    nim: NimStub, index: CorpusIndex, settings: Settings
 ) -> None:
     hits = tuple(Hit(chunk, 1.0 - n / 10) for n, chunk in enumerate(chunks_of("", " \n", "el mar", "el faro")))
-    trace = Rerank(index, config, reranker_at(nim)).run(RetrievalTrace(QUERY, hits=hits))
+    trace = Rerank(index, settings, reranker_at(nim)).run(RetrievalTrace(QUERY, hits=hits))
     assert ids(trace.hits) == ["c003", "c002", "c000", "c001"]
     assert trace.records[-1].notes["not_scored"] == 2
 
@@ -161,10 +152,10 @@ FAILURES = {
 
 @pytest.mark.parametrize("answer", FAILURES.values(), ids=FAILURES)
 def test_after_a_failure_the_order_stays_and_the_failure_is_counted(
-    nim: NimStub, index: CorpusIndex, config: RetrievalConfig, answer: tuple[int, bytes]
+    nim: NimStub, index: CorpusIndex, settings: Settings, answer: tuple[int, bytes]
 ) -> None:
     nim.answer_with = answer
-    stage = Rerank(index, replace(config, reranker_top_n=2), reranker_at(nim))
+    stage = Rerank(index, settings.with_changes(reranker_top_n=2), reranker_at(nim))
     trace = stage.run(RetrievalTrace(QUERY, hits=HITS))
     assert trace.hits == HITS[:2]
     assert trace.pre_rerank_candidate_ids == ("c000", "c001", "c002", "c003")
@@ -201,9 +192,9 @@ def test_a_wrong_model_or_key_is_a_failure_that_repeats_the_servers_answer_but_n
 
 @pytest.mark.parametrize(("query", "hits"), [(QUERY, ()), ("", HITS), (" \n", HITS)])
 def test_without_question_or_candidates_nothing_is_asked_and_nothing_failed(
-    nim: NimStub, index: CorpusIndex, config: RetrievalConfig, query: str, hits: tuple[Hit, ...]
+    nim: NimStub, index: CorpusIndex, settings: Settings, query: str, hits: tuple[Hit, ...]
 ) -> None:
-    stage = Rerank(index, config, reranker_at(nim))
+    stage = Rerank(index, settings, reranker_at(nim))
     trace = stage.run(RetrievalTrace(query, hits=hits))
     assert (trace.hits, stage.failures, nim.headers) == (hits, 0, [])
     assert trace.records[-1].notes == {"reranked": False, "candidates": len(hits)}
@@ -215,23 +206,23 @@ def by_text(replies: dict[str, str]) -> LanguageModel:
     return FakeLanguageModel(lambda prompt: replies[next(text for text in order if text in prompt)]).model
 
 
-def test_a_language_models_score_counts_seven_tenths(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_a_language_models_score_counts_seven_tenths(index: CorpusIndex, settings: Settings) -> None:
     """Originals relative to the best: 1, 0.5, 0.25, 0.125. Given 2, 9, 10 and nothing that can be read.
 
     0.3 * 1 + 0.7 * 0.2 = 0.44; 0.15 + 0.63 = 0.78; 0.075 + 0.7 = 0.775; 0.125 as it was.
     """
     model = by_text({TEXTS[0]: "2", TEXTS[1]: "9/10", TEXTS[2]: "Puntuación: 10", TEXTS[3]: "No lo sé."})
-    trace = Rerank(index, config, LlmReranker(model, "es")).run(RetrievalTrace(QUERY, hits=HITS))
+    trace = Rerank(index, settings, LlmReranker(model, "es")).run(RetrievalTrace(QUERY, hits=HITS))
     assert ids(trace.hits) == ["c001", "c002", "c000", "c003"]
     assert [hit.score for hit in trace.hits] == pytest.approx([0.78, 0.775, 0.44, 0.125])
     assert trace.records[-1].notes == {"reranked": True, "candidates": 4, "not_scored": 1}
     assert "rerank" not in trace.hits[3].signals
 
 
-def test_equal_final_scores_are_ordered_by_id(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_equal_final_scores_are_ordered_by_id(index: CorpusIndex, settings: Settings) -> None:
     hits = tuple(Hit(chunk, 1.0) for chunk in reversed(CHUNKS))
     reranker = LlmReranker(FakeLanguageModel(lambda _: "5").model, "es")
-    trace = Rerank(index, config, reranker).run(RetrievalTrace(QUERY, hits=hits))
+    trace = Rerank(index, settings, reranker).run(RetrievalTrace(QUERY, hits=hits))
     assert ids(trace.hits) == ["c000", "c001", "c002", "c003"]
 
 
@@ -251,18 +242,16 @@ def failing_for(text: str, error: Exception) -> LanguageModel:
     return FakeLanguageModel(reply).model
 
 
-def test_one_failed_call_leaves_one_hit_without_a_score(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_one_failed_call_leaves_one_hit_without_a_score(index: CorpusIndex, settings: Settings) -> None:
     reranker = LlmReranker(failing_for(TEXTS[3], TimeoutError("late")), "es")
-    stage = Rerank(index, config, reranker)
+    stage = Rerank(index, settings, reranker)
     assert stage.run(RetrievalTrace(QUERY, hits=HITS)).records[-1].notes["not_scored"] == 1
     assert stage.failures == 0
 
 
 @pytest.mark.parametrize("reply", ["", "no sé", "11"])
-def test_a_language_model_that_scores_nothing_is_a_failure(
-    index: CorpusIndex, config: RetrievalConfig, reply: str
-) -> None:
-    stage = Rerank(index, config, LlmReranker(FakeLanguageModel(lambda _: reply).model, "es"))
+def test_a_language_model_that_scores_nothing_is_a_failure(index: CorpusIndex, settings: Settings, reply: str) -> None:
+    stage = Rerank(index, settings, LlmReranker(FakeLanguageModel(lambda _: reply).model, "es"))
     trace = stage.run(RetrievalTrace(QUERY, hits=HITS))
     assert (trace.hits, stage.failures) == (HITS, 1)
     assert trace.records[-1].notes["reranked"] is False

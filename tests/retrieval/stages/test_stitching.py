@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
-from chatbot_mvp.retrieval.pipeline import growing_pipeline, retrieval_config
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection
+from chatbot_mvp.retrieval.pipeline import growing_pipeline
+from chatbot_mvp.retrieval.stages.base import Selection
 from chatbot_mvp.retrieval.stages.stitching import Stitching
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings, load_settings
@@ -44,14 +43,9 @@ def index() -> CorpusIndex:
     return CorpusIndex(CHUNKS, LexicalIndex.build(CHUNKS, Analyzer("es")), None)
 
 
-@pytest.fixture
-def config(settings: Settings) -> RetrievalConfig:
-    return retrieval_config(settings)
-
-
 def stitch(
     index: CorpusIndex,
-    config: RetrievalConfig,
+    settings: Settings,
     final: Mapping[str, Mapping[str, float]],
     budget: int = 10_000,
     query: str = "nada",
@@ -59,11 +53,11 @@ def stitch(
 ) -> RetrievalTrace:
     """Stitch a selection of chunk id -> signals."""
     chosen = tuple(Hit(BY_ID[name], 1.0, signals) for name, signals in final.items())
-    used = Selection(index, config).run(RetrievalTrace(query, hits=chosen)).context_chars_used
+    used = Selection(index, settings).run(RetrievalTrace(query, hits=chosen)).context_chars_used
     trace = RetrievalTrace(
         query, hits=(*chosen, *found), chunks_final=chosen, context_chars_used=used, context_chars_budget=budget
     )
-    return Stitching(index, config).run(trace)
+    return Stitching(index, settings).run(trace)
 
 
 def ids(trace: RetrievalTrace) -> list[str]:
@@ -84,23 +78,23 @@ def ids(trace: RetrievalTrace) -> list[str]:
     ],
 )
 def test_only_a_strong_signal_brings_the_section(
-    index: CorpusIndex, config: RetrievalConfig, signals: dict[str, float], query: str, reason: str | None
+    index: CorpusIndex, settings: Settings, signals: dict[str, float], query: str, reason: str | None
 ) -> None:
-    trace = stitch(index, config, {"d:0": signals}, query=query)
+    trace = stitch(index, settings, {"d:0": signals}, query=query)
     assert ids(trace) == (["d:0", "d:1", "d:2", "d:3", "d:4"] if reason else ["d:0"])
     assert trace.records[-1].notes == {"strong": {"d:0": reason} if reason else {}, "added": 4 if reason else 0}
 
 
-def test_a_section_ends_at_its_heading_and_at_its_document(index: CorpusIndex, config: RetrievalConfig) -> None:
+def test_a_section_ends_at_its_heading_and_at_its_document(index: CorpusIndex, settings: Settings) -> None:
     """Section A of document e bears the name of the one of document d."""
-    assert ids(stitch(index, config, {"d:5": HEADING})) == ["d:5", "d:6"]
-    assert ids(stitch(index, config, {"e:2": HEADING})) == ["e:2", "e:1", "e:3"]
+    assert ids(stitch(index, settings, {"d:5": HEADING})) == ["d:5", "d:6"]
+    assert ids(stitch(index, settings, {"e:2": HEADING})) == ["e:2", "e:1", "e:3"]
 
 
 def test_found_hits_keep_their_places_and_neighbours_follow_hit_by_hit_in_reading_order(
-    index: CorpusIndex, config: RetrievalConfig
+    index: CorpusIndex, settings: Settings
 ) -> None:
-    trace = stitch(index, config, {"e:2": HEADING, "d:6": {}, "d:2": HEADING})
+    trace = stitch(index, settings, {"e:2": HEADING, "d:6": {}, "d:2": HEADING})
     assert ids(trace) == ["e:2", "d:6", "d:2", "e:1", "e:3", "d:0", "d:1", "d:3", "d:4"]
     assert trace.chunks_added_by_stitching == ("e:1", "e:3", "d:0", "d:1", "d:3", "d:4")
     assert trace.stitching_added_count == 6
@@ -120,23 +114,23 @@ def test_found_hits_keep_their_places_and_neighbours_follow_hit_by_hit_in_readin
     ],
 )
 def test_the_nearest_neighbours_join_within_the_budget_and_shared_text_counts_once(
-    index: CorpusIndex, config: RetrievalConfig, budget: int, added: list[str]
+    index: CorpusIndex, settings: Settings, budget: int, added: list[str]
 ) -> None:
-    trace = stitch(index, config, {"d:2": HEADING}, budget=budget)
+    trace = stitch(index, settings, {"d:2": HEADING}, budget=budget)
     assert ids(trace) == ["d:2", *added]
     assert trace.context_chars_used == SIZE + STEP * len(added) <= budget
 
 
 def test_a_neighbour_that_was_found_already_is_not_added_again_and_does_not_end_the_way(
-    index: CorpusIndex, config: RetrievalConfig
+    index: CorpusIndex, settings: Settings
 ) -> None:
-    trace = stitch(index, config, {"d:2": HEADING, "d:3": HEADING})
+    trace = stitch(index, settings, {"d:2": HEADING, "d:3": HEADING})
     assert ids(trace) == ["d:2", "d:3", "d:0", "d:1", "d:4"]
     assert trace.context_chars_used == SIZE + 4 * STEP
 
 
 def test_behind_a_chunk_that_does_not_fit_nothing_is_added_in_that_direction(
-    config: RetrievalConfig,
+    settings: Settings,
 ) -> None:
     """After the hit stand 500 and then 10 characters: the 10 alone would tear a hole."""
     sizes = [50, 100, 500, 10]
@@ -147,35 +141,42 @@ def test_behind_a_chunk_that_does_not_fit_nothing_is_added_in_that_direction(
     ]
     hit = Hit(chunks[1], 1.0, HEADING)
     trace = RetrievalTrace("x", hits=(hit,), chunks_final=(hit,), context_chars_used=100, context_chars_budget=200)
-    assert ids(Stitching(CorpusIndex(chunks, LexicalIndex.build(chunks, Analyzer("es")), None), config).run(trace)) == [
+    assert ids(
+        Stitching(CorpusIndex(chunks, LexicalIndex.build(chunks, Analyzer("es")), None), settings).run(trace)
+    ) == [
         "c1",
         "c0",
     ]
 
 
-def test_only_the_first_three_hits_bring_neighbours(index: CorpusIndex, config: RetrievalConfig) -> None:
-    assert ids(stitch(index, config, {"d:0": {}, "d:2": {}, "d:4": {}, "d:5": HEADING})) == ["d:0", "d:2", "d:4", "d:5"]
+def test_only_the_first_three_hits_bring_neighbours(index: CorpusIndex, settings: Settings) -> None:
+    assert ids(stitch(index, settings, {"d:0": {}, "d:2": {}, "d:4": {}, "d:5": HEADING})) == [
+        "d:0",
+        "d:2",
+        "d:4",
+        "d:5",
+    ]
 
 
 def test_an_added_chunk_is_marked_and_keeps_the_score_that_it_was_found_with(
-    index: CorpusIndex, config: RetrievalConfig
+    index: CorpusIndex, settings: Settings
 ) -> None:
-    trace = stitch(index, config, {"d:5": HEADING}, found=(Hit(BY_ID["d:6"], 0.3, {"bm25": 2.0}),))
+    trace = stitch(index, settings, {"d:5": HEADING}, found=(Hit(BY_ID["d:6"], 0.3, {"bm25": 2.0}),))
     assert trace.chunks_final[1] == Hit(BY_ID["d:6"], 0.3, {"bm25": 2.0, "stitched": 1.0})
-    alone = stitch(index, config, {"d:5": HEADING})
+    alone = stitch(index, settings, {"d:5": HEADING})
     assert alone.chunks_final[1] == Hit(BY_ID["d:6"], 0.0, {"stitched": 1.0})
 
 
-def test_nothing_is_stitched_to_nothing(index: CorpusIndex, config: RetrievalConfig) -> None:
-    trace = stitch(index, config, {})
+def test_nothing_is_stitched_to_nothing(index: CorpusIndex, settings: Settings) -> None:
+    trace = stitch(index, settings, {})
     assert (trace.chunks_final, trace.chunks_added_by_stitching, trace.context_chars_used) == ((), (), 0)
 
 
-def test_chunks_are_counted_once_where_selection_takes_overlapping_ones(
-    index: CorpusIndex, config: RetrievalConfig
-) -> None:
+def test_chunks_are_counted_once_where_selection_takes_overlapping_ones(index: CorpusIndex, settings: Settings) -> None:
     hits = tuple(Hit(BY_ID[f"d:{n}"], 1.0) for n in range(4))
-    trace = Selection(index, replace(config, kb_max_context_chars=370)).run(RetrievalTrace("x", hits=hits))
+    trace = Selection(index, settings.model_copy(update={"kb_max_context_chars": 370})).run(
+        RetrievalTrace("x", hits=hits)
+    )
     assert (len(trace.chunks_final), trace.context_chars_used) == (4, 370)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.errors import InvalidSetting, MissingPackage
-from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
+from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ignore_progress
 from chatbot_mvp.wings.milvus import client as milvus
@@ -144,7 +144,7 @@ def test_the_engine_is_in_the_fingerprint_only_where_it_can_decide_the_ranking(
     local = settings.with_changes(**changes)
     there = local.with_changes(index_engine="milvus", milvus_address="http://host:19530", milvus_token="very-secret")
     elsewhere = there.with_changes(milvus_address="http://other:19530", milvus_database="team")
-    prints = [fingerprint(retrieval_config(each)) for each in (local, there, elsewhere)]
+    prints = [fingerprint(each) for each in (local, there, elsewhere)]
     assert (prints[0] != prints[1]) is changed
     assert prints[1] == prints[2]
 

@@ -14,7 +14,7 @@ from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
-from chatbot_mvp.retrieval.pipeline import fingerprint, retrieval_config
+from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
@@ -185,7 +185,7 @@ def test_a_damaged_promise_is_none_and_one_of_a_later_version_is_not_replaced(ap
 def test_live_questions_whose_scores_differ_raise_the_alarm_from_fifty_on(app: App, low: float, alarm: bool) -> None:
     kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
     base = promised([replace(one, evidence=0.9 + n / 2_000) for n, one in enumerate(labelled(200, 0.9))])
-    mark = fingerprint(retrieval_config(app.settings))
+    mark = fingerprint(app.settings)
     promise = replace(base, made_at="2026-01-01T00:00:00Z", basis=replace(BASIS, fingerprint=mark))
     line: dict[str, object] = {
         "kb_id": kb_id,

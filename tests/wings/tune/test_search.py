@@ -9,10 +9,11 @@ import pytest
 
 from chatbot_mvp.metrics.statistics.bootstrap import Floats
 from chatbot_mvp.metrics.statistics.noninferiority import one_sided_p
+from chatbot_mvp.settings.fields import ROWS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.tune.confirming import differences, rise_p, sign_test_p, verdict_of
 from chatbot_mvp.wings.tune.halving import front, halving, round_plan, round_sizes
-from chatbot_mvp.wings.tune.space import FREE, configurations, sends_requests
+from chatbot_mvp.wings.tune.space import FREE, WITH_MODEL, configurations, sends_requests
 
 
 def test_each_round_has_twice_the_questions_and_half_the_configurations() -> None:
@@ -84,6 +85,12 @@ def test_a_winner_needs_significance_after_holm_and_the_smallest_effect() -> Non
     assert verdict_of(differences([close])[0], 0.02) == "better"  # p = 1/32 alone
     assert verdict_of(differences([close, np.zeros(60)])[0], 0.02) == "no_difference"  # 1/16 of two
     assert verdict_of(differences([-clear])[0], 0.02) == "no_difference"
+
+
+def test_every_setting_that_is_tried_has_a_place_of_its_own() -> None:
+    tried = [row.tried for row in ROWS.values() if row.tried]
+    assert len(FREE) + len(WITH_MODEL) == len(tried)
+    assert len({(one.place, one.with_model) for one in tried}) == len(tried)
 
 
 def test_no_two_configurations_have_one_fingerprint_and_none_sends_requests(settings: Settings) -> None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage
+from chatbot_mvp.retrieval.stages.base import Selection, Stage
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.kb_chat.score import own_score
 from chatbot_mvp.retrieval.stages.stitching import outwards, section_runs
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk
 
@@ -50,7 +51,7 @@ class KbChatStitching(Stage):
 
     name = "stitching"
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings) -> None:
         super().__init__(index, config)
         self._runs = index.derived(section_runs) if config.retrieval_stitching else {}
 

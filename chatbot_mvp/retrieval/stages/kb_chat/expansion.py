@@ -9,10 +9,10 @@ from typing import Any
 from rapidfuzz import fuzz, process
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain, without_label
 from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import fold
 
 MAX_ADDED = 8
@@ -43,7 +43,7 @@ class KbChatExpansion(Expansion):
     def serves(cls, index: CorpusIndex) -> bool:
         return True
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings) -> None:
         super().__init__(index, config)
         self._words = index.derived(ChatWords.of)
 

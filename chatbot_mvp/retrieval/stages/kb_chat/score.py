@@ -13,9 +13,10 @@ from rapidfuzz import fuzz, process
 
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.postings import Scores
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
+from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
+from chatbot_mvp.settings.model import Settings
 
 WEIGHTS = {"bm25_norm": 0.5, "overlap_norm": 0.3, "exact_bonus": 1.0, "heading_bonus": 1.0, "fuzzy_bonus": 1.0}
 """Signal -> weight. The bonuses are given in units of the score."""
@@ -50,7 +51,7 @@ class KbChatScore(Stage):
     finds_by_words = True
     knobs = frozenset({"query_expansion_llm"})
 
-    def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
+    def __init__(self, index: CorpusIndex, config: Settings) -> None:
         super().__init__(index, config)
         self._words = index.derived(ChatWords.of)
         self._kept = max(_KEPT, config.hits_read)

@@ -29,14 +29,14 @@ def pipeline(settings: Settings) -> Pipeline:
 
 
 def selected(pipeline: Pipeline, hits: list[Hit], **changes: float) -> list[str]:
-    config = replace(pipeline.config, **changes)  # type: ignore[arg-type]
+    config = pipeline.config.model_copy(update=changes)
     trace = KbChatSelection(pipeline.index, config).run(RetrievalTrace("gato", hits=tuple(hits)))
     return [hit.chunk.chunk_id for hit in trace.chunks_final]
 
 
 def stitched(pipeline: Pipeline, final: dict[int, tuple[float, dict[str, float]]], budget: int) -> RetrievalTrace:
     """Fill the context with the chunks of some rows, each with its score and signals."""
-    config = replace(pipeline.config, kb_max_context_chars=budget)
+    config = pipeline.config.model_copy(update={"kb_max_context_chars": budget})
     hits = tuple(Hit(pipeline.index.chunks[row], score, signals) for row, (score, signals) in final.items())
     return KbChatStitching(pipeline.index, config).run(RetrievalTrace("gato", hits=hits, chunks_final=hits))
 
