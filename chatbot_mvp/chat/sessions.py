@@ -11,7 +11,7 @@ from pathlib import Path
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, new_session
-from chatbot_mvp.chat.feedback import Kind, add_question
+from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
 from chatbot_mvp.settings.access import Action, performs
@@ -54,13 +54,13 @@ class ChatSessions:
             FileNotWritten: the question could not be saved, and is not asked.
         """
         require_short(question)
-        conversation = self._store.open(session, conversation_id)
-        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering, session)
+        conversation = self._store.load(session, conversation_id)
+        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._store, self._answering)
         entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": utc_now()}
         with self._beginning:  # two questions at once count as two
             self._turns.require_place(session)
-            conversation.append(entry, durable=False)
-            self._turns.begin(conversation_id, turn)
+            self._store.append(session, conversation_id, entry)
+            self._turns.begin(turn)
         return turn
 
     def end_unattended(self, present: Collection[str]) -> None:
@@ -149,7 +149,7 @@ class ChatSessions:
 
     @performs(Action.RATE)
     def add_question(
-        self, session: str, conversation_id: str, turn_id: str, kind: Kind | None, answer: str = ""
+        self, session: str, conversation_id: str, turn_id: str, kind: QuestionKind | None, answer: str = ""
     ) -> bool:
         """Add a turn's question to the knowledge base's benchmark; return False if it is already there.
 
@@ -157,8 +157,7 @@ class ChatSessions:
             ConversationNotFound, FileNotWritten
         """
         conversation = self._store.load(session, conversation_id)
-        turn: Turn = conversation.turn(turn_id)
-        return add_question(self.questions_path(conversation.kb_id), turn, kind, answer)
+        return add_question(self.questions_path(conversation.kb_id), conversation.turn(turn_id), kind, answer)
 
     @performs(Action.READ)
     def export(self, session: str, conversation_id: str, form: str, language: str) -> str:

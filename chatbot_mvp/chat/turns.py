@@ -14,7 +14,7 @@ from chatbot_mvp.chat.answer import Failure, Finished, Piece, Restarted, Retriev
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.conversations import OpenConversation
+from chatbot_mvp.chat.conversations import Conversation, ConversationStore
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.errors import AnswerNotAwaited, ChatbotError, FileNotWritten, ServerHasNoPlace, TooManyAnswers
@@ -51,16 +51,15 @@ class LiveTurn:
         turn_id: str,
         question: str,
         context: UserContext,
-        conversation: OpenConversation,
+        conversation: Conversation,
+        store: ConversationStore,
         answering: Answering,
-        session: str,
     ) -> None:
         self.turn_id = turn_id
-        self.session = session
-        """The session that asked."""
+        self.conversation = conversation
+        """The conversation as it was when the question was asked."""
         self._question, self._context = question, context
-        self._conversation = conversation
-        self._answering = answering
+        self._store, self._answering = store, answering
         self._progress = Progress()
         self._changed = threading.Condition()
         self._stream: AnswerStream | None = None
@@ -98,7 +97,7 @@ class LiveTurn:
             self._abandoned = True
             self.cancel()
 
-    def run(self, earlier: Sequence[LiveTurn] = ()) -> None:
+    def run(self, earlier: Sequence[LiveTurn]) -> None:
         """Produce the answer and write it down; never raises. ``end`` has to follow.
 
         Args:
@@ -122,8 +121,8 @@ class LiveTurn:
         self._set(done=True)
 
     def _produce(self) -> None:
-        kb_id, history = self._conversation.kb_id, self._conversation.history()
-        stream = self._answering.stream(kb_id, self._question, self._context, history)
+        now = self._store.load(self.conversation.session, self.conversation.conversation_id)
+        stream = self._answering.stream(now.kb_id, self._question, self._context, now.history)
         with self._changed:
             self._stream = stream
         if self._cancelled:
@@ -170,7 +169,8 @@ class LiveTurn:
         return True
 
     def _write(self, kind: str, durable: bool = False, **fields: Any) -> None:
-        self._conversation.append({"type": kind, "turn": self.turn_id, **fields}, durable)
+        entry = {"type": kind, "turn": self.turn_id, **fields}
+        self._store.append(self.conversation.session, self.conversation.conversation_id, entry, durable)
 
     def _set(self, **changes: Any) -> None:
         with self._changed:
@@ -186,18 +186,17 @@ class TurnRegistry:
         self._live: dict[str, list[LiveTurn]] = {}
         self._unsaved: BoundedCache[str, tuple[Failure, str]] = BoundedCache(_UNSAVED_KEPT)
 
-    def begin(self, conversation: str, turn: LiveTurn) -> None:
-        """Run a turn in a thread, after the turns that the conversation has under way already."""
+    def begin(self, turn: LiveTurn) -> None:
+        """Run a turn in a thread, after the turns that its conversation has under way already."""
         with self._lock:
-            earlier = list(self._live.get(conversation, ()))
-            self._live.setdefault(conversation, []).append(turn)
+            of_conversation = self._live.setdefault(turn.conversation.conversation_id, [])
+            earlier = tuple(of_conversation)
+            of_conversation.append(turn)
         # A daemon thread, so that the server's exit does not wait for a model. Text received so far is on disk.
-        thread = threading.Thread(
-            target=self._run, args=(conversation, turn, earlier), name=f"turn-{turn.turn_id}", daemon=True
-        )
-        thread.start()
+        threading.Thread(target=self._run, args=(turn, earlier), name=f"turn-{turn.turn_id}", daemon=True).start()
 
-    def _run(self, conversation: str, turn: LiveTurn, earlier: Sequence[LiveTurn]) -> None:
+    def _run(self, turn: LiveTurn, earlier: Sequence[LiveTurn]) -> None:
+        conversation = turn.conversation.conversation_id
         try:
             turn.run(earlier)
         finally:
@@ -216,7 +215,7 @@ class TurnRegistry:
             TooManyAnswers, ServerHasNoPlace
         """
         live = self._all()
-        if sum(turn.session == session for turn in live) >= limits.MOST_ANSWERS:
+        if sum(turn.conversation.session == session for turn in live) >= limits.MOST_ANSWERS:
             raise TooManyAnswers(limit=limits.MOST_ANSWERS)
         if len(live) >= limits.MOST_ANSWERS_OF_ALL:
             raise ServerHasNoPlace(limit=limits.MOST_ANSWERS_OF_ALL)
@@ -224,7 +223,7 @@ class TurnRegistry:
     def end_unattended(self, present: Collection[str]) -> None:
         """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds."""
         for turn in self._all():
-            turn.attend(turn.session in present)
+            turn.attend(turn.conversation.session in present)
 
     def _all(self) -> list[LiveTurn]:
         with self._lock:
