@@ -19,7 +19,7 @@ from chatbot_mvp.errors import (
     ProviderReplyUnusable,
     ProviderUnavailable,
 )
-from chatbot_mvp.llm.context_length import context_chars, context_tokens
+from chatbot_mvp.llm.creation import context_chars, context_tokens
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.settings.model import Settings
