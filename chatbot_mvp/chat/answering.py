@@ -91,13 +91,7 @@ class Answering:
     ) -> AnswerStream:
         """Answer as ``ask``, as a stream of events: the passages found, pieces of text, at last the whole answer.
 
-        Args:
-            streamed: whether the model is asked for its text piece by piece.
-            hold: for readers that cannot take words back: the pieces of a strict answer wait until the passages support
-                one of its sentences.
-
-        Raises:
-            KbNotFound, KbUnreadable, InvalidSetting, QuestionTooLong
+        ``streamed`` and ``hold`` are as in ``AnswerStream``: to hold is for readers that cannot take words back.
         """
         require_short(question)
         history = [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
@@ -29,7 +30,6 @@ _MISSING_FIGURE = 0.5  # factor on the support if a number of the sentence is mi
 _WINDOW = 2  # number of successive sentences of a passage that can support one of the answer
 _NEAR_BEST = 0.6  # numbers are searched in windows that match at least this share of the best one's match
 
-_MARKS = re.compile(r"(?:(?<!\s)\s*+\[\d{1,2}\])+")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+)?(?:\d{1,2}[.)]\s+)?")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
@@ -120,7 +120,7 @@ def with_citations(answer: str, statements: Sequence[Statement]) -> tuple[str, t
             row = bisect_left(ends, statement.end)
             inside = row < len(blocks) and blocks[row][0] < statement.end
             at = ends[row] if inside else statement.end
-            there = _numbers(_MARKS.match(answer, at)) if inside else ()
+            there = cited_numbers(marks) if inside and (marks := MARKS.match(answer, at)) else ()
             if new := [number for number in statement.numbers if number not in there]:
                 added.setdefault(at, {}).update(dict.fromkeys(new))
     pieces, shifts, position = [], [0], 0
@@ -167,20 +167,17 @@ def _cited_sentences(answer: str) -> list[tuple[int, int, tuple[int, ...]]]:
     """Return (start, end, cited numbers) of each sentence. Citation marks follow the sentence that they support."""
     found: list[tuple[int, int, tuple[int, ...]]] = []
     position = 0
-    for match in [*_MARKS.finditer(answer), None]:
+    for match in [*MARKS.finditer(answer), None]:
         end = match.start() if match else len(answer)
-        spans = [(position + left, position + right) for left, right in sentences(answer[position:end])]
-        numbers = _numbers(match)
-        spans = [(left + _item_mark(answer[left:right]), right) for left, right in spans]
+        numbers = cited_numbers(match) if match else ()
+        spans = [
+            (position + left + _item_mark(answer[position + left : position + right]), position + right)
+            for left, right in sentences(answer[position:end])
+        ]
         # Marks belong to the sentence directly before them; earlier sentences have no citation.
         found += [(*span, numbers if row == len(spans) - 1 else ()) for row, span in enumerate(spans)]
         position = match.end() if match else end
     return found
-
-
-def _numbers(marks: re.Match[str] | None) -> tuple[int, ...]:
-    """Return the passages that citation marks name, each once."""
-    return tuple(dict.fromkeys(int(n) for n in re.findall(r"\d+", marks.group()))) if marks else ()
 
 
 def _item_mark(sentence: str) -> int:

@@ -90,13 +90,7 @@ _ROWS = (
         wire=_gemini,
         always_shown=True,
     ),
-    Provider(
-        "groq",
-        package="groq",
-        command="pip install groq",
-        wire=_groq,
-        always_shown=True,
-    ),
+    Provider("groq", package="groq", command="pip install groq", wire=_groq, always_shown=True),
     Provider(
         "nim",
         package="openai",
@@ -114,11 +108,7 @@ _ROWS = (
         tells_context=True,
     ),
     Provider(
-        "ollama",
-        needs=("ollama_model_name",),
-        package="openai",
-        command="pip install openai",
-        wire=_openai_like(),
+        "ollama", needs=("ollama_model_name",), package="openai", command="pip install openai", wire=_openai_like()
     ),
     Provider(
         "local",
