@@ -165,3 +165,9 @@ def shared_datasets() -> Path:
     if not folder.is_dir():
         pytest.skip("needs ../shared/datasets")
     return folder
+
+
+@pytest.fixture
+def silent() -> Iterator[SilentProvider]:
+    with SilentProvider() as server:
+        yield server

@@ -52,8 +52,9 @@ def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp 
     origins = names_of(app.settings.serve_cors_origins)
     middleware = [Middleware(HostGuard, HostRule(app.settings.allowed_hosts, host), origins)]
     if origins:
-        allowed = {"allow_origins": origins, "allow_methods": ["GET", "POST"], "allow_headers": ["*"]}
-        middleware.append(Middleware(CORSMiddleware, **allowed))
+        middleware.append(
+            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
+        )
     return Starlette(
         routes=[
             Route("/health", endpoint.health),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
-from chatbot_mvp.app import App
 from chatbot_mvp.errors import ChatbotError, RunProviderLeft
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.settings.model import Settings
-from tests.fakes import fake_app
+from tests.llm.conftest import between
 from tests.llm.http_stub import Fault, Response
 from tests.llm.openai_stub import OpenAiStub
 from tests.waiting import wait_until
@@ -23,33 +23,13 @@ SECTIONS = "\n\n".join(
 )
 AT_ONCE = 8
 """Requests that may be under way when the choice is made."""
+app_between = partial(between, retrieval_strategy="CONTEXTUAL_HYBRID")
 
 
 @pytest.fixture
 def left() -> Iterator[OpenAiStub]:
     with OpenAiStub(seconds=0.1) as stub:
         yield stub
-
-
-@pytest.fixture
-def chosen() -> Iterator[OpenAiStub]:
-    with OpenAiStub() as stub:
-        yield stub
-
-
-def app_between(settings: Settings, left: OpenAiStub, chosen: OpenAiStub, **changes: Any) -> App:
-    app = fake_app(
-        settings.with_changes(
-            **{"retrieval_strategy": "CONTEXTUAL_HYBRID", **changes},
-            llm_cache_enabled=False,
-            openai_api_key="k",
-            openai_base_url=left.url,
-            ollama_base_url=chosen.url,
-            ollama_model_name="m",
-        )
-    )
-    app.providers.choose("openai")
-    return app
 
 
 def test_an_upload_goes_on_with_the_provider_that_is_chosen_now_and_says_so(
