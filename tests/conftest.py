@@ -24,6 +24,7 @@ from tests.browser import playwright as playwright
 from tests.clock import set_clock as set_clock
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.s3_server import s3 as s3
+from tests.server.silent_provider import silent as silent
 
 Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""
@@ -165,9 +166,3 @@ def shared_datasets() -> Path:
     if not folder.is_dir():
         pytest.skip("needs ../shared/datasets")
     return folder
-
-
-@pytest.fixture
-def silent() -> Iterator[SilentProvider]:
-    with SilentProvider() as server:
-        yield server

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.llm.base import Quote
-from chatbot_mvp.text import Analyzer, analyzer_for, sentences
+from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 _MARK_LIST = re.compile(r"\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})+)\]")
@@ -70,13 +70,8 @@ def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[
     return _sources(spans, passages)
 
 
-def find_sources(answer: str, passages: Sequence[Chunk], language: str | Analyzer) -> tuple[Source, ...]:
-    """Return the passages that an answer cites, by number, with highlights. Invalid numbers are left out.
-
-    Args:
-        language: of the answer and the passages, or the analyzer of their knowledge base.
-    """
-    analyzer = analyzer_for(language)
+def find_sources(answer: str, passages: Sequence[Chunk], analyzer: Analyzer) -> tuple[Source, ...]:
+    """Return the passages that an answer cites, by number, with highlights. Invalid numbers are left out."""
     spans: dict[int, set[tuple[int, int]]] = {}
     for statement, numbers in _statements(answer):
         for number in numbers:

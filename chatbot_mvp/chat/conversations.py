@@ -219,7 +219,9 @@ def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) 
                 conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at)
             elif entry["type"] == "question":
                 turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")
-                turns[turn_id] = Turn(turn_id, question, _mode(mode), at)
+                if mode not in MODES:
+                    raise ValueError(f"a question in the mode {mode!r}")
+                turns[turn_id] = Turn(turn_id, question, mode, at)
             else:
                 turns[entry["turn"]] = _next(turns[entry["turn"]], entry)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -253,9 +255,3 @@ def _texts(entry: Mapping[str, Any], *names: str) -> list[str]:
         if not isinstance(entry[name], str):
             raise TypeError(name)
     return [entry[name] for name in names]
-
-
-def _mode(mode: str) -> str:
-    if mode not in MODES:
-        raise ValueError(f"a question in the mode {mode!r}")
-    return mode

@@ -66,11 +66,8 @@ class ChatSessions:
     def end_unattended(self, present: Collection[str]) -> None:
         """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds.
 
-        Text received so far stays. Called every few seconds by whoever knows which pages are open; without such calls
-        every answer is made to its end.
-
-        Args:
-            present: sessions with an open page.
+        Text received so far stays. Called every few seconds by whoever knows which sessions are ``present``, with an
+        open page; without such calls every answer is made to its end.
         """
         self._turns.end_unattended(present)
 

@@ -28,7 +28,7 @@ _UNSAVED_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TurnProgress:
     """The state of a running answer."""
 
     version: int = 0
@@ -60,7 +60,7 @@ class LiveTurn:
         """The conversation as it was when the question was asked."""
         self._question, self._context = question, context
         self._store, self._answering = store, answering
-        self._progress = Progress()
+        self._progress = TurnProgress()
         self._changed = threading.Condition()
         self._stream: AnswerStream | None = None
         self._cancelled = False
@@ -69,7 +69,7 @@ class LiveTurn:
         self.unsaved: Failure | None = None
         """Why the end of the turn could not be written to the conversation; None if it is there."""
 
-    def wait(self, seen: int, timeout: float) -> Progress:
+    def wait(self, seen: int, timeout: float) -> TurnProgress:
         """Wait until the progress is newer than version ``seen``, at most ``timeout`` seconds, and return it."""
         with self._changed:
             self._changed.wait_for(lambda: self._progress.version > seen, timeout)
@@ -100,8 +100,7 @@ class LiveTurn:
     def run(self, earlier: Sequence[LiveTurn]) -> None:
         """Produce the answer and write it down; never raises. ``end`` has to follow.
 
-        Args:
-            earlier: turns of the same conversation that must end first, since this one reads their answers.
+        ``earlier`` turns of the same conversation must end first, since this one reads their answers.
         """
         for turn in earlier:
             while not turn.join(60.0):

@@ -13,7 +13,7 @@ from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.text import Analyzer, analyzer_for, sentences
+from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 MIN_SUPPORT = 0.56
@@ -58,7 +58,7 @@ class Statement:
 
 
 def verify(
-    answer: str, passages: Sequence[Chunk], language: str | Analyzer, idf: Idf, nearness: Nearness | None = None
+    answer: str, passages: Sequence[Chunk], analyzer: Analyzer, idf: Idf, nearness: Nearness | None = None
 ) -> tuple[Statement, ...]:
     """Return the statements of ``answer`` in order, each with its support.
 
@@ -66,21 +66,20 @@ def verify(
     ``nearness`` it is 0.6 x that share + 0.4 x the similarity in meaning. It is halved if the passage lacks a number of
     the sentence. Sentences without a citation are compared with every passage. Headings, lines without a term, and the
     numbers of list items are ignored.
-
-    Args:
-        language: of the answer and the passages, or the analyzer of their knowledge base.
     """
-    analyzer = analyzer_for(language)
     found = [
         (start, end, numbers)
         for start, end, numbers in _cited_sentences(answer)
         if analyzer.terms(answer[start:end]) and not answer.startswith("#", start)
     ]
     windows = [_windows(chunk) for chunk in passages]
-    against = [_cited(numbers, len(passages)) for _, _, numbers in found]
+    every = range(1, len(passages) + 1)
     lexical = [
-        {number: _best_share(analyzer, idf, answer[start:end], windows[number - 1]) for number in numbers}
-        for (start, end, _), numbers in zip(found, against, strict=True)
+        {
+            number: _best_share(analyzer, idf, answer[start:end], windows[number - 1])
+            for number in [number for number in numbers if number in every] or every
+        }
+        for start, end, numbers in found
     ]
     unsure = [row for row, of_row in enumerate(lexical) if max(share for share, _ in of_row.values()) < _SURE]
     near: dict[int, Mapping[str, float]] = {}
@@ -192,10 +191,6 @@ def _windows(chunk: Chunk) -> list[str]:
     texts = [chunk.text[start : spans[min(row + _WINDOW - 1, last)][1]] for row, (start, _) in enumerate(spans)]
     # Include the heading, which often names the subject that its sentences leave out.
     return [f"{chunk.section}\n{text}" for text in texts] or [chunk.index_text]
-
-
-def _cited(numbers: tuple[int, ...], count: int) -> list[int]:
-    return [number for number in numbers if 1 <= number <= count] or list(range(1, count + 1))
 
 
 def _figures(text: str) -> set[str]:

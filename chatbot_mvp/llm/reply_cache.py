@@ -17,7 +17,7 @@ from chatbot_mvp.llm.wrapped import WrappedModel, WrappedStream
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _KEY_VERSION = 1
 _KEPT = ("stop", "length")
 """Finish reasons of replies that are cached."""
@@ -105,7 +105,7 @@ class CachedModel(WrappedModel):
         try:
             hit = None if key is None else self._cache.get(key)
         except (CacheUnusable, ValueError, KeyError, TypeError) as error:
-            _LOG.warning("the cache of replies cannot be read: %s", error)
+            _log.warning("the cache of replies cannot be read: %s", error)
             return None
         return hit and replace(hit, seconds=time.perf_counter() - started)
 
@@ -116,7 +116,7 @@ def _keep(cache: ReplyCache, key: bytes | None, completion: Completion) -> None:
     try:
         cache.put(key, completion)
     except CacheUnusable as error:
-        _LOG.warning("the cache of replies cannot be written: %s", error)
+        _log.warning("the cache of replies cannot be written: %s", error)
 
 
 class _KeptStream(WrappedStream):

@@ -18,7 +18,6 @@ import httpx
 import openai
 import pytest
 
-from chatbot_mvp.app import App
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.llm.base import ChatModel
@@ -288,9 +287,8 @@ def test_twenty_sessions_at_once_get_twenty_right_answers(settings: Settings) ->
             messages.append({"role": "assistant", "content": text})
             answers.setdefault(n, []).append(text)
 
-    with running(app) as url:
-        with ThreadPoolExecutor(20) as pool:
-            list(pool.map(lambda n: session(n, url), range(20)))
+    with running(app) as url, ThreadPoolExecutor(20) as pool:
+        list(pool.map(lambda n: session(n, url), range(20)))
     for n in range(20):
         expected = f"La casa de {place[n]} abre a las {n + 3} horas y cierra a las {n + 30} horas. [1]"
         assert answers[n] == [expected, expected]

@@ -20,6 +20,7 @@ from tests.fakes import FakeChatModel, FakeEmbedder, fake_app
 from tests.server.serving import TOKEN, Served, client_of, running, user
 from tests.server.test_tasks import TASKS
 
+
 @pytest.fixture(scope="module")
 def behind() -> FakeChatModel:
     """The language model behind the server."""
