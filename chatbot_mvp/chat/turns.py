@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +17,11 @@ from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.errors import AnswerNotAwaited, ChatbotError, FileNotWritten, ServerHasNoPlace, TooManyAnswers
-from chatbot_mvp.storage.lru import BoundedCache
+from chatbot_mvp.errors import AnswerNotAwaited, ChatbotError, FileNotWritten
 
 log = logging.getLogger(__name__)
 
 _SAVE_EVERY_S = 0.1
-_UNSAVED_KEPT = 64
-"""Turns whose text stays in memory because the disk did not take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,64 +172,3 @@ class LiveTurn:
         with self._changed:
             self._progress = replace(self._progress, version=self._progress.version + 1, **changes)
             self._changed.notify_all()
-
-
-class TurnRegistry:
-    """The answers that are being made in this process. Those of one conversation follow each other."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._live: dict[str, list[LiveTurn]] = {}
-        self._unsaved: BoundedCache[str, tuple[Failure, str]] = BoundedCache(_UNSAVED_KEPT)
-
-    def begin(self, turn: LiveTurn) -> None:
-        """Run a turn in a thread, after the turns that its conversation has under way already."""
-        with self._lock:
-            of_conversation = self._live.setdefault(turn.conversation.conversation_id, [])
-            earlier = tuple(of_conversation)
-            of_conversation.append(turn)
-        # A daemon thread, so that the server's exit does not wait for a model. Text received so far is on disk.
-        threading.Thread(target=self._run, args=(turn, earlier), name=f"turn-{turn.turn_id}", daemon=True).start()
-
-    def _run(self, turn: LiveTurn, earlier: Sequence[LiveTurn]) -> None:
-        conversation = turn.conversation.conversation_id
-        try:
-            turn.run(earlier)
-        finally:
-            if turn.unsaved is not None:
-                self._unsaved.put(turn.turn_id, (turn.unsaved, turn.wait(-1, 0.0).text))
-            turn.end()
-            with self._lock:
-                self._live[conversation].remove(turn)
-                if not self._live[conversation]:
-                    del self._live[conversation]
-
-    def require_place(self, session: str) -> None:
-        """Return if the session may have one more answer under way.
-
-        Raises:
-            TooManyAnswers, ServerHasNoPlace
-        """
-        live = self._all()
-        if sum(turn.conversation.session == session for turn in live) >= limits.MOST_ANSWERS:
-            raise TooManyAnswers(limit=limits.MOST_ANSWERS)
-        if len(live) >= limits.MOST_ANSWERS_OF_ALL:
-            raise ServerHasNoPlace(limit=limits.MOST_ANSWERS_OF_ALL)
-
-    def end_unattended(self, present: Collection[str]) -> None:
-        """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds."""
-        for turn in self._all():
-            turn.attend(turn.conversation.session in present)
-
-    def _all(self) -> list[LiveTurn]:
-        with self._lock:
-            return [turn for turns in self._live.values() for turn in turns]
-
-    def live(self, conversation: str) -> tuple[LiveTurn, ...]:
-        """Return the conversation's running answers, in order."""
-        with self._lock:
-            return tuple(self._live.get(conversation, ()))
-
-    def unsaved(self, turn_id: str) -> tuple[Failure, str] | None:
-        """Return why the end of a turn could not be saved, and its text; None for every other turn."""
-        return self._unsaved.get(turn_id)

@@ -23,16 +23,15 @@ _KEPT = ("stop", "length")
 """Finish reasons of replies that are cached."""
 
 
-class ReplyCache:
+class ReplyCache(SqliteCache[str]):
     """Cache of replies in one SQLite file. Safe for several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        columns = "(key BLOB PRIMARY KEY, reply TEXT NOT NULL)"
-        self._cache: SqliteCache[str] = SqliteCache(path, "replies", columns)
+        super().__init__(path, "replies", "(key BLOB PRIMARY KEY, reply TEXT NOT NULL)")
 
     def get(self, key: bytes) -> Completion | None:
         """Return the reply cached under ``key``, with its tokens, cost 0 and 0 seconds; None if there is none."""
-        found = [reply for rows in self._cache.read([key]) for _, reply in rows]
+        found = [reply for rows in self.read([key]) for _, reply in rows]
         if not found:
             return None
         kept = parse_json(found[0])
@@ -50,14 +49,7 @@ class ReplyCache:
             "prompt_tokens": completion.usage.prompt_tokens,
             "completion_tokens": completion.usage.completion_tokens,
         }
-        self._cache.write({key: json.dumps(reply)})
-
-    def clear(self) -> int:
-        """Delete all replies and return how many there were."""
-        return self._cache.clear()
-
-    def __len__(self) -> int:
-        return len(self._cache)
+        self.write({key: json.dumps(reply)})
 
 
 class CachedModel(WrappedModel):

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.api import Upload
+from chatbot_mvp.app import App
 from chatbot_mvp.errors import ChatbotError, RunProviderLeft
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.settings.model import Settings
@@ -32,19 +34,24 @@ def left() -> Iterator[OpenAiStub]:
         yield stub
 
 
-@pytest.mark.slow
-def test_an_upload_goes_on_with_the_provider_that_is_chosen_now_and_says_so(
-    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
-) -> None:
-    app = app_between(settings, left, chosen)
+def upload_left_for(app: App, provider: str, left: OpenAiStub) -> Upload:
+    """An upload during which another provider is chosen, once it has ended."""
     job_id = app.uploads.take([("museo.md", SECTIONS.encode())])
     wait_until(lambda: left.calls >= 10, 30)
-    app.providers.choose("ollama")
+    app.providers.choose(provider)
     heard = left.calls
     wait_until(lambda: (upload := app.uploads.upload(job_id)) is not None and not upload.job.active, 60)
     assert left.calls <= heard + AT_ONCE
     upload = app.uploads.upload(job_id)
     assert upload is not None
+    return upload
+
+
+@pytest.mark.slow
+def test_an_upload_goes_on_with_the_provider_that_is_chosen_now_and_says_so(
+    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
+) -> None:
+    upload = upload_left_for(app_between(settings, left, chosen), "ollama", left)
     assert (upload.job.state, upload.job.provider) == ("done", "ollama")
     assert chosen.calls >= 60
 
@@ -53,14 +60,7 @@ def test_an_upload_whose_new_provider_has_no_model_fails_with_the_reason(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub
 ) -> None:
     app = app_between(settings, left, chosen)
-    job_id = app.uploads.take([("museo.md", SECTIONS.encode())])
-    wait_until(lambda: left.calls >= 10, 30)
-    app.providers.choose("demo")
-    heard = left.calls
-    wait_until(lambda: (upload := app.uploads.upload(job_id)) is not None and not upload.job.active, 60)
-    assert left.calls <= heard + AT_ONCE
-    upload = app.uploads.upload(job_id)
-    assert upload is not None
+    upload = upload_left_for(app, "demo", left)
     assert (upload.job.state, upload.job.error_code) == ("failed", "needs_language_model")
     assert not app.kbs.records()
 
