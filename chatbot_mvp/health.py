@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
@@ -52,17 +52,10 @@ class Health:
     """Why the check failed, if it was a ChatbotError."""
 
 
-class Parts(Protocol):
-    """The parts of the system whose health is shown."""
-
-    def probes(self) -> Sequence[Probe]:
-        """Return one probe per configured part."""
-
-
 class HealthChecks:
     """Keeps the latest check of each part. Safe to share between threads; runs at most one check per part at a time."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConfiguredParts) -> None:
         self._parts = parts
         self._known: dict[str, tuple[float, Health]] = {}
         self._trying: set[tuple[str, str]] = set()
@@ -160,7 +153,7 @@ class ConfiguredParts:
         self._app = app
 
     def probes(self) -> Sequence[Probe]:
-        """The parts whose health the home page shows."""
+        """Return one probe per configured part whose health the home page shows."""
         settings = self._live.current
         parts = [
             Probe("provider", settings.language_model, self._ask_provider),
