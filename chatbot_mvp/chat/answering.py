@@ -76,7 +76,7 @@ class Answering:
             history: the conversation so far, oldest first.
 
         Raises:
-            KbNotFound, KbUnreadable, InvalidSetting, QuestionTooLong
+            KbNotFound, KbUnreadable, InvalidSetting, ConfigurationError (question_too_long)
         """
         return finished(self.stream(kb_id, question, context, history, streamed=False))
 

@@ -16,7 +16,7 @@ from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn
 from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn
-from chatbot_mvp.errors import ServerHasNoPlace, TooManyAnswers
+from chatbot_mvp.errors import LimitError
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
@@ -49,7 +49,7 @@ class ChatSessions:
         """Start a conversation with a knowledge base and return its id.
 
         Raises:
-            FileNotWritten, TooManyConversations
+            FileNotWritten, LimitError (too_many_conversations)
         """
         return self._store.start(session, kb_id, kb_name)
 
@@ -58,8 +58,8 @@ class ChatSessions:
         """Ask a question. The answer is produced and saved in the background, also while the page is reloaded.
 
         Raises:
-            ConversationNotFound, FileOfLaterVersion, QuestionTooLong
-            TooManyAnswers, ServerHasNoPlace: the question is not asked.
+            ConversationNotFound, FileOfLaterVersion, ConfigurationError (question_too_long)
+            LimitError (too_many_answers, server_has_no_place): the question is not asked.
             FileNotWritten: the question could not be saved, and is not asked.
         """
         require_short(question)
@@ -80,9 +80,9 @@ class ChatSessions:
     def _require_place(self, session: str) -> None:
         live = self._all_live()
         if sum(turn.conversation.session == session for turn in live) >= limits.MOST_ANSWERS:
-            raise TooManyAnswers(limit=limits.MOST_ANSWERS)
+            raise LimitError("too_many_answers", limit=limits.MOST_ANSWERS)
         if len(live) >= limits.MOST_ANSWERS_OF_ALL:
-            raise ServerHasNoPlace(limit=limits.MOST_ANSWERS_OF_ALL)
+            raise LimitError("server_has_no_place", limit=limits.MOST_ANSWERS_OF_ALL)
 
     def _make(self, turn: LiveTurn, earlier: Sequence[LiveTurn]) -> None:
         try:

@@ -17,7 +17,7 @@ from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.errors import AnswerNotAwaited, ChatbotError, FileNotWritten
+from chatbot_mvp.errors import ChatbotError, FileNotWritten, LimitError
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class LiveTurn:
                 pass
         try:
             if self._abandoned:
-                raise AnswerNotAwaited(seconds=round(limits.GRACE_S))
+                raise LimitError("answer_not_awaited", seconds=round(limits.GRACE_S))
             self._produce()
         except ChatbotError as error:
             self._fail(Failure.of(error))
