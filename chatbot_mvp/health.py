@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
@@ -52,17 +52,10 @@ class Health:
     """Why the check failed, if it was a ChatbotError."""
 
 
-class Parts(Protocol):
-    """The parts of the system whose health is shown."""
-
-    def probes(self) -> Sequence[Probe]:
-        """Return one probe per configured part."""
-
-
 class HealthChecks:
     """Keeps the latest check of each part. Safe to share between threads; runs at most one check per part at a time."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ConfiguredParts) -> None:
         self._parts = parts
         self._known: dict[str, tuple[float, Health]] = {}
         self._trying: set[tuple[str, str]] = set()
@@ -153,25 +146,14 @@ class ConfiguredParts:
     """Provider, embedder, data folder, search for words, S3 storage and added parts, as the settings configure them."""
 
     def __init__(
-        self,
-        live: LiveSettings,
-        providers: Providers,
-        embedders: Embedders,
-        datasets: DatasetService,
-        app: object,
+        self, live: LiveSettings, providers: Providers, embedders: Embedders, datasets: DatasetService, app: object
     ) -> None:
-        """
-        Args:
-            app: what the added parts are checked with.
-        """
-        self._live = live
-        self._providers = providers
-        self._embedders = embedders
-        self._datasets = datasets
+        """``app`` is what the added parts are checked with."""
+        self._live, self._providers, self._embedders, self._datasets = live, providers, embedders, datasets
         self._app = app
 
     def probes(self) -> Sequence[Probe]:
-        """The parts whose health the home page shows."""
+        """Return one probe per configured part whose health the home page shows."""
         settings = self._live.current
         parts = [
             Probe("provider", settings.language_model, self._ask_provider),
@@ -179,25 +161,16 @@ class ConfiguredParts:
         ]
         if self._datasets.uses_storage:
             parts.append(Probe("storage", settings.minio_bucket_name, self._ask_storage))
-        return [
-            *parts,
-            *(
-                Probe(part.name, identity, partial(self._ask, part))
-                for part, identity in self._configured()
-                if part.on_home
-            ),
-        ]
+        for part, identity in self._configured():
+            if part.on_home:
+                parts.append(Probe(part.name, identity, partial(_seconds, partial(part.attempt, self._app))))
+        return parts
 
     def _configured(self) -> Iterator[tuple[Part, str]]:
         """Yield the other parts that are configured, each with its identity."""
         for part in PARTS.values():
             if identity := part.identity(self._app):
                 yield part, identity
-
-    def _ask(self, part: Part) -> float:
-        started = time.perf_counter()
-        part.attempt(self._app)
-        return time.perf_counter() - started
 
     def check(self) -> list[Check]:
         """Check each part once, in this thread. The first call loads the embedding model."""
@@ -234,12 +207,16 @@ class ConfiguredParts:
 
     def _time_embedder(self) -> float:
         embedder = self._embedders.of(self._live.current)
-        started = time.perf_counter()
-        embedder.embed(["?"], "query")
-        return time.perf_counter() - started
+        return _seconds(lambda: embedder.embed(["?"], "query"))
 
     def _ask_storage(self) -> None:
         self._datasets.try_storage()
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def _check(name: str, attempt: Callable[[], str]) -> Check:

@@ -53,11 +53,8 @@ _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-ZÁÉÍÓÚÑ]|[Ss]r|[Ss]ra|[Dd]r|[Dd]ra|[Aa]rt|[Nn]úm|[Pp]ág|[Tt]el|etc|vs|Mr|Mrs|Ms|St|No|Inc|Jr)\.$"
 )
-
-
+_ENUMERATOR = re.compile(r"\s*(?:[-*+•]\s*)?\d{1,3}\.")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-
-
 _MOST_MARKS = 30
 """Combining marks in a row, as in the Stream-Safe Text Format of Unicode (UAX 15)."""
 _MANY_MARKS = re.compile(r"[^\w\s\x00-\u02ff]{31,}")
@@ -133,9 +130,7 @@ class Analyzer:
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in order, without stop words."""
         word_of = self._word_of
-        # The regular expression does not match a letter followed by a separate combining accent, so compose them.
-        composed = normalize("NFC", text)
-        return [word.stem for found in self._word.findall(composed) if not (word := word_of(found)).is_stop]
+        return [word.stem for found in self.found(text) if not (word := word_of(found)).is_stop]
 
     def words(self, text: str, limit: int | None = None) -> list[Word]:
         """Return the words of a text in order, stop words included; only the first ``limit`` if it is given."""
@@ -146,6 +141,7 @@ class Analyzer:
 
     def found(self, text: str) -> list[str]:
         """Return all words of a text in order as they are written, for ``word``."""
+        # The regular expression does not match a letter followed by a separate combining accent, so compose them.
         return self._word.findall(normalize("NFC", text))
 
     def word(self, found: str) -> Word:
@@ -155,8 +151,7 @@ class Analyzer:
     def content_words(self, text: str) -> list[tuple[str, str]]:
         """Return (word as written, its term) for each word that is not a stop word, in order."""
         word_of = self._word_of
-        composed = normalize("NFC", text)
-        return [(found, word.stem) for found in self._word.findall(composed) if not (word := word_of(found)).is_stop]
+        return [(found, word.stem) for found in self.found(text) if not (word := word_of(found)).is_stop]
 
 
 def analyzer_for(language: str | Analyzer) -> Analyzer:
@@ -202,9 +197,6 @@ def detect_language(text: str) -> str:
     words = [fold(word) for word in _WORD.findall(text[:20_000])]
     counts = {language: sum(word in STOP_WORDS[language] for word in words) for language in LANGUAGES}
     return "en" if counts["en"] > counts["es"] else "es"
-
-
-_ENUMERATOR = re.compile(r"\s*(?:[-*+•]\s*)?\d{1,3}\.")
 
 
 def without_unseen(text: str) -> str:

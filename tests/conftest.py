@@ -26,6 +26,7 @@ from tests.cases import pytest_make_parametrize_id as pytest_make_parametrize_id
 from tests.clock import set_clock as set_clock
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.s3_server import s3 as s3
+from tests.server.silent_provider import silent as silent
 
 Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""

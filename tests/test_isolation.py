@@ -6,7 +6,8 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import openai
@@ -21,7 +22,7 @@ from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, SOURCE
 from tests.fakes import FakeChatModel, fake_app
 from tests.llm.openai_stub import OpenAiStub
-from tests.server.serving import TOKEN, running, user
+from tests.server.serving import client_of, running, user
 from tests.server.silent_provider import SilentProvider
 from tests.waiting import SOON_S, wait_until
 
@@ -41,7 +42,7 @@ class Session:
         self.kb_id = app.kbs.add(f"{self.secret}.md", text.encode()).kb_id
         self.name = app.chat.new_session()
         self.conversation = app.chat.start(self.name, self.kb_id, f"{self.secret}.md")
-        self.client = openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=60)
+        self.client = client_of(url, 60)
         self.said: list[Any] = []
         self.seen: list[str] = []
 
@@ -99,24 +100,14 @@ def repeats(request: ChatRequest) -> str:
 def test_twenty_sessions_interleaved_at_random_see_nothing_of_each_other(settings: Settings, seed: int) -> None:
     model = FakeChatModel(repeats)
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), chat_model=lambda: model)
-    failures: list[BaseException] = []
-    steps = 8 if seed == 1 else 60
 
     def live(session: Session) -> None:
-        try:
-            for _ in range(steps):
-                session.step()
-        except BaseException as error:  # noqa: BLE001 - raised again below, in the thread of the test
-            failures.append(error)
+        for _ in range(8 if seed == 1 else 60):
+            session.step()
 
-    with running(app) as url:
+    with running(app) as url, ThreadPoolExecutor(SESSIONS) as pool:
         sessions = [Session(app, url, number, seed) for number in range(SESSIONS)]
-        threads = [threading.Thread(target=live, args=(session,)) for session in sessions]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(120)
-    assert failures == []
+        list(pool.map(live, sessions))
     for session in sessions:
         session.export()
         session.look()
@@ -133,12 +124,6 @@ def test_twenty_sessions_interleaved_at_random_see_nothing_of_each_other(setting
 
 
 # --- providers that do not answer
-
-
-@pytest.fixture
-def silent() -> Iterator[SilentProvider]:
-    with SilentProvider() as server:
-        yield server
 
 
 def between(settings: Settings, first: str, second: str, retries: int = 0) -> tuple[App, str]:
@@ -169,7 +154,7 @@ def test_a_provider_that_hangs_freezes_no_other_session(settings: Settings, sile
         hanging.append((session, conversation))
     wait_until(lambda: silent.came == 8, 10, "the provider to be busy")
     with running(app) as url:
-        client = openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=SOON_S)
+        client = client_of(url, SOON_S)
         for _ in range(20):
             reply = client.chat.completions.create(
                 model=f"{kb_id}:strict", messages=user("¿Xqzw kjxv?"), extra_body={"kb_doubt_evidence": 1.0}
@@ -238,7 +223,7 @@ def test_a_change_of_provider_holds_from_the_next_request_on(settings: Settings,
     with OpenAiStub() as left, OpenAiStub() as chosen:
         app, kb_id = between(settings, left.url, chosen.url)
         with running(app) as url:
-            client = openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=SOON_S)
+            client = client_of(url, SOON_S)
             ASKED[name](app, kb_id, client)
             heard = len(left.requests)
             assert heard > 0

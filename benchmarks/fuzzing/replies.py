@@ -33,6 +33,7 @@ from chatbot_mvp.retrieval.indexes.enrichment import tidy_context
 from chatbot_mvp.retrieval.stages.rerankers import parse_score
 from chatbot_mvp.server.openai import build_server
 from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.ragas.judging.replies import REPLIES
 
@@ -40,6 +41,7 @@ from .base import Run, Target, expect
 from .documents import MANUAL
 from .inputs import decoded, split
 
+_SPANISH = Analyzer("es")
 _ASKED = ChatRequest((Message("user", "?"),))
 _KEY = "sk-fuzz-0123456789"
 
@@ -84,9 +86,9 @@ def _answer(_: Path) -> Run:
         text = decoded(data)
         cleaned = clean_citations(text, 2)
         expect(clean_citations(text, 0) is not None, "without passages")
-        for source in find_sources(cleaned, passages, "es"):
+        for source in find_sources(cleaned, passages, _SPANISH):
             expect(all(0 <= a < b <= len(MANUAL) for a, b in source.highlights), "highlights are spans of the source")
-        statements = verify(cleaned, passages, "es", lambda term: 1.0)
+        statements = verify(cleaned, passages, _SPANISH, lambda term: 1.0)
         expect(
             all(0 <= one.start <= one.end <= len(cleaned) for one in statements), "statements are spans of the answer"
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
-from chatbot_mvp.chat.metrics_log import MetricsLog
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
+from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.demo import DemoModel
@@ -17,7 +20,13 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.storage.formats import CHAT_LOG, VERSION
+from chatbot_mvp.storage.jsonl import append_lines
+from chatbot_mvp.text import fold
 
+_log = logging.getLogger(__name__)
 _PATIENCE_S = 1.5
 """How long the first question to a knowledge base waits for its vectors. It is then answered with those there are."""
 
@@ -31,7 +40,7 @@ class Answering:
         self._providers = providers
         self._model = providers.current()
         self._fallback = DemoModel()
-        self._metrics = MetricsLog(live.current.metrics_log_path, live.current.log_queries)
+        self._metrics_path, self._log_queries = live.current.metrics_log_path, live.current.log_queries
 
     @property
     def model_name(self) -> str:
@@ -82,13 +91,7 @@ class Answering:
     ) -> AnswerStream:
         """Answer as ``ask``, as a stream of events: the passages found, pieces of text, at last the whole answer.
 
-        Args:
-            streamed: whether the model is asked for its text piece by piece.
-            hold: for readers that cannot take words back: the pieces of a strict answer wait until the passages support
-                one of its sentences.
-
-        Raises:
-            KbNotFound, KbUnreadable, InvalidSetting, ConfigurationError (question_too_long)
+        ``streamed`` and ``hold`` are as in ``AnswerStream``: to hold is for readers that cannot take words back.
         """
         require_short(question)
         history = [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]
@@ -105,8 +108,48 @@ class Answering:
             files=self._kbs.files(kb_id),
             streamed=streamed,
             hold=hold,
-            done=lambda answer: self._metrics.append(kb_id, question, answer, self._model.name),
+            done=lambda answer: self._log_metrics(kb_id, question, answer),
         )
+
+    def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
+        """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""
+        entry = _metrics(kb_id, question, answer, self._model.name)
+        if self._log_queries:
+            entry |= {"query": question, "searched": answer.trace.query_expanded or answer.trace.query}
+        try:
+            make_folder(self._metrics_path.parent)
+            append_lines(self._metrics_path, [entry], sync=False)
+        except (OSError, ValueError) as error:
+            _log.warning("the metrics of a question could not be written to %s: %s", self._metrics_path, error)
+
+
+def _metrics(kb_id: str, question: str, answer: Answer, model_name: str) -> dict[str, Any]:
+    trace, decision = answer.trace, answer.decision
+    reranked = was_reranked(trace)
+    return {
+        VERSION: CHAT_LOG,
+        "timestamp": utc_now(),
+        "query_hash": hashlib.sha256(fold(question).encode("utf-8", "replace")).hexdigest()[:16],
+        "kb_id": kb_id,
+        "mode": answer.mode,
+        "outcome": answer.outcome,
+        "why": answer.why,
+        "avg_similarity": average_relevance(trace),
+        "evidence": round(decision.evidence, 4),
+        "topic": trace.topic,
+        "relevance": decision.relevance,
+        "decided_by": decision.reason,
+        "enough": decision.enough,
+        "query_expanded": bool(trace.query_expanded),
+        "followup": answer.search.how or None,
+        "reranked": reranked,
+        "method": answer.strategy + ("+reranking" if reranked else ""),
+        "unsupported": sum(not statement.supported for statement in answer.statements),
+        "seconds": round(answer.seconds, 4),
+        "provider": model_name,
+        "fell_back": answer.fell_back,
+        "fingerprint": answer.fingerprint,
+    }
 
 
 def finished(stream: AnswerStream) -> Answer:

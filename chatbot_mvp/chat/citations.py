@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.llm.base import Quote
-from chatbot_mvp.text import Analyzer, analyzer_for, sentences
+from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
-_MARK = re.compile(r"\[(\d{1,2})\]")
 _MARK_LIST = re.compile(r"\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})+)\]")
 # Blanks match from their first one only, which keeps the search linear in a long run of them.
 _ANY_MARK = re.compile(r"(?<![ \t])[ \t]*+\[(\d{1,3})\]")
 _LOOSE_MARK = re.compile(r"(?:(?<![ \t])[ \t]++|(?<![\w`\])]))\[\d{1,3}\]")
-_MARKS = re.compile(r"(?:(?<!\s)\s*+\[\d{1,2}\])+")
+MARKS = re.compile(r"(?:(?<!\s)\s*+\[\d{1,2}\])+")
+"""Citation marks that follow each other, with the white space before them."""
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.S)
 _MIN_SHARE = 0.5
 """A passage's sentence is highlighted if it has at least this share of the terms of the answer's sentence."""
@@ -67,16 +67,11 @@ def quoted_sources(quotes: Sequence[Quote], passages: Sequence[Chunk]) -> tuple[
     for quote in quotes:
         offset = passages[quote.number - 1].start
         spans.setdefault(quote.number, set()).add((offset + quote.start, offset + quote.end))
-    return tuple(Source(number, passages[number - 1], _merged(spans[number])) for number in sorted(spans))
+    return _sources(spans, passages)
 
 
-def find_sources(answer: str, passages: Sequence[Chunk], language: str | Analyzer) -> tuple[Source, ...]:
-    """Return the passages that an answer cites, by number, with highlights. Invalid numbers are left out.
-
-    Args:
-        language: of the answer and the passages, or the analyzer of their knowledge base.
-    """
-    analyzer = analyzer_for(language)
+def find_sources(answer: str, passages: Sequence[Chunk], analyzer: Analyzer) -> tuple[Source, ...]:
+    """Return the passages that an answer cites, by number, with highlights. Invalid numbers are left out."""
     spans: dict[int, set[tuple[int, int]]] = {}
     for statement, numbers in _statements(answer):
         for number in numbers:
@@ -84,17 +79,25 @@ def find_sources(answer: str, passages: Sequence[Chunk], language: str | Analyze
                 found = spans.setdefault(number, set())
                 if place := _locate(statement, passages[number - 1], analyzer):
                     found.add(place)
+    return _sources(spans, passages)
+
+
+def cited_numbers(marks: re.Match[str]) -> tuple[int, ...]:
+    """Return the passages that a match of ``MARKS`` names, each once."""
+    return tuple(dict.fromkeys(int(number) for number in re.findall(r"\d+", marks.group())))
+
+
+def _sources(spans: Mapping[int, set[tuple[int, int]]], passages: Sequence[Chunk]) -> tuple[Source, ...]:
     return tuple(Source(number, passages[number - 1], _merged(spans[number])) for number in sorted(spans))
 
 
-def _statements(answer: str) -> list[tuple[str, list[int]]]:
+def _statements(answer: str) -> list[tuple[str, tuple[int, ...]]]:
     """Split the answer at its citation marks into (text before the marks, cited numbers)."""
-    pieces: list[tuple[str, list[int]]] = []
+    pieces: list[tuple[str, tuple[int, ...]]] = []
     position = 0
-    for match in _MARKS.finditer(answer):
-        numbers = [int(number) for number in _MARK.findall(match.group())]
+    for match in MARKS.finditer(answer):
         # If the mark precedes the full stop, the full stop does not belong to the next piece.
-        pieces.append((answer[position : match.start()].lstrip(" .,;:!?…\n\t").rstrip(), numbers))
+        pieces.append((answer[position : match.start()].lstrip(" .,;:!?…\n\t").rstrip(), cited_numbers(match)))
         position = match.end()
     return pieces
 

@@ -54,18 +54,9 @@ class UserContext:
     @classmethod
     def defaults(cls, settings: Settings, source_chars: int) -> UserContext:
         """Return the settings' values of all options, for a knowledge base of ``source_chars`` characters."""
-        return cls(
-            language=settings.ui_language,
-            kb_top_k=settings.kb_top_k,
-            kb_min_score=settings.kb_min_score,
-            kb_max_context_chars=context_budget(
-                source_chars, settings.kb_max_context_chars, settings.kb_large_context_chars
-            ),
-            kb_min_evidence=settings.kb_min_evidence,
-            kb_doubt_evidence=settings.kb_doubt_evidence,
-            chat_max_tokens=settings.chat_max_tokens,
-            llm_temperature=settings.llm_temperature,
-        )
+        knobs = {name: getattr(settings, name) for name in _KNOBS}
+        budget = context_budget(source_chars, settings.kb_max_context_chars, settings.kb_large_context_chars)
+        return cls(language=settings.ui_language, **{**knobs, "kb_max_context_chars": budget})
 
     def beyond(self, defaults: UserContext) -> UserContext:
         """Return these options with None for those equal to ``defaults``, so that the settings decide those."""
@@ -79,9 +70,10 @@ class UserContext:
             InvalidSetting: an option is out of its range.
         """
         settings = with_search(settings, self.retrieval)
-        given: dict[str, Any] = {name: value for name in _KNOBS if (value := getattr(self, name)) is not None}
-        changed = {name: value for name, value in given.items() if value != getattr(settings, name)}
         # An option equal to its setting changes nothing, so that large sources keep their larger budget.
+        changed = {
+            name: getattr(self, name) for name in _KNOBS if getattr(self, name) not in (None, getattr(settings, name))
+        }
         return settings.with_changes(**changed) if changed else settings
 
 

@@ -175,14 +175,6 @@ class ConversationStore:
         self._read.put(path, (stamp, conversation))
         return conversation
 
-    def open(self, session: str, conversation_id: str) -> OpenConversation:
-        """A conversation to write answers to.
-
-        Raises:
-            ConversationNotFound: there is no such conversation.
-        """
-        return OpenConversation(self, session, conversation_id, self.load(session, conversation_id).kb_id)
-
     def list(self, session: str, kb_id: str) -> list[Conversation]:
         """List a session's conversations with a knowledge base, newest first; empty for an illegal session name.
 
@@ -217,28 +209,6 @@ class ConversationStore:
         return self._root / session / f"{conversation_id}.jsonl"
 
 
-class OpenConversation:
-    """One conversation that answers are written to."""
-
-    def __init__(self, store: ConversationStore, session: str, conversation_id: str, kb_id: str) -> None:
-        self._store = store
-        self._key = (session, conversation_id)
-        self.kb_id = kb_id
-        """The knowledge base that it is about."""
-
-    def append(self, entry: Mapping[str, Any], durable: bool = False) -> None:
-        """Write a line.
-
-        Args:
-            durable: whether the line must be on disk before the call returns.
-        """
-        self._store.append(*self._key, entry, durable)
-
-    def history(self) -> tuple[PastTurn, ...]:
-        """The turns that have ended, oldest first."""
-        return self._store.load(*self._key).history
-
-
 def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) -> Conversation:
     turns: dict[str, Turn] = {}
     damaged = conversation.damaged
@@ -249,7 +219,9 @@ def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) 
                 conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at)
             elif entry["type"] == "question":
                 turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")
-                turns[turn_id] = Turn(turn_id, question, _mode(mode), at)
+                if mode not in MODES:
+                    raise ValueError(f"a question in the mode {mode!r}")
+                turns[turn_id] = Turn(turn_id, question, mode, at)
             else:
                 turns[entry["turn"]] = _next(turns[entry["turn"]], entry)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -283,9 +255,3 @@ def _texts(entry: Mapping[str, Any], *names: str) -> list[str]:
         if not isinstance(entry[name], str):
             raise TypeError(name)
     return [entry[name] for name in names]
-
-
-def _mode(mode: str) -> str:
-    if mode not in MODES:
-        raise ValueError(f"a question in the mode {mode!r}")
-    return mode

@@ -10,11 +10,11 @@ from chatbot_mvp.chat.conversations import Turn
 from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.jsonl import Rows, append_chosen
 
-Kind = Literal["answerable", "near", "far"]
-KINDS: tuple[Kind, ...] = ("answerable", "near", "far")
+QuestionKind = Literal["answerable", "near", "far"]
+KINDS: tuple[QuestionKind, ...] = ("answerable", "near", "far")
 
 
-def add_question(path: Path, turn: Turn, kind: Kind | None, answer: str = "") -> bool:
+def add_question(path: Path, turn: Turn, kind: QuestionKind | None, answer: str = "") -> bool:
     """Append a turn's question to a KB's question file, in the format that ``kb evaluate`` reads.
 
     Args:

@@ -13,10 +13,7 @@ class Holding:
     """Collects the pieces of an answer, and lets them pass from its first supported sentence on."""
 
     def __init__(self, supports: Callable[[str], bool]) -> None:
-        """
-        Args:
-            supports: returns whether the passages support at least one sentence of a text.
-        """
+        """``supports`` returns whether the passages support at least one sentence of a text."""
         self._supports = supports
         self._held = ""
         self._checked = 0

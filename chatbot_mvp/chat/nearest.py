@@ -34,14 +34,12 @@ _MIN_HEADING = 0.5
 """A heading is near if the question has at least this share (0-1) of its terms, weighted by idf."""
 _EDITS, _EDITS_SHARE = 2, 1 / 3  # a correction differs from the typed word by two letters, or by a third of its letters
 
-Kind = Literal["spelling", "heading"]
-
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """A question that the user may have meant."""
 
-    kind: Kind
+    kind: Literal["spelling", "heading"]
     """"spelling": a word was corrected; "heading": a heading is near the question."""
     text: str
     """The corrected words, separated by spaces, or the heading."""

@@ -71,41 +71,45 @@ def grounded_messages(
     question: str, passages: Sequence[Chunk], language: str, history: Sequence[PastTurn] = ()
 ) -> tuple[Message, ...]:
     """Build the prompt for an answer from ``passages``, which are cited by their numbers from 1."""
-    texts = PROMPTS.texts(language)
     data = numbered_passages(passages)
-    fence = fence_name(data, question)
-    user = texts["grounded_user"].format(
-        fence=fence, passages=data, conversation=_conversation(history, texts, fence), question=as_data(question)
-    )
-    system = texts["grounded_system"].format(fence=fence, no_evidence=texts["no_evidence"])
-    return Message("system", system.strip()), Message("user", user.strip())
+    return _messages("grounded_system", "grounded_user", language, question, [data, question], history, data)
 
 
 def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()) -> tuple[Message, ...]:
     """Build the prompt for an answer without the knowledge base."""
-    texts = PROMPTS.texts(language)
-    fence = fence_name(question, *(turn.answer for turn in history))
-    conversation = _conversation(history, texts, fence)
-    user = texts["open_user"].format(fence=fence, conversation=conversation, question=as_data(question))
-    return Message("system", texts["open_system"].format(fence=fence).strip()), Message("user", user.strip())
+    seeds = [question, *(turn.answer for turn in history)]
+    return _messages("open_system", "open_user", language, question, seeds, history)
 
 
 def relevance_messages(question: str, passages: Sequence[Chunk], language: str) -> tuple[Message, ...]:
     """Build the prompt that asks how well ``passages`` answer a question, from 0 to 10."""
-    texts = PROMPTS.texts(language)
     data = numbered_passages(passages)
-    fence = fence_name(data, question, "relevance")
-    user = texts["grounded_user"].format(fence=fence, passages=data, conversation="", question=as_data(question))
-    return Message("system", texts["relevance_system"].format(fence=fence).strip()), Message("user", user.strip())
+    seeds = [data, question, "relevance"]
+    return _messages("relevance_system", "grounded_user", language, question, seeds, passages=data)
 
 
 def rewrite_messages(question: str, language: str, history: Sequence[PastTurn]) -> tuple[Message, ...]:
     """Build the prompt that asks to rewrite a follow-up question so that it stands alone."""
+    seeds = [question, *(turn.answer for turn in history), "rewrite"]
+    return _messages("rewrite_system", "open_user", language, question, seeds, history)
+
+
+def _messages(
+    system: str,
+    user: str,
+    language: str,
+    question: str,
+    seeds: Sequence[str],
+    history: Sequence[PastTurn] = (),
+    passages: str = "",
+) -> tuple[Message, ...]:
+    """Fill in the templates called ``system`` and ``user``; ``seeds`` are the texts that the fence is named after."""
     texts = PROMPTS.texts(language)
-    fence = fence_name(question, *(turn.answer for turn in history), "rewrite")
+    fence = fence_name(*seeds)
     conversation = _conversation(history, texts, fence)
-    user = texts["open_user"].format(fence=fence, conversation=conversation, question=as_data(question))
-    return Message("system", texts["rewrite_system"].format(fence=fence).strip()), Message("user", user.strip())
+    rules = texts[system].format(fence=fence, no_evidence=texts["no_evidence"])
+    asked = texts[user].format(fence=fence, passages=passages, conversation=conversation, question=as_data(question))
+    return Message("system", rules.strip()), Message("user", asked.strip())
 
 
 def numbered_passages(passages: Sequence[Chunk]) -> str:
@@ -113,13 +117,10 @@ def numbered_passages(passages: Sequence[Chunk]) -> str:
     parts = []
     for number, (chunk, text) in enumerate(zip(passages, distinct_texts(passages), strict=True), 1):
         if text:
+            heading = " ".join(chunk.section.replace(" > ", " / ").split())
             # The number is not escaped, because answers cite by it.
-            parts.append(f"[{number}] {_one_line(chunk.section)}\n{as_data(text)}")
+            parts.append(f"[{number}] {as_data(heading)}\n{as_data(text)}")
     return "\n\n".join(parts)
-
-
-def _one_line(heading: str) -> str:
-    return as_data(" ".join(heading.replace(" > ", " / ").split()))
 
 
 def _conversation(history: Sequence[PastTurn], texts: Mapping[str, Any], fence: str) -> str:

@@ -65,10 +65,7 @@ class _Debug(BaseModel):
 
 
 def require_types(record: DataclassInstance, debug: object) -> None:
-    """Check every field of an answer, and the data of its debug panel.
-
-    Args:
-        record: the answer without the data of the debug panel.
+    """Check every field of an answer, which is given without the data of its debug panel, and those data.
 
     Raises:
         ValueError: names the field that has another type.

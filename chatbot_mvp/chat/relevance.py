@@ -86,11 +86,7 @@ def decide(
 
 
 def outcome_of(enough: bool, trace: RetrievalTrace) -> Outcome:
-    """Return the outcome of a question.
-
-    Args:
-        enough: whether its evidence suffices for an answer.
-    """
+    """Return the outcome of a question; ``enough`` says whether its evidence suffices for an answer."""
     if enough:
         return "answered"
     elsewhere = trace.topic is not None and trace.topic < MIN_TOPIC

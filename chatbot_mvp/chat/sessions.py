@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from chatbot_mvp.chat import limits
+from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
 from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, new_session
-from chatbot_mvp.chat.feedback import Kind, add_question
+from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
-from chatbot_mvp.chat.turns import LiveTurn, TurnRegistry
+from chatbot_mvp.chat.turns import LiveTurn
+from chatbot_mvp.errors import LimitError
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.lru import BoundedCache
 
 _LAST_WORDS_S = 10.0
+_UNSAVED_KEPT = 64
+"""Turns whose text stays in memory because the disk did not take it."""
 
 
 class ChatSessions:
@@ -26,8 +32,11 @@ class ChatSessions:
 
     def __init__(self, live: LiveSettings, answering: Answering) -> None:
         self._store = ConversationStore(live.current.conversations_dir)
-        self._turns = TurnRegistry()
-        self._beginning = threading.Lock()
+        self._live: dict[str, list[LiveTurn]] = {}
+        """Conversation -> its answers that are being made, in order."""
+        self._unsaved: BoundedCache[str, tuple[Failure, str]] = BoundedCache(_UNSAVED_KEPT)
+        """Turn -> why its end could not be saved, and its text."""
+        self._lock, self._beginning = threading.Lock(), threading.Lock()
         self._kb_dir = live.current.kb_dir
         self._answering = answering
 
@@ -54,30 +63,61 @@ class ChatSessions:
             FileNotWritten: the question could not be saved, and is not asked.
         """
         require_short(question)
-        conversation = self._store.open(session, conversation_id)
-        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._answering, session)
+        conversation = self._store.load(session, conversation_id)
+        turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._store, self._answering)
         entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": utc_now()}
         with self._beginning:  # two questions at once count as two
-            self._turns.require_place(session)
-            conversation.append(entry, durable=False)
-            self._turns.begin(conversation_id, turn)
+            self._require_place(session)
+            self._store.append(session, conversation_id, entry)
+            with self._lock:
+                of_conversation = self._live.setdefault(conversation_id, [])
+                earlier = tuple(of_conversation)
+                of_conversation.append(turn)
+        # A daemon thread, so that the server's exit does not wait for a model. Text received so far is on disk.
+        threading.Thread(target=self._make, args=(turn, earlier), name=f"turn-{turn.turn_id}", daemon=True).start()
         return turn
+
+    def _require_place(self, session: str) -> None:
+        live = self._all_live()
+        if sum(turn.conversation.session == session for turn in live) >= limits.MOST_ANSWERS:
+            raise LimitError("too_many_answers", limit=limits.MOST_ANSWERS)
+        if len(live) >= limits.MOST_ANSWERS_OF_ALL:
+            raise LimitError("server_has_no_place", limit=limits.MOST_ANSWERS_OF_ALL)
+
+    def _make(self, turn: LiveTurn, earlier: Sequence[LiveTurn]) -> None:
+        try:
+            turn.run(earlier)
+        finally:
+            if turn.unsaved is not None:
+                self._unsaved.put(turn.turn_id, (turn.unsaved, turn.wait(-1, 0.0).text))
+            turn.end()
+            conversation_id = turn.conversation.conversation_id
+            with self._lock:
+                self._live[conversation_id].remove(turn)
+                if not self._live[conversation_id]:
+                    del self._live[conversation_id]
+
+    def _all_live(self) -> list[LiveTurn]:
+        with self._lock:
+            return [turn for turns in self._live.values() for turn in turns]
+
+    def _live_of(self, conversation_id: str) -> tuple[LiveTurn, ...]:
+        with self._lock:
+            return tuple(self._live.get(conversation_id, ()))
 
     def end_unattended(self, present: Collection[str]) -> None:
         """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds.
 
-        Text received so far stays. Called every few seconds by whoever knows which pages are open; without such calls
-        every answer is made to its end.
-
-        Args:
-            present: sessions with an open page.
+        Text received so far stays. Called every few seconds by whoever knows which sessions are ``present``, with an
+        open page; without such calls every answer is made to its end.
         """
-        self._turns.end_unattended(present)
+        for turn in self._all_live():
+            turn.attend(turn.conversation.session in present)
 
     def under_way(self, session: str, conversation_id: str) -> tuple[LiveTurn, ...]:
         """Return the running answers, in order."""
         self._store.load(session, conversation_id)
-        return self._turns.live(conversation_id)
+        return self._live_of(conversation_id)
 
     @performs(Action.STOP_ANSWER)
     def stop(self, session: str, conversation_id: str) -> None:
@@ -102,7 +142,7 @@ class ChatSessions:
             ConversationNotFound
         """
         # Query the live turns before reading the file: a turn that ends in between is then read as ended.
-        live = {live.turn_id: live for live in self._turns.live(conversation_id)}
+        live = {live.turn_id: live for live in self._live_of(conversation_id)}
         found = self._store.load(session, conversation_id)
         turns = tuple(
             self._without_end(turn, turn.turn_id in live) if turn.state == "interrupted" else turn
@@ -115,7 +155,7 @@ class ChatSessions:
         """Return the state of a turn that has no end on disk."""
         if running:
             return replace(turn, state="running")
-        unsaved = self._turns.unsaved(turn.turn_id)
+        unsaved = self._unsaved.get(turn.turn_id)
         return replace(turn, state="failed", failure=unsaved[0], text=unsaved[1]) if unsaved else turn
 
     @performs(Action.READ)
@@ -127,7 +167,7 @@ class ChatSessions:
     def delete(self, session: str, conversation_id: str) -> None:
         """Stop running answers and delete the conversation's file."""
         self.stop(session, conversation_id)
-        for live in self._turns.live(conversation_id):
+        for live in self._live_of(conversation_id):
             live.join(_LAST_WORDS_S)  # a later write would create the file again
         self._store.delete(session, conversation_id)
 
@@ -149,7 +189,7 @@ class ChatSessions:
 
     @performs(Action.RATE)
     def add_question(
-        self, session: str, conversation_id: str, turn_id: str, kind: Kind | None, answer: str = ""
+        self, session: str, conversation_id: str, turn_id: str, kind: QuestionKind | None, answer: str = ""
     ) -> bool:
         """Add a turn's question to the knowledge base's benchmark; return False if it is already there.
 
@@ -157,8 +197,7 @@ class ChatSessions:
             ConversationNotFound, FileNotWritten
         """
         conversation = self._store.load(session, conversation_id)
-        turn: Turn = conversation.turn(turn_id)
-        return add_question(self.questions_path(conversation.kb_id), turn, kind, answer)
+        return add_question(self.questions_path(conversation.kb_id), conversation.turn(turn_id), kind, answer)
 
     @performs(Action.READ)
     def export(self, session: str, conversation_id: str, form: str, language: str) -> str:

@@ -88,10 +88,8 @@ class AnswerStream:
     ) -> None:
         """
         Args:
-            model: writes the answer.
-            fallback: answers from the evidence if ``model`` fails.
-            context: the options of this question; None for the settings' values.
             history: the conversation so far, oldest first.
+            fallback: answers from the evidence if ``model`` fails.
             files: files of the knowledge base, in the order of its text; empty if sources need no file and page.
             streamed: whether the model is asked for its text piece by piece.
             hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
@@ -213,8 +211,7 @@ def _answer(
     outcome: Outcome = "answered" if why is None else "nearest" if case.decision.enough else case.decision.outcome
     nearest = None
     if outcome == "nearest" and case.context.mode == "strict":
-        index, relevance = case.pipeline.index, case.decision.relevance
-        nearest = find_nearest(case.question, case.search.trace, index, relevance)
+        nearest = find_nearest(case.question, case.search.trace, case.pipeline.index, case.decision.relevance)
         nearest = replace(nearest, passages=placed(nearest.passages, case.files))
     return Answer(
         text=text,

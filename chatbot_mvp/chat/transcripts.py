@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from chatbot_mvp.chat.citations import Source
@@ -45,8 +46,6 @@ _WORDS = {
         "fallback": "El proveedor no respondió; contestó «demo».",
         "none": "(sin respuesta)",
         "place": "caracteres {start} a {end}",
-        "span": "{start}-{end}",
-        "seconds": "{value} s",
         "damaged": "Líneas del archivo que no se pueden leer y se han omitido: {count}.",
         "good": "Valoración: útil",
         "bad": "Valoración: no útil",
@@ -81,8 +80,6 @@ _WORDS = {
         "fallback": "The provider did not answer; “demo” did.",
         "none": "(no answer)",
         "place": "characters {start} to {end}",
-        "span": "{start}-{end}",
-        "seconds": "{value} s",
         "damaged": "Lines of the file that cannot be read and were left out: {count}.",
         "good": "Rating: helpful",
         "bad": "Rating: not helpful",
@@ -103,7 +100,7 @@ def answer_text(answer: AnswerRecord, language: str) -> str:
         parts.append(words["fallback"])
     if not answer.from_kb and not answer.abstained:
         parts.append(words["not_kb"])
-    parts.extend(f"[{s.number}] {s.chunk.section} ({_place(s, words, 'span')})" for s in answer.sources)
+    parts.extend(f"[{s.number}] {s.chunk.section} ({_place(s, words, '{start}-{end}')})" for s in answer.sources)
     if answer.nearest is not None:
         parts.extend(["", *_nearest_lines(answer, answer.nearest, words)])
     if answer.hint:
@@ -116,20 +113,20 @@ def quality_line(quality: Quality, language: str) -> str:
     """Format the quality of an answer as one line; what was not measured is left out."""
     words = _WORDS.get(language, _WORDS["en"])
 
-    def said(name: str, value: float | None, digits: int) -> list[str]:
+    def said(template: str, value: float | None, digits: int) -> list[str]:
         if value is None:
             return []
         text = f"{value:.{digits}f}" if digits else f"{value:g}"
-        return [words[name].format(value=text.replace(".", ",") if language == "es" else text)]
+        return [template.format(value=text.replace(".", ",") if language == "es" else text)]
 
     parts = [
-        *said("average", quality.average_relevance, 2),
-        *said("evidence", quality.evidence, 2),
-        *said("relevance", quality.relevance, 0),
+        *said(words["average"], quality.average_relevance, 2),
+        *said(words["evidence"], quality.evidence, 2),
+        *said(words["relevance"], quality.relevance, 0),
         words["expanded_yes" if quality.query_expanded else "expanded_no"],
         words["reranked_yes" if quality.reranked else "reranked_no"],
         *([words["model"].format(value=quality.model)] if quality.model else []),
-        *said("seconds", quality.seconds, 2),
+        *said("{value} s", quality.seconds, 2),
     ]
     return f"{words['quality']}: {' · '.join(parts)}"
 
@@ -196,13 +193,10 @@ def _turn_json(turn: Turn) -> dict[str, Any]:
         "mode": turn.mode,
         "state": turn.state,
         "answer": turn.text,
-        "feedback": {"good": turn.feedback.good, "note": turn.feedback.note} if turn.feedback else None,
+        "feedback": asdict(turn.feedback) if turn.feedback else None,
     }
     if answer is not None:
-        value |= answer.as_reply() | {
-            "model": answer.model,
-            "searched": answer.search_query or turn.question,
-        }
+        value |= answer.as_reply() | {"model": answer.model, "searched": answer.search_query or turn.question}
     return value
 
 
@@ -227,10 +221,10 @@ def _nearest_lines(answer: AnswerRecord, nearest: Nearest, words: dict[str, str]
     return lines
 
 
-def _place(source: Source, words: dict[str, str], span: str = "place") -> str:
+def _place(source: Source, words: dict[str, str], span: str = "") -> str:
     """Return file, page and characters of a source; without the file if it is not known."""
     place = source.place
     parts = [place.file] if place else []
     if place and place.page:
         parts.append(words["page"].format(page=place.page))
-    return ", ".join([*parts, words[span].format(start=source.chunk.start, end=source.chunk.end)])
+    return ", ".join([*parts, (span or words["place"]).format(start=source.chunk.start, end=source.chunk.end)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,21 +14,18 @@ from chatbot_mvp.chat.answer import Failure, Finished, Piece, Restarted, Retriev
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.conversations import OpenConversation
+from chatbot_mvp.chat.conversations import Conversation, ConversationStore
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.errors import ChatbotError, FileNotWritten, LimitError
-from chatbot_mvp.storage.lru import BoundedCache
 
 log = logging.getLogger(__name__)
 
 _SAVE_EVERY_S = 0.1
-_UNSAVED_KEPT = 64
-"""Turns whose text stays in memory because the disk did not take it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TurnProgress:
     """The state of a running answer."""
 
     version: int = 0
@@ -51,17 +48,16 @@ class LiveTurn:
         turn_id: str,
         question: str,
         context: UserContext,
-        conversation: OpenConversation,
+        conversation: Conversation,
+        store: ConversationStore,
         answering: Answering,
-        session: str,
     ) -> None:
         self.turn_id = turn_id
-        self.session = session
-        """The session that asked."""
+        self.conversation = conversation
+        """The conversation as it was when the question was asked."""
         self._question, self._context = question, context
-        self._conversation = conversation
-        self._answering = answering
-        self._progress = Progress()
+        self._store, self._answering = store, answering
+        self._progress = TurnProgress()
         self._changed = threading.Condition()
         self._stream: AnswerStream | None = None
         self._cancelled = False
@@ -70,7 +66,7 @@ class LiveTurn:
         self.unsaved: Failure | None = None
         """Why the end of the turn could not be written to the conversation; None if it is there."""
 
-    def wait(self, seen: int, timeout: float) -> Progress:
+    def wait(self, seen: int, timeout: float) -> TurnProgress:
         """Wait until the progress is newer than version ``seen``, at most ``timeout`` seconds, and return it."""
         with self._changed:
             self._changed.wait_for(lambda: self._progress.version > seen, timeout)
@@ -98,11 +94,10 @@ class LiveTurn:
             self._abandoned = True
             self.cancel()
 
-    def run(self, earlier: Sequence[LiveTurn] = ()) -> None:
+    def run(self, earlier: Sequence[LiveTurn]) -> None:
         """Produce the answer and write it down; never raises. ``end`` has to follow.
 
-        Args:
-            earlier: turns of the same conversation that must end first, since this one reads their answers.
+        ``earlier`` turns of the same conversation must end first, since this one reads their answers.
         """
         for turn in earlier:
             while not turn.join(60.0):
@@ -122,8 +117,8 @@ class LiveTurn:
         self._set(done=True)
 
     def _produce(self) -> None:
-        kb_id, history = self._conversation.kb_id, self._conversation.history()
-        stream = self._answering.stream(kb_id, self._question, self._context, history)
+        now = self._store.load(self.conversation.session, self.conversation.conversation_id)
+        stream = self._answering.stream(now.kb_id, self._question, self._context, now.history)
         with self._changed:
             self._stream = stream
         if self._cancelled:
@@ -170,71 +165,10 @@ class LiveTurn:
         return True
 
     def _write(self, kind: str, durable: bool = False, **fields: Any) -> None:
-        self._conversation.append({"type": kind, "turn": self.turn_id, **fields}, durable)
+        entry = {"type": kind, "turn": self.turn_id, **fields}
+        self._store.append(self.conversation.session, self.conversation.conversation_id, entry, durable)
 
     def _set(self, **changes: Any) -> None:
         with self._changed:
             self._progress = replace(self._progress, version=self._progress.version + 1, **changes)
             self._changed.notify_all()
-
-
-class TurnRegistry:
-    """The answers that are being made in this process. Those of one conversation follow each other."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._live: dict[str, list[LiveTurn]] = {}
-        self._unsaved: BoundedCache[str, tuple[Failure, str]] = BoundedCache(_UNSAVED_KEPT)
-
-    def begin(self, conversation: str, turn: LiveTurn) -> None:
-        """Run a turn in a thread, after the turns that the conversation has under way already."""
-        with self._lock:
-            earlier = list(self._live.get(conversation, ()))
-            self._live.setdefault(conversation, []).append(turn)
-        # A daemon thread, so that the server's exit does not wait for a model. Text received so far is on disk.
-        thread = threading.Thread(
-            target=self._run, args=(conversation, turn, earlier), name=f"turn-{turn.turn_id}", daemon=True
-        )
-        thread.start()
-
-    def _run(self, conversation: str, turn: LiveTurn, earlier: Sequence[LiveTurn]) -> None:
-        try:
-            turn.run(earlier)
-        finally:
-            if turn.unsaved is not None:
-                self._unsaved.put(turn.turn_id, (turn.unsaved, turn.wait(-1, 0.0).text))
-            turn.end()
-            with self._lock:
-                self._live[conversation].remove(turn)
-                if not self._live[conversation]:
-                    del self._live[conversation]
-
-    def require_place(self, session: str) -> None:
-        """Return if the session may have one more answer under way.
-
-        Raises:
-            LimitError (too_many_answers, server_has_no_place)
-        """
-        live = self._all()
-        if sum(turn.session == session for turn in live) >= limits.MOST_ANSWERS:
-            raise LimitError("too_many_answers", limit=limits.MOST_ANSWERS)
-        if len(live) >= limits.MOST_ANSWERS_OF_ALL:
-            raise LimitError("server_has_no_place", limit=limits.MOST_ANSWERS_OF_ALL)
-
-    def end_unattended(self, present: Collection[str]) -> None:
-        """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds."""
-        for turn in self._all():
-            turn.attend(turn.session in present)
-
-    def _all(self) -> list[LiveTurn]:
-        with self._lock:
-            return [turn for turns in self._live.values() for turn in turns]
-
-    def live(self, conversation: str) -> tuple[LiveTurn, ...]:
-        """Return the conversation's running answers, in order."""
-        with self._lock:
-            return tuple(self._live.get(conversation, ()))
-
-    def unsaved(self, turn_id: str) -> tuple[Failure, str] | None:
-        """Return why the end of a turn could not be saved, and its text; None for every other turn."""
-        return self._unsaved.get(turn_id)

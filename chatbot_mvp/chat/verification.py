@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.text import Analyzer, analyzer_for, sentences
+from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 MIN_SUPPORT = 0.56
@@ -29,7 +30,6 @@ _MISSING_FIGURE = 0.5  # factor on the support if a number of the sentence is mi
 _WINDOW = 2  # number of successive sentences of a passage that can support one of the answer
 _NEAR_BEST = 0.6  # numbers are searched in windows that match at least this share of the best one's match
 
-_MARKS = re.compile(r"(?:(?<!\s)\s*+\[\d{1,2}\])+")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+)?(?:\d{1,2}[.)]\s+)?")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
@@ -58,7 +58,7 @@ class Statement:
 
 
 def verify(
-    answer: str, passages: Sequence[Chunk], language: str | Analyzer, idf: Idf, nearness: Nearness | None = None
+    answer: str, passages: Sequence[Chunk], analyzer: Analyzer, idf: Idf, nearness: Nearness | None = None
 ) -> tuple[Statement, ...]:
     """Return the statements of ``answer`` in order, each with its support.
 
@@ -66,21 +66,20 @@ def verify(
     ``nearness`` it is 0.6 x that share + 0.4 x the similarity in meaning. It is halved if the passage lacks a number of
     the sentence. Sentences without a citation are compared with every passage. Headings, lines without a term, and the
     numbers of list items are ignored.
-
-    Args:
-        language: of the answer and the passages, or the analyzer of their knowledge base.
     """
-    analyzer = analyzer_for(language)
     found = [
         (start, end, numbers)
         for start, end, numbers in _cited_sentences(answer)
         if analyzer.terms(answer[start:end]) and not answer.startswith("#", start)
     ]
     windows = [_windows(chunk) for chunk in passages]
-    against = [_cited(numbers, len(passages)) for _, _, numbers in found]
+    every = range(1, len(passages) + 1)
     lexical = [
-        {number: _best_share(analyzer, idf, answer[start:end], windows[number - 1]) for number in numbers}
-        for (start, end, _), numbers in zip(found, against, strict=True)
+        {
+            number: _best_share(analyzer, idf, answer[start:end], windows[number - 1])
+            for number in [number for number in numbers if number in every] or every
+        }
+        for start, end, numbers in found
     ]
     unsure = [row for row, of_row in enumerate(lexical) if max(share for share, _ in of_row.values()) < _SURE]
     near: dict[int, Mapping[str, float]] = {}
@@ -120,7 +119,7 @@ def with_citations(answer: str, statements: Sequence[Statement]) -> tuple[str, t
             row = bisect_left(ends, statement.end)
             inside = row < len(blocks) and blocks[row][0] < statement.end
             at = ends[row] if inside else statement.end
-            there = _numbers(_MARKS.match(answer, at)) if inside else ()
+            there = cited_numbers(marks) if inside and (marks := MARKS.match(answer, at)) else ()
             if new := [number for number in statement.numbers if number not in there]:
                 added.setdefault(at, {}).update(dict.fromkeys(new))
     pieces, shifts, position = [], [0], 0
@@ -167,20 +166,17 @@ def _cited_sentences(answer: str) -> list[tuple[int, int, tuple[int, ...]]]:
     """Return (start, end, cited numbers) of each sentence. Citation marks follow the sentence that they support."""
     found: list[tuple[int, int, tuple[int, ...]]] = []
     position = 0
-    for match in [*_MARKS.finditer(answer), None]:
+    for match in [*MARKS.finditer(answer), None]:
         end = match.start() if match else len(answer)
-        spans = [(position + left, position + right) for left, right in sentences(answer[position:end])]
-        numbers = _numbers(match)
-        spans = [(left + _item_mark(answer[left:right]), right) for left, right in spans]
+        numbers = cited_numbers(match) if match else ()
+        spans = [
+            (position + left + _item_mark(answer[position + left : position + right]), position + right)
+            for left, right in sentences(answer[position:end])
+        ]
         # Marks belong to the sentence directly before them; earlier sentences have no citation.
         found += [(*span, numbers if row == len(spans) - 1 else ()) for row, span in enumerate(spans)]
         position = match.end() if match else end
     return found
-
-
-def _numbers(marks: re.Match[str] | None) -> tuple[int, ...]:
-    """Return the passages that citation marks name, each once."""
-    return tuple(dict.fromkeys(int(n) for n in re.findall(r"\d+", marks.group()))) if marks else ()
 
 
 def _item_mark(sentence: str) -> int:
@@ -195,10 +191,6 @@ def _windows(chunk: Chunk) -> list[str]:
     texts = [chunk.text[start : spans[min(row + _WINDOW - 1, last)][1]] for row, (start, _) in enumerate(spans)]
     # Include the heading, which often names the subject that its sentences leave out.
     return [f"{chunk.section}\n{text}" for text in texts] or [chunk.index_text]
-
-
-def _cited(numbers: tuple[int, ...], count: int) -> list[int]:
-    return [number for number in numbers if 1 <= number <= count] or list(range(1, count + 1))
 
 
 def _figures(text: str) -> set[str]:

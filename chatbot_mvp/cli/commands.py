@@ -45,11 +45,6 @@ cli = LazyGroup(
             "ui": "Start the pages. Settings are read from the environment and from ./.env.",
             "serve": "Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN.",
             "doctor": "Check the configuration, and which configured parts respond.",
-        },
-    ),
-    *lazy(
-        "chatbot_mvp.cli.plugins:plugins",
-        {
             "plugins": "List what wings and installed packages add, and what is left out because it cannot be loaded.",
         },
     ),

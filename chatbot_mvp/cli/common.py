@@ -43,11 +43,7 @@ def open_app(env: Path | None, verbose: bool = False, **overrides: Any) -> App:
 
 
 def with_split(env: Path | None, dataset: str | None, split: str | None) -> str | None:
-    """Return the reference of a split of a data set; without a split, ``dataset`` as it is.
-
-    Args:
-        dataset: as given to the command; None for MTEB_DATASET_NAME.
-    """
+    """Return the reference of a split of a data set, by default MTEB_DATASET_NAME; ``dataset`` if no split is given."""
     if not split:
         return dataset
     reference, named = split_reference(dataset or load_settings(env).mteb_dataset_name)

@@ -93,11 +93,6 @@ class Commands:
 
 
 def lazy(source: str, summaries: Mapping[str, str]) -> Iterator[LazyCommand]:
-    """Yield the lazy commands of one module.
-
-    Args:
-        source: "module:attribute" of the ``Typer`` object that has the commands.
-        summaries: name of each command -> its help line, which is also its docstring.
-    """
+    """Yield the lazy commands of one module; ``summaries`` maps each name to its help line, also its docstring."""
     for name, summary in summaries.items():
         yield LazyCommand(name, source, summary)

@@ -1,4 +1,4 @@
-"""The commands ``hash-password``, ``ui``, ``serve`` and ``doctor``, for those who operate an installation."""
+"""Commands for those who operate an installation: ``hash-password``, ``ui``, ``serve``, ``doctor`` and ``plugins``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import typer
 from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, open_app, print_json
-from chatbot_mvp.cli.plugins import check_plugins
 from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage
 from chatbot_mvp.health import Check
+from chatbot_mvp.plugins.finding import additions, problems
+from chatbot_mvp.plugins.kinds import KINDS, VERSION
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
@@ -110,7 +111,7 @@ def doctor(env: EnvOption = None, as_json: JsonOption = False) -> None:
     app = open_app(env)
     hints = [str(miss) for miss in misnamed_settings(env)]
     checks = [Check("settings", not hints, " ".join(hints) or "no name looks misspelt"), *app.parts.check()]
-    checks.append(check_plugins())
+    checks.append(_check_plugins())
     providers = app.providers.check_configured()
     if as_json:
         told = {check.name: {"ok": check.ok, "detail": check.detail} for check in checks}
@@ -149,3 +150,34 @@ def _provider_line(status: ProviderStatus) -> str:
     state = f"answers{milliseconds}" if check.reachable else f"NO answer: {check.error}"
     note = "; a small model: not to be relied on" if status.note else ""
     return f" {mark} {status.name:<8} {status.model or 'no model'}  {state}{note}"
+
+
+@operation.command("plugins")
+def list_plugins(as_json: JsonOption = False) -> None:
+    """List what wings and installed packages add, and what is left out because it cannot be loaded."""
+    reasons = {problem.addition: problem.reason for problem in problems()}
+    if as_json:
+        rows = [
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "source": one.source,
+                "wing": one.is_wing,
+                "loads": one.entry.value,
+                "problem": reasons.get(one),
+            }
+            for one in additions()
+        ]
+        kinds = {kind.name: {"group": kind.group, "adds": kind.summary} for kind in KINDS.values()}
+        print_json({"version": VERSION, "kinds": kinds, "plugins": rows})
+        return
+    for one in additions():
+        said = f"left out: {reasons[one]}" if one in reasons else one.entry.value
+        say(f"{'NO ' if one in reasons else 'ok '} {one.kind} {one.name} ({one.source}): {said}")
+
+
+def _check_plugins() -> Check:
+    broken = problems()
+    packages = sorted({one.source for one in additions() if not one.is_wing})
+    detail = "; ".join(map(str, broken)) or ", ".join(packages) or "no installed package adds anything"
+    return Check("plugins", not broken, detail)

@@ -7,15 +7,12 @@ import signal
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 from chatbot_mvp import logs
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.terminal import say
 from chatbot_mvp.types import Progress
-
-if TYPE_CHECKING:
-    from chatbot_mvp.cli.bar import PhaseBars
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +27,7 @@ class ProgressLine:
     """
 
     def __init__(self) -> None:
-        self._bar = None if logs.is_jsonl() or not sys.stderr.isatty() else _phase_bars()
+        self._bar = None if logs.is_jsonl() or not sys.stderr.isatty() else _PhaseBars()
         self._every = _BAR_EVERY_S if self._bar else _LINE_EVERY_S
         self._shown_at = 0.0
         self._shown = ("", -1)
@@ -58,7 +55,7 @@ class ProgressLine:
             return
         self._shown_at, self._shown = now, state
         if self._bar:
-            self._bar.show(progress, _figures(progress))
+            self._bar.show(progress)
         elif logs.is_jsonl():
             _log.info("progress", extra={"event": progress_event(progress)})
         else:
@@ -95,7 +92,47 @@ def _figures(progress: Progress) -> str:
     return "".join(f"  {part}" for part in parts)
 
 
-def _phase_bars() -> PhaseBars:
-    from chatbot_mvp.cli.bar import PhaseBars
+class _PhaseBars:
+    """Shows one bar per phase. When a phase ends, its bar stays if it counted more than one unit."""
 
-    return PhaseBars()
+    def __init__(self) -> None:
+        # Late, because Rich takes time to import.
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Bars
+
+        self._bars = Bars(
+            TextColumn("{task.description:<14}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}", markup=False),
+            console=Console(stderr=True),
+            redirect_stdout=False,
+        )
+        self._phases: dict[str, Any] = {}
+        self._running = ""
+
+    def show(self, progress: Progress) -> None:
+        if progress.phase not in self._phases:
+            self._leave()
+            self._bars.start()
+            self._phases[progress.phase] = self._bars.add_task(progress.phase, figures="")
+        self._running = progress.phase
+        self._bars.update(
+            self._phases[progress.phase],
+            completed=progress.done,
+            total=progress.total or None,
+            figures=_figures(progress),
+            visible=True,
+        )
+
+    def end(self) -> None:
+        self._leave()
+        self._bars.stop()
+
+    def _leave(self) -> None:
+        task = self._phases.get(self._running)
+        if task is not None:
+            left = self._bars.tasks[self._bars.task_ids.index(task)]
+            # Bars such as "export 0/1" or "queued 0/?" carry no information once the phase is over.
+            self._bars.update(task, visible=(left.total or 0) > 1)

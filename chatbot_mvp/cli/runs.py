@@ -20,7 +20,6 @@ from chatbot_mvp.cli.common import (
     print_json,
     with_split,
 )
-from chatbot_mvp.cli.history import chosen_history, history_text
 from chatbot_mvp.cli.limits import (
     FailUnderOption,
     MaxDropOption,
@@ -29,7 +28,7 @@ from chatbot_mvp.cli.limits import (
     report_drops,
     report_levels,
 )
-from chatbot_mvp.cli.printing import print_plan
+from chatbot_mvp.cli.printing import chosen_history, history_text, print_plan
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import NothingScored
 from chatbot_mvp.evaluation.drops.runs import tested_drops

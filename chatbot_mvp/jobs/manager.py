@@ -32,6 +32,8 @@ JobState = Literal["queued", "running", "stopping", "stopped", "done", "failed",
 ACTIVE: frozenset[JobState] = frozenset({"queued", "running", "stopping"})
 
 _WRITE_EVERY_S = 0.25
+_REPORTED = ("phase", "done", "total", "rate", "seconds_left", "failed", "tokens", "cost_usd")
+"""What a job's status takes over from its progress as it is."""
 
 
 @dataclass(frozen=True)
@@ -241,18 +243,8 @@ class _Reporter:
 
     def __call__(self, progress: Progress) -> None:
         new_phase = progress.phase != self.status.phase
-        self.status = replace(
-            self.status,
-            phase=progress.phase,
-            done=progress.done,
-            total=progress.total,
-            rate=progress.rate,
-            seconds_left=progress.seconds_left,
-            failed=progress.failed,
-            tokens=progress.tokens,
-            cost_usd=progress.cost_usd,
-            provider=progress.provider or self.status.provider,
-        )
+        reported = {name: getattr(progress, name) for name in _REPORTED}
+        self.status = replace(self.status, **reported, provider=progress.provider or self.status.provider)
         now = time.monotonic()
         if new_phase or now - self._written >= _WRITE_EVERY_S:
             self._manager._write(self.status)

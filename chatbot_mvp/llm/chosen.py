@@ -11,7 +11,7 @@ from chatbot_mvp.errors import ChatbotError, RequestStopped
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message, ignore_reply
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.registry import PROVIDERS, find_provider
-from chatbot_mvp.llm.wrapped import WrappedModel
+from chatbot_mvp.llm.wrapped import WrappedModel, WrappedStream
 from chatbot_mvp.remote.stop import StopWhen
 from chatbot_mvp.settings.model import Settings
 
@@ -40,9 +40,7 @@ class ModelSource(ABC):
     ) -> LanguageModel | None:
         """The language model that retrieval may use; None if the provider has no model or is not configured.
 
-        Args:
-            settings: name the provider and its model.
-            on_reply: called with every reply.
+        ``on_reply`` is called with every reply.
         """
         provider = PROVIDERS.get(settings.chosen_provider)
         if provider is None or not provider.has_model or provider.missing(settings):
@@ -121,18 +119,11 @@ class ModelWhileChosen(WrappedModel):
             raise error from stopped
 
 
-class _StreamWhileChosen:
+class _StreamWhileChosen(WrappedStream):
     def __init__(self, stream: ChatStream, noticing: Callable[[], AbstractContextManager[object]]) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._noticing = noticing
 
     def __iter__(self) -> Iterator[str]:
         with self._noticing():
             yield from self._stream
-
-    @property
-    def completion(self) -> Completion:
-        return self._stream.completion
-
-    def close(self) -> None:
-        self._stream.close()

@@ -75,11 +75,10 @@ class Provider:
 
     def missing(self, settings: Settings) -> str:
         """Return the variables that must still be set to use the provider; "" if it is configured."""
-        either = self.keys
-        if self.own_server_without_key:
-            either = (self._address_setting, *either)
-        if self.keys and not (self.key(settings).get_secret_value() or self._at_own_server(settings)):
-            return " / ".join(name.upper() for name in either)
+        if self.keys and not self.key(settings).get_secret_value():
+            at_own_server = (self._address_setting,) if self.own_server_without_key else ()
+            if not any(getattr(settings, name) for name in at_own_server):
+                return " / ".join(name.upper() for name in (*at_own_server, *self.keys))
         return ", ".join(name.upper() for name in self.needs if not getattr(settings, name))
 
     @property
@@ -87,9 +86,6 @@ class Provider:
         from chatbot_mvp.settings.fields import ADDRESS_SETTINGS
 
         return ADDRESS_SETTINGS.get(self.name, self.place)
-
-    def _at_own_server(self, settings: Settings) -> bool:
-        return self.own_server_without_key and bool(getattr(settings, self._address_setting))
 
     def endpoint(self, settings: Settings) -> Endpoint:
         """Return the endpoint that its requests go to."""

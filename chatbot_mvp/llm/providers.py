@@ -13,12 +13,14 @@ from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.llm.creation import create_chat_model, create_remote_model
 from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
 from chatbot_mvp.llm.reply_cache import ReplyCache
+from chatbot_mvp.llm.wrapped import WrappedStream
 from chatbot_mvp.remote.limiter import set_process_cap
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.fields import PROVIDER_SETTINGS, ROWS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.types import T
 
 _CHECK_SECONDS = 10.0
 _MODEL_FIELDS = {*PROVIDER_SETTINGS, *(name for name, row in ROWS.items() if row.group == "provider")}
@@ -201,11 +203,7 @@ class _Current:
         return not find_provider(self._live.current.provider).has_model
 
     def complete(self, request: ChatRequest) -> Completion:
-        while True:
-            try:
-                return self._now().complete(request)
-            except ProviderLeft:
-                continue  # the next try asks the provider that is chosen now
+        return _until_chosen(lambda: self._now().complete(request))
 
     def stream(self, request: ChatRequest) -> ChatStream:
         return _CurrentStream(lambda: self._now().stream(request))
@@ -215,12 +213,12 @@ class _Current:
         return following(self._providers, settings.provider).model(settings)
 
 
-class _CurrentStream:
+class _CurrentStream(WrappedStream):
     """A stream that begins again at the provider chosen now, if the one before was left before its first piece."""
 
     def __init__(self, open_now: Callable[[], ChatStream]) -> None:
+        super().__init__(_until_chosen(open_now))
         self._open_now = open_now
-        self._stream = _opened(open_now)
         self._closed = False
 
     def __iter__(self) -> Iterator[str]:
@@ -234,23 +232,19 @@ class _CurrentStream:
             except ProviderLeft:
                 if began or self._closed:
                     raise
-                self._stream = _opened(self._open_now)
-
-    @property
-    def completion(self) -> Completion:
-        return self._stream.completion
+                self._stream = _until_chosen(self._open_now)
 
     def close(self) -> None:
         self._closed = True
-        self._stream.close()
+        super().close()
 
 
-def _opened(open_now: Callable[[], ChatStream]) -> ChatStream:
+def _until_chosen(ask: Callable[[], T]) -> T:
     while True:
         try:
-            return open_now()
+            return ask()
         except ProviderLeft:
-            continue
+            continue  # the next try asks the provider that is chosen now
 
 
 def following(source: ModelSource, provider: str) -> ModelSource:

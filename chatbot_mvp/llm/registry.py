@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from chatbot_mvp.errors import InvalidSetting, UnknownChoice
-from chatbot_mvp.llm.local_server import PARALLEL, SMALL_MODEL_BYTES
+from chatbot_mvp.llm.local_server import PARALLEL, SMALL_MODEL_BYTES, local_server
 from chatbot_mvp.llm.provider import Provider
 from chatbot_mvp.llm.wire import Wire
 from chatbot_mvp.plugins.registry import Registry
@@ -30,45 +33,41 @@ def _gemini(endpoint: Endpoint, settings: Settings) -> Wire:
 def _groq(endpoint: Endpoint, settings: Settings) -> Wire:
     import groq
 
+    return _over_sdk(groq, groq.Groq, endpoint, settings, endpoint.base_url, "max_completion_tokens", asks_usage=False)
+
+
+def _openai(endpoint: Endpoint, settings: Settings, token_limit: str = "max_tokens") -> Wire:  # nosec B107
+    import openai
+
+    return _over_sdk(openai, openai.OpenAI, endpoint, settings, v1(endpoint.base_url), token_limit)
+
+
+def _over_sdk(
+    sdk: ModuleType,
+    client: Callable[..., Any],
+    endpoint: Endpoint,
+    settings: Settings,
+    address: str,
+    token_limit: str,
+    asks_usage: bool = True,
+) -> Wire:
     from chatbot_mvp.llm.openai_wire import OpenAiWire
 
-    timeout, key = settings.nim_request_timeout, endpoint.key.get_secret_value()
-
-    def client(http: Any) -> Any:
-        return groq.Groq(api_key=key, base_url=endpoint.base_url, http_client=http, max_retries=0)
-
-    lines = Lines(client, timeout, endpoint.provider)
-    return OpenAiWire(groq, lines, endpoint.model, timeout, "max_completion_tokens", asks_usage=False)
-
-
-def _openai_like(token_limit: str = "max_tokens") -> Callable[[Endpoint, Settings], Wire]:  # nosec B107
-    def make(endpoint: Endpoint, settings: Settings) -> Wire:
-        import openai
-
-        from chatbot_mvp.llm.openai_wire import OpenAiWire
-
-        timeout, address = settings.nim_request_timeout, v1(endpoint.base_url)
-        # The SDK rejects an empty key; a server without keys ignores this one.
-        key = endpoint.key.get_secret_value() or "none"
-
-        def client(http: Any) -> Any:
-            return openai.OpenAI(api_key=key, base_url=address, http_client=http, max_retries=0)
-
-        return OpenAiWire(openai, Lines(client, timeout, endpoint.provider), endpoint.model, timeout, token_limit)
-
-    return make
+    timeout = settings.nim_request_timeout
+    # OpenAI's SDK rejects an empty key; a server without keys ignores this one.
+    key = endpoint.key.get_secret_value() or "none"
+    lines = Lines(
+        lambda http: client(api_key=key, base_url=address, http_client=http, max_retries=0), timeout, endpoint.provider
+    )
+    return OpenAiWire(sdk, lines, endpoint.model, timeout, token_limit, asks_usage)
 
 
 def _local(endpoint: Endpoint, settings: Settings) -> Wire:
-    from dataclasses import replace
-
-    from chatbot_mvp.llm.local_server import local_server
-
     path = Path(settings.local_model_path)
     if not path.is_file():
         raise InvalidSetting(name="LOCAL_MODEL_PATH", found=str(path), reason="there is no such file")
     server = local_server(path, endpoint.model, settings.local_context_tokens, settings.local_threads)
-    return _openai_like()(replace(endpoint, base_url=server.base_url, key=server.key), settings)
+    return _openai(replace(endpoint, base_url=server.base_url, key=server.key), settings)
 
 
 def _small_model(settings: Settings) -> str:
@@ -90,36 +89,24 @@ _ROWS = (
         wire=_gemini,
         always_shown=True,
     ),
-    Provider(
-        "groq",
-        package="groq",
-        command="pip install groq",
-        wire=_groq,
-        always_shown=True,
-    ),
+    Provider("groq", package="groq", command="pip install groq", wire=_groq, always_shown=True),
     Provider(
         "nim",
         package="openai",
         command="pip install openai",
         usual_url=NVIDIA_URL,
         own_server_without_key=True,
-        wire=_openai_like(),
+        wire=_openai,
         tells_context=True,
     ),
     Provider(
         "openai",
         package="openai",
         command="pip install openai",
-        wire=_openai_like("max_completion_tokens"),
+        wire=partial(_openai, token_limit="max_completion_tokens"),
         tells_context=True,
     ),
-    Provider(
-        "ollama",
-        needs=("ollama_model_name",),
-        package="openai",
-        command="pip install openai",
-        wire=_openai_like(),
-    ),
+    Provider("ollama", needs=("ollama_model_name",), package="openai", command="pip install openai", wire=_openai),
     Provider(
         "local",
         needs=("local_model_path",),

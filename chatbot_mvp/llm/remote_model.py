@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from typing import NoReturn
 
 from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Usage
@@ -57,7 +58,7 @@ class RemoteModel:
         """Return the stream of a reply. The request is sent when the iteration starts."""
         sent = _sendable(request)
         pieces = self._calls.stream(lambda: self._wire.stream(sent), self._failure_of)
-        return RemoteStream(self._whole(pieces), self.name, self._usage)
+        return RemoteStream(pieces, self.name, self._usage, self._calls.fail)
 
     def check(self, timeout: float) -> float:
         """Request the provider's list of models once, without retries; return the seconds it took.
@@ -85,21 +86,6 @@ class RemoteModel:
             )
         return seconds
 
-    def _whole(self, pieces: Generator[Delta, None, None]) -> Generator[Delta, None, None]:
-        """Yield ``pieces`` and check that the stream is complete: one without a finish reason was cut off."""
-        finish: FinishReason | None = None
-        text = False
-        try:
-            for piece in pieces:
-                finish, text = piece.finish_reason or finish, text or bool(piece.text)
-                yield piece
-            if finish is None:
-                self._calls.fail(Failure("reply", "it broke off before its end"))
-            if not text and finish in _NO_TEXT:
-                self._calls.fail(Failure("reply", _NO_TEXT[finish]))
-        finally:
-            pieces.close()
-
     def _usage(self, prompt_tokens: int | None, completion_tokens: int | None) -> Usage:
         usage = Usage(prompt_tokens, completion_tokens)
         return replace(usage, cost_usd=self._price(usage))
@@ -120,11 +106,14 @@ class RemoteStream:
     """A ``ChatStream`` over the pieces of a reply."""
 
     def __init__(
-        self, pieces: Generator[Delta, None, None], model: str, usage: Callable[[int | None, int | None], Usage]
+        self,
+        pieces: Generator[Delta, None, None],
+        model: str,
+        usage: Callable[[int | None, int | None], Usage],
+        fail: Callable[[Failure], NoReturn],
     ) -> None:
-        self._pieces = pieces
-        self._model = model
-        self._usage = usage
+        """``fail`` raises the error of a stream that is not complete: one without a finish reason was cut off."""
+        self._pieces, self._model, self._usage, self._fail = pieces, model, usage, fail
         self._started = time.perf_counter()
         self._seconds: float | None = None
         self._text: list[str] = []
@@ -143,6 +132,12 @@ class RemoteStream:
                 if piece.text:
                     self._text.append(piece.text)
                     yield piece.text
+            if self._closed:
+                return
+            if self._finish is None:
+                self._fail(Failure("reply", "it broke off before its end"))
+            if not self._text and self._finish in _NO_TEXT:
+                self._fail(Failure("reply", _NO_TEXT[self._finish]))
             self._seconds = time.perf_counter() - self._started
         finally:
             if self._closed:

@@ -13,25 +13,25 @@ from pathlib import Path
 from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Usage
 from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.llm.wrapped import WrappedModel, WrappedStream
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _KEY_VERSION = 1
 _KEPT = ("stop", "length")
 """Finish reasons of replies that are cached."""
 
 
-class ReplyCache:
+class ReplyCache(SqliteCache[str]):
     """Cache of replies in one SQLite file. Safe for several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        columns = "(key BLOB PRIMARY KEY, reply TEXT NOT NULL)"
-        self._cache: SqliteCache[str] = SqliteCache(path, "replies", columns)
+        super().__init__(path, "replies", "(key BLOB PRIMARY KEY, reply TEXT NOT NULL)")
 
     def get(self, key: bytes) -> Completion | None:
         """Return the reply cached under ``key``, with its tokens, cost 0 and 0 seconds; None if there is none."""
-        found = [reply for rows in self._cache.read([key]) for _, reply in rows]
+        found = [reply for rows in self.read([key]) for _, reply in rows]
         if not found:
             return None
         kept = parse_json(found[0])
@@ -49,50 +49,34 @@ class ReplyCache:
             "prompt_tokens": completion.usage.prompt_tokens,
             "completion_tokens": completion.usage.completion_tokens,
         }
-        self._cache.write({key: json.dumps(reply)})
-
-    def clear(self) -> int:
-        """Delete all replies and return how many there were."""
-        return self._cache.clear()
-
-    def __len__(self) -> int:
-        return len(self._cache)
+        self.write({key: json.dumps(reply)})
 
 
-class CachedModel:
-    """A ``ChatModel`` that answers repeated requests at temperature 0 from the cache, and passes on all others."""
+class CachedModel(WrappedModel):
+    """Answers repeated requests at temperature 0 from the cache, and passes on all others."""
 
     def __init__(self, model: ChatModel, cache: ReplyCache, address: str) -> None:
         """
         Args:
-            model: the model that answers requests that are not cached.
-            address: address of its provider; different addresses never share replies.
+            address: address of the model's provider; different addresses never share replies.
         """
-        self._model = model
+        super().__init__(model)
         self._cache = cache
         self._address = address
-        self.name = model.name
-        self.needs_evidence = model.needs_evidence
 
     def complete(self, request: ChatRequest) -> Completion:
-        started = time.perf_counter()
         key = self._key(request)
-        if key is None:
-            return self._model.complete(request)
-        if (hit := _found(self._cache, key)) is not None:
-            return replace(hit, seconds=time.perf_counter() - started)
-        completion = self._model.complete(request)
+        if (hit := self._found(key)) is not None:
+            return hit
+        completion = super().complete(request)
         _keep(self._cache, key, completion)
         return completion
 
     def stream(self, request: ChatRequest) -> ChatStream:
-        started = time.perf_counter()
         key = self._key(request)
-        if key is None:
-            return self._model.stream(request)
-        if (hit := _found(self._cache, key)) is not None:
-            return FinishedStream(replace(hit, seconds=time.perf_counter() - started))
-        return _KeptStream(self._model.stream(request), self._cache, key)
+        if (hit := self._found(key)) is not None:
+            return FinishedStream(hit)
+        return _KeptStream(super().stream(request), self._cache, key)
 
     def _key(self, request: ChatRequest) -> bytes | None:
         """Return the cache key of a request; None if its reply must not be cached."""
@@ -107,38 +91,34 @@ class CachedModel:
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).digest()
 
+    def _found(self, key: bytes | None) -> Completion | None:
+        """Return the cached reply; None also if the file cannot be read: a broken cache does not block answers."""
+        started = time.perf_counter()
+        try:
+            hit = None if key is None else self._cache.get(key)
+        except (CacheUnusable, ValueError, KeyError, TypeError) as error:
+            _log.warning("the cache of replies cannot be read: %s", error)
+            return None
+        return hit and replace(hit, seconds=time.perf_counter() - started)
 
-def _found(cache: ReplyCache, key: bytes) -> Completion | None:
-    """Return the cached reply; None also if the file cannot be read, so that a broken cache does not block answers."""
-    try:
-        return cache.get(key)
-    except (CacheUnusable, ValueError, KeyError, TypeError) as error:
-        _LOG.warning("the cache of replies cannot be read: %s", error)
-        return None
 
-
-def _keep(cache: ReplyCache, key: bytes, completion: Completion) -> None:
+def _keep(cache: ReplyCache, key: bytes | None, completion: Completion) -> None:
+    if key is None:
+        return
     try:
         cache.put(key, completion)
     except CacheUnusable as error:
-        _LOG.warning("the cache of replies cannot be written: %s", error)
+        _log.warning("the cache of replies cannot be written: %s", error)
 
 
-class _KeptStream:
+class _KeptStream(WrappedStream):
     """A stream whose completion is cached when it ends without an error."""
 
-    def __init__(self, stream: ChatStream, cache: ReplyCache, key: bytes) -> None:
-        self._stream = stream
+    def __init__(self, stream: ChatStream, cache: ReplyCache, key: bytes | None) -> None:
+        super().__init__(stream)
         self._cache = cache
         self._key = key
 
     def __iter__(self) -> Iterator[str]:
         yield from self._stream
         _keep(self._cache, self._key, self._stream.completion)
-
-    @property
-    def completion(self) -> Completion:
-        return self._stream.completion
-
-    def close(self) -> None:
-        self._stream.close()

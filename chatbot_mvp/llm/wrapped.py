@@ -1,8 +1,8 @@
-"""Wrappers around a ``ChatModel``."""
+"""Wrappers around a ``ChatModel`` and its streams."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from chatbot_mvp.errors import RequestStopped
@@ -29,6 +29,23 @@ class WrappedModel:
 
     def stream(self, request: ChatRequest) -> ChatStream:
         return self._model.stream(request)
+
+
+class WrappedStream:
+    """Forwards to the wrapped stream. Base class for streams that change how its pieces come."""
+
+    def __init__(self, stream: ChatStream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stream)
+
+    @property
+    def completion(self) -> Completion:
+        return self._stream.completion
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class StoppableModel(WrappedModel):

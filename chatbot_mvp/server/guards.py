@@ -29,10 +29,7 @@ class HostGuard:
     """Refuses requests for another host, and requests that a page of another site makes in a browser."""
 
     def __init__(self, app: ASGIApp, rule: HostRule, origins: list[str]) -> None:
-        """
-        Args:
-            origins: origins of other sites that may send requests (SERVE_CORS_ORIGINS).
-        """
+        """``origins`` are those of other sites that may send requests (SERVE_CORS_ORIGINS)."""
         self._app = app
         self._rule = rule
         self._origins = {origin.rstrip("/") for origin in origins}

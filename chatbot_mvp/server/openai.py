@@ -30,7 +30,7 @@ from chatbot_mvp.errors import ChatbotError, KbNotFound
 from chatbot_mvp.server.errors import BadRequest, no_model, refusal_of
 from chatbot_mvp.server.guards import HostGuard, has_token, wrong_token
 from chatbot_mvp.server.replies import DONE, Chunks, completion
-from chatbot_mvp.server.request import Asked, read_request
+from chatbot_mvp.server.request import AskedCompletion, read_request
 from chatbot_mvp.server.running import RunningAnswer
 from chatbot_mvp.server.warmup import WarmUp
 from chatbot_mvp.settings.kinds import names_of
@@ -52,9 +52,8 @@ def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp 
     origins = names_of(app.settings.serve_cors_origins)
     middleware = [Middleware(HostGuard, HostRule(app.settings.allowed_hosts, host), origins)]
     if origins:
-        methods, headers = ["GET", "POST"], ["*"]
         middleware.append(
-            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=headers)
+            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
         )
     return Starlette(
         routes=[
@@ -103,16 +102,17 @@ class _Endpoint:
         return JSONResponse({"status": "loading", "loaded": warm_up.done, "total": warm_up.total})
 
     async def models(self, _: Request) -> Response:
-        found = [entry for record in await run_in_threadpool(self._app.kbs.records) for entry in _models(record)]
-        return JSONResponse({"object": "list", "data": found})
+        return JSONResponse({"object": "list", "data": await self._listed()})
 
     async def model(self, request: Request) -> Response:
         wanted = request.path_params["model"]
-        for record in await run_in_threadpool(self._app.kbs.records):
-            for entry in _models(record):
-                if entry["id"] == wanted:
-                    return JSONResponse(entry)
+        for entry in await self._listed():
+            if entry["id"] == wanted:
+                return JSONResponse(entry)
         raise no_model(wanted)
+
+    async def _listed(self) -> list[dict[str, Any]]:
+        return [entry for record in await run_in_threadpool(self._app.kbs.records) for entry in _models(record)]
 
     async def completions(self, request: Request) -> Response:
         asked = read_request(await _body(request))
@@ -138,7 +138,7 @@ class _Endpoint:
             raise BadRequest(told, 503, "server_error", "too_many_answers")
 
 
-async def _reply(request: Request, running: RunningAnswer, asked: Asked) -> Response:
+async def _reply(request: Request, running: RunningAnswer, asked: AskedCompletion) -> Response:
     """Return the reply of an answer; cancel the answer if its client disconnects."""
     events = aiter(running)
     left = asyncio.ensure_future(_disconnect(request))

@@ -19,7 +19,9 @@ from chatbot_mvp.server.errors import refusal_of
 
 def completion(answer: Answer, model: str) -> dict[str, Any]:
     """Return the object of an answer that is not streamed."""
-    message = {"role": "assistant", "content": "\n\n".join(_paragraphs(answer)), "refusal": None}
+    # A client of this protocol shows the content alone, so the hint of a fixed reply is part of it.
+    content = f"{answer.text}\n\n{answer.hint}" if answer.hint else answer.text
+    message = {"role": "assistant", "content": content, "refusal": None}
     return {
         **_head("chat.completion", model),
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
@@ -83,11 +85,6 @@ def _head(kind: str, model: str) -> dict[str, Any]:
 
 def _sse(value: Mapping[str, Any]) -> bytes:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
-
-
-def _paragraphs(answer: Answer) -> list[str]:
-    # A client of this protocol shows the content alone, so the hint of a fixed reply is part of it.
-    return [answer.text, answer.hint] if answer.hint else [answer.text]
 
 
 def _extra(answer: Answer) -> dict[str, Any]:

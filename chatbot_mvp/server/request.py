@@ -53,7 +53,7 @@ _WITHOUT_EFFECT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedCompletion:
     """A question with its options, as a request has them."""
 
     model: str
@@ -67,7 +67,7 @@ class Asked:
     """Whether a stream ends with a chunk of its tokens."""
 
 
-def read_request(raw: bytes) -> Asked:
+def read_request(raw: bytes) -> AskedCompletion:
     """Read the body of ``POST /v1/chat/completions``.
 
     Raises:
@@ -86,7 +86,7 @@ def read_request(raw: bytes) -> Asked:
     stream = body.get("stream", False)
     if not isinstance(stream, bool):
         raise _wrong("stream", stream, "true or false")
-    return Asked(model, kb_id, context, question, history, stream, _with_usage(body, stream))
+    return AskedCompletion(model, kb_id, context, question, history, stream, _with_usage(body, stream))
 
 
 def _refuse_unsupported(body: Mapping[str, Any]) -> None:
@@ -118,27 +118,20 @@ def _context(body: Mapping[str, Any]) -> tuple[str, str, UserContext]:
     knobs: dict[str, Any] = {name: _number(body, name) for name in KNOBS if name in body}
     for name in ("max_tokens", "max_completion_tokens"):
         if name in body:
-            knobs["chat_max_tokens"] = _whole(body, name)
+            knobs["chat_max_tokens"] = _number(body, name, whole=True)
             if knobs["chat_max_tokens"] < 1:
                 raise _wrong(name, body[name], "a whole number from 1")
     if "temperature" in body:
         knobs["llm_temperature"] = _number(body, "temperature")
     if "seed" in body:
-        knobs["seed"] = _whole(body, "seed")
+        knobs["seed"] = _number(body, "seed", whole=True)
     return model, kb_id, UserContext(mode, **knobs)
 
 
-def _number(body: Mapping[str, Any], name: str) -> int | float:
+def _number(body: Mapping[str, Any], name: str, whole: bool = False) -> int | float:
     value = body[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(name, value, "a number")
-    return value
-
-
-def _whole(body: Mapping[str, Any], name: str) -> int:
-    value = body[name]
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong(name, value, "a whole number")
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise _wrong(name, value, "a whole number" if whole else "a number")
     return value
 
 
@@ -167,34 +160,32 @@ def _with_usage(body: Mapping[str, Any], stream: bool) -> bool:
 def _conversation(messages: Any) -> tuple[str, tuple[PastTurn, ...]]:
     """Return (last question, turns before it). System messages are not followed: the chat has its own instructions."""
     if not isinstance(messages, list) or not messages:
-        raise BadRequest("'messages' must be a list with at least one message.", param="messages")
+        raise _bad_messages("'messages' must be a list with at least one message.")
     said: list[tuple[str, str]] = []
     instructions: list[str] = []
     for row, message in enumerate(messages):
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ("system", "developer", "user", "assistant"):
-            raise BadRequest(
-                f"'messages[{row}]' must have the role system, developer, user or assistant.", param="messages"
-            )
+            raise _bad_messages(f"'messages[{row}]' must have the role system, developer, user or assistant.")
         text = _text(message, row)
         if role in ("user", "assistant"):
             said.append((role, text))
         else:
             instructions.append(text)
     if not said or said[-1][0] != "user":
-        raise BadRequest("The last message must be the user's.", param="messages")
+        raise _bad_messages("The last message must be the user's.")
     if any(is_client_task(text) for text in (*instructions, said[-1][1])):
-        raise BadRequest(
+        raise _bad_messages(
             "This is a task of a chat client, such as a title for the conversation, and not a question to the "
             "documents. Switch such tasks off in the client, or choose another model for them.",
             code="not_a_question",
-            param="messages",
         )
-    turns: list[PastTurn] = []
-    for (role, text), (following, reply) in pairwise(said):
-        if (role, following) == ("user", "assistant"):
-            turns.append(PastTurn(text, reply))
-    return said[-1][1], tuple(turns)
+    turns = tuple(
+        PastTurn(text, reply)
+        for (role, text), (following, reply) in pairwise(said)
+        if (role, following) == ("user", "assistant")
+    )
+    return said[-1][1], turns
 
 
 def _text(message: Mapping[str, Any], row: int) -> str:
@@ -207,7 +198,7 @@ def _text(message: Mapping[str, Any], row: int) -> str:
         return refusal if isinstance(refusal, str) else ""
     if isinstance(content, list):
         return "\n".join(_part(part, row, message["role"]) for part in content)
-    raise BadRequest(f"'messages[{row}].content' must be text or a list of parts.", param="messages")
+    raise _bad_messages(f"'messages[{row}].content' must be text or a list of parts.")
 
 
 def _part(part: Any, row: int, role: str) -> str:
@@ -217,9 +208,11 @@ def _part(part: Any, row: int, role: str) -> str:
         if isinstance(text, str):
             return text
     legal = "text" if role != "assistant" else "text or refusal"
-    raise BadRequest(
-        f"'messages[{row}].content' has a part of the type {_short(kind)}; legal: {legal}.", param="messages"
-    )
+    raise _bad_messages(f"'messages[{row}].content' has a part of the type {_short(kind)}; legal: {legal}.")
+
+
+def _bad_messages(text: str, code: str | None = None) -> BadRequest:
+    return BadRequest(text, code=code, param="messages")
 
 
 def _wrong(name: str, value: Any, legal: str) -> BadRequest:

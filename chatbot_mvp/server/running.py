@@ -22,10 +22,7 @@ class RunningAnswer:
     """The events of an answer as it is made. Must be created in the event loop; can be iterated once."""
 
     def __init__(self, make: Callable[[], AnswerStream]) -> None:
-        """
-        Args:
-            make: starts the answer; called in its thread, because it may wait for indexes.
-        """
+        """``make`` starts the answer; it is called in the answer's thread, because it may wait for indexes."""
         self._make = make
         self._loop = asyncio.get_running_loop()
         self._events: asyncio.Queue[Event | Exception | None] = asyncio.Queue()

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.chat.citations import clean_citations, find_sources
+from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 
 SOURCE = "# Manual\n\nEl perro ladra de noche. El gato duerme de día.\n\nEl puente de piedra cruza el río ancho."
 PLACE = SOURCE.index("El perro"), SOURCE.index("\n\nEl puente"), SOURCE.index("El puente")
 FIRST = Chunk("a", "d", "Manual", SOURCE[PLACE[0] : PLACE[1]], PLACE[0], PLACE[1])
 SECOND = Chunk("b", "d", "Manual", SOURCE[PLACE[2] :], PLACE[2], len(SOURCE))
+SPANISH = Analyzer("es")
 PASSAGES = (FIRST, SECOND)
 
 
@@ -22,7 +24,7 @@ def cited(answer: str) -> dict[int, list[str]]:
     """Number -> the highlighted texts, cut out of the source document."""
     return {
         source.number: [SOURCE[start:end] for start, end in source.highlights]
-        for source in find_sources(answer, PASSAGES, "es")
+        for source in find_sources(answer, PASSAGES, SPANISH)
     }
 
 
@@ -62,13 +64,13 @@ def test_the_same_sentence_cited_twice_is_highlighted_once() -> None:
 
 
 def test_sources_come_in_the_order_of_their_numbers() -> None:
-    sources = find_sources("El puente. [2] El perro. [1]", PASSAGES, "es")
+    sources = find_sources("El puente. [2] El perro. [1]", PASSAGES, SPANISH)
     assert [(source.number, source.chunk) for source in sources] == [(1, FIRST), (2, SECOND)]
 
 
 @given(st.text(max_size=60) | st.text(alphabet="[]12 .perogatdiu\n", max_size=60))
 def test_any_answer_gives_ordered_highlights_inside_its_passages(answer: str) -> None:
-    for source in find_sources(answer, PASSAGES, "es"):
+    for source in find_sources(answer, PASSAGES, SPANISH):
         behind = source.chunk.start
         for start, end in source.highlights:
             assert behind <= start < end <= source.chunk.end

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.nearest import MAX_CHARS, MAX_PASSAGES, Nearest, find_nearest
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.chat.records import AnswerRecord, record_of
 from chatbot_mvp.chat.relevance import MIN_TOPIC, decide, outcome_of
 from chatbot_mvp.chat.transcripts import UNSUPPORTED_MARK, answer_text
+from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace, StageRecord
@@ -51,6 +53,10 @@ def searched(text: str, question: str, settings: Settings) -> tuple[Pipeline, Re
 def nearest_to(text: str, question: str, settings: Settings) -> Nearest:
     pipeline, trace = searched(text, question, settings)
     return find_nearest(question, trace, pipeline.index, None)
+
+
+def answered(settings: Settings, model: ChatModel, question: str, context: UserContext) -> Answer:
+    return ChatService(model, settings, DemoModel()).ask(pipeline_of(SOURCE, settings), question, context)
 
 
 # --- the outcome
@@ -101,9 +107,9 @@ def test_without_any_passage_a_question_is_refused_whatever_its_topic() -> None:
     ],
 )
 def test_each_strict_answer_has_one_outcome_and_a_reason(
-    settings: Settings, model, context: UserContext, question: str, outcome: str, why: str | None
+    settings: Settings, model: ChatModel, context: UserContext, question: str, outcome: str, why: str | None
 ) -> None:
-    answer = ChatService(model, settings, DemoModel()).ask(pipeline_of(SOURCE, settings), question, context)
+    answer = answered(settings, model, question, context)
     assert (answer.outcome, answer.why) == (outcome, why)
     assert (answer.nearest is not None) is (outcome == "nearest")
     assert answer.abstained is (outcome != "answered")
@@ -114,23 +120,20 @@ def test_each_strict_answer_has_one_outcome_and_a_reason(
 
 def test_one_supported_sentence_keeps_a_strict_answer_with_its_marks(settings: Settings) -> None:
     reply = "Cada persona dispone de 23 días laborables de vacaciones [1]. La empresa regala un yate [1]."
-    service = ChatService(FakeChatModel(reply), settings, DemoModel())
-    answer = service.ask(pipeline_of(SOURCE, settings), INSIDE, UserContext(kb_doubt_evidence=1.0))
+    answer = answered(settings, FakeChatModel(reply), INSIDE, UserContext(kb_doubt_evidence=1.0))
     assert (answer.outcome, [statement.supported for statement in answer.statements]) == ("answered", [True, False])
 
 
 @pytest.mark.parametrize("reply", ["Hay un yate. [1]", "Mide 330 metros."])
 @pytest.mark.parametrize("question", [INSIDE, OUTSIDE])
 def test_general_mode_gives_the_models_answer_as_before(settings: Settings, reply: str, question: str) -> None:
-    service = ChatService(FakeChatModel(reply), settings, DemoModel())
-    answer = service.ask(pipeline_of(SOURCE, settings), question, UserContext("general"))
+    answer = answered(settings, FakeChatModel(reply), question, UserContext("general"))
     assert answer.text.startswith(reply[:8])
     assert (answer.outcome, answer.why, answer.nearest) == ("answered", None, None)
 
 
 def test_general_mode_shows_no_nearest_passages(settings: Settings) -> None:
-    context = replace(ALWAYS_SHORT, mode="general")
-    answer = ChatService(DemoModel(), settings, DemoModel()).ask(pipeline_of(SOURCE, settings), NEAR, context)
+    answer = answered(settings, DemoModel(), NEAR, replace(ALWAYS_SHORT, mode="general"))
     assert (answer.abstained, answer.nearest) == (True, None)
 
 
@@ -270,8 +273,7 @@ def test_a_corpus_of_whole_passages_has_nearest_passages_too(settings: Settings)
 @pytest.mark.parametrize("mode", ["strict", "general"])
 @pytest.mark.parametrize("reply", ["Hay un yate. [1]", "Cada persona dispone de 23 días. [1] Y un yate. [1]"])
 def test_a_record_keeps_outcome_reason_and_passages(settings: Settings, mode: Mode, reply: str) -> None:
-    service = ChatService(FakeChatModel(reply), settings, DemoModel())
-    answer = service.ask(pipeline_of(SOURCE, settings), INSIDE, UserContext(mode))
+    answer = answered(settings, FakeChatModel(reply), INSIDE, UserContext(mode))
     record = record_of(answer)
     again = AnswerRecord.from_json(json.loads(json.dumps(record.as_json())))
     assert again == record
@@ -288,8 +290,7 @@ def test_a_record_keeps_outcome_reason_and_passages(settings: Settings, mode: Mo
 def test_the_text_without_an_answer_is_the_fixed_reply_and_then_what_is_near(
     settings: Settings, language: str, said: tuple[str, ...]
 ) -> None:
-    context = replace(ALWAYS_SHORT, language=language)
-    answer = ChatService(DemoModel(), settings, DemoModel()).ask(pipeline_of(SOURCE, settings), NEAR, context)
+    answer = answered(settings, DemoModel(), NEAR, replace(ALWAYS_SHORT, language=language))
     first, rest = answer_text(record_of(answer), language).split("\n\n", 1)
     assert first == no_evidence(language)
     for part in (*said, "Cada persona dispone", "«Mongolia»", "¿Qué hay sobre vacaciones?"):
@@ -298,8 +299,7 @@ def test_the_text_without_an_answer_is_the_fixed_reply_and_then_what_is_near(
 
 def test_the_text_of_an_answer_marks_what_no_source_supports(settings: Settings) -> None:
     reply = "Cada persona dispone de 23 días laborables de vacaciones [1]. La empresa regala un yate [1]."
-    service = ChatService(FakeChatModel(reply), settings, DemoModel())
-    answer = service.ask(pipeline_of(SOURCE, settings), INSIDE, UserContext(kb_doubt_evidence=1.0))
+    answer = answered(settings, FakeChatModel(reply), INSIDE, UserContext(kb_doubt_evidence=1.0))
     first, legend, source, quality = answer_text(record_of(answer), "es").splitlines()
     assert quality.startswith("Calidad: evidencia 0,")
     assert "pregunta ampliada: no · pasajes reordenados: no · modelo fake · " in quality

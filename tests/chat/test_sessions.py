@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.conversations import ConversationStore, new_session
+from chatbot_mvp.chat.conversations import ConversationStore, Turn, new_session
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.evaluation.kb.questions import load_questions
@@ -37,16 +38,17 @@ def begun(app: App, question: str = INSIDE, context: UserContext | None = None) 
     return app.chat, conversation_id
 
 
-def ended(desk: ChatSessions, conversation_id: str) -> None:
+def ended(desk: ChatSessions, conversation_id: str) -> tuple[Turn, ...]:
+    """The turns, once all answers are made."""
     for live in desk.under_way(SESSION, conversation_id):
         assert live.join(20.0)
+    return desk.conversation(SESSION, conversation_id).turns
 
 
 def test_a_question_is_answered_in_the_background_and_found_again_on_disk(settings: Settings) -> None:
     app = app_of(settings, DemoModel())
     desk, conversation_id = begun(app)
-    ended(desk, conversation_id)
-    [turn] = desk.conversation(SESSION, conversation_id).turns
+    [turn] = ended(desk, conversation_id)
     assert (turn.question, turn.state, turn.mode) == (INSIDE, "done", "strict")
     assert turn.answer is not None
     assert turn.text == turn.answer.text == WORDS
@@ -98,8 +100,7 @@ def test_questions_of_a_conversation_are_answered_one_after_the_other_with_its_h
     model = SlowChatModel(WORDS, 0.01)
     desk, conversation_id = begun(app_of(settings, model))
     desk.begin(SESSION, conversation_id, "¿Y dónde se pide?", UserContext("general"))
-    ended(desk, conversation_id)
-    turns = desk.conversation(SESSION, conversation_id).turns
+    turns = ended(desk, conversation_id)
     assert [turn.state for turn in turns] == ["done", "done"]
     assert INSIDE in model.requests[-1].messages[-1].content
     assert INSIDE not in model.requests[0].messages[-1].content.partition("Pregunta:")[0]
@@ -107,8 +108,7 @@ def test_questions_of_a_conversation_are_answered_one_after_the_other_with_its_h
 
 def test_a_provider_that_fails_loses_no_question(settings: Settings) -> None:
     desk, conversation_id = begun(app_of(settings, FailingChatModel(pieces=2)))
-    ended(desk, conversation_id)
-    [turn] = desk.conversation(SESSION, conversation_id).turns
+    [turn] = ended(desk, conversation_id)
     assert turn.text == WORDS
     assert turn.answer is not None
     assert turn.answer.failure is not None
@@ -117,8 +117,7 @@ def test_a_provider_that_fails_loses_no_question(settings: Settings) -> None:
 
 def test_an_error_without_an_answer_is_kept_with_its_question(settings: Settings) -> None:
     desk, conversation_id = begun(app_of(settings, DemoModel()), context=UserContext(kb_top_k=0))
-    ended(desk, conversation_id)
-    [turn] = desk.conversation(SESSION, conversation_id).turns
+    [turn] = ended(desk, conversation_id)
     assert (turn.question, turn.state, turn.answer) == (INSIDE, "failed", None)
     assert turn.failure is not None
     assert turn.failure.code == "invalid_setting"
@@ -130,8 +129,7 @@ def test_an_unexpected_error_ends_the_turn(settings: Settings, caplog: pytest.Lo
             raise RuntimeError("no model today")
 
     desk, conversation_id = begun(app_of(settings, Broken("")))
-    ended(desk, conversation_id)
-    [turn] = desk.conversation(SESSION, conversation_id).turns
+    [turn] = ended(desk, conversation_id)
     assert (turn.state, turn.failure is not None) == ("failed", True)
     assert "no model today" in caplog.text
 
@@ -191,11 +189,8 @@ def test_twenty_sessions_at_once_each_get_their_own_answer_and_history(settings:
         for question in (f"¿A qué hora abre la casa de {place[n]}?", "¿Y a qué hora abre?"):
             app.chat.begin(sessions[n], conversations[n], question, UserContext())
 
-    threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(ask, range(20)))
     talks = list(zip(sessions, conversations, strict=True))
     wait_until(lambda: not any(app.chat.under_way(*talk) for talk in talks), 60, "the last answer")
     for n in range(20):
@@ -212,8 +207,7 @@ def rated(settings: Settings) -> tuple[ChatSessions, str, str]:
     desk, conversation_id = begun(app)
     ended(desk, conversation_id)
     desk.begin(SESSION, conversation_id, OUTSIDE, UserContext())
-    ended(desk, conversation_id)
-    turn_id = desk.conversation(SESSION, conversation_id).turns[1].turn_id
+    turn_id = ended(desk, conversation_id)[1].turn_id
     desk.rate(SESSION, conversation_id, turn_id, False, "  Falta la altura.  ")
     return desk, conversation_id, turn_id
 

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from chatbot_mvp.chat.verification import MIN_SUPPORT, nearness_of, verify, with_citations
 from chatbot_mvp.evaluation.kb.questions import auroc
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
 from tests.fakes import fake_app
 
+SPANISH = Analyzer("es")
 PASSAGES = (
     Chunk("a", "d", "Dietas", "La dieta completa es de 48 euros. Fuera de España sube a 72 euros.", 0, 66),
     Chunk("b", "d", "Hotel", "El límite para hotel es de 95 euros por noche.", 70, 116),
@@ -22,7 +24,7 @@ PASSAGES = (
 
 
 def shown(answer: str) -> list[tuple[str, tuple[int, ...], bool]]:
-    return [(answer[s.start : s.end], s.numbers, s.supported) for s in verify(answer, PASSAGES, "es", lambda _: 1.0)]
+    return [(answer[s.start : s.end], s.numbers, s.supported) for s in verify(answer, PASSAGES, SPANISH, lambda _: 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +54,8 @@ def test_each_sentence_is_held_against_what_it_cites(answer: str, expected: list
 def test_meaning_counts_where_it_is_known() -> None:
     near = [{"a": 1.0}]
     text = "Cada jornada se abona con 48 euros de manutención. [1]"
-    [without] = verify(text, PASSAGES, "es", lambda _: 1.0)
-    [with_vectors] = verify(text, PASSAGES, "es", lambda _: 1.0, lambda texts: near * len(texts))
+    [without] = verify(text, PASSAGES, SPANISH, lambda _: 1.0)
+    [with_vectors] = verify(text, PASSAGES, SPANISH, lambda _: 1.0, lambda texts: near * len(texts))
     assert without.score < MIN_SUPPORT
     assert with_vectors.score == pytest.approx(0.6 * without.score + 0.4, abs=1e-3)
 
@@ -61,7 +63,7 @@ def test_meaning_counts_where_it_is_known() -> None:
 @given(st.text(max_size=120) | st.text(alphabet="Ladietcompl48 .[]12\n", max_size=120))
 def test_any_answer_gives_ordered_statements_inside_it(answer: str) -> None:
     behind = 0
-    for statement in verify(answer, PASSAGES, "es", lambda _: 1.0):
+    for statement in verify(answer, PASSAGES, SPANISH, lambda _: 1.0):
         assert behind <= statement.start < statement.end <= len(answer)
         assert 0.0 <= statement.score <= 1.0
         behind = statement.end
@@ -77,7 +79,7 @@ def test_the_threshold_tells_supported_statements_about_the_handbook_from_others
         for heading, text in cases[label]:
             passages = [chunk for chunk in index.chunks if chunk.section.split(" > ")[-1] == heading]
             assert passages, heading
-            scores.append(min(one.score for one in verify(text, passages, "es", index.idf, nearness_of(index))))
+            scores.append(min(one.score for one in verify(text, passages, SPANISH, index.idf, nearness_of(index))))
     assert len(found["supported"]) == len(found["unsupported"]) == 30
     assert (auroc(found["supported"], found["unsupported"]) or 0.0) >= 0.97
     assert sum(score >= MIN_SUPPORT for score in found["supported"]) >= 28
@@ -86,7 +88,7 @@ def test_the_threshold_tells_supported_statements_about_the_handbook_from_others
 
 def test_a_supported_sentence_without_a_citation_gets_that_of_its_passage() -> None:
     answer = "1. El límite para hotel es de 95 euros.\n2. El cielo es verde.\n"
-    text, statements = with_citations(answer, verify(answer, PASSAGES, "es", lambda _: 1.0))
+    text, statements = with_citations(answer, verify(answer, PASSAGES, SPANISH, lambda _: 1.0))
     assert text == "1. El límite para hotel es de 95 euros. [2]\n2. El cielo es verde.\n"
     assert [(text[s.start : s.end], s.supported, s.cited) for s in statements] == [
         ("El límite para hotel es de 95 euros.", True, False),

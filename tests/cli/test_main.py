@@ -91,12 +91,13 @@ class Cli:
 
     def json(self, *arguments: str) -> dict[str, Any]:
         """The one JSON object on stdout."""
-        return one_object(self(*arguments, "--json"))
+        return one_object(self(*arguments, "--json").stdout)
 
 
-def one_object(done: Done) -> dict[str, Any]:
-    assert len(done.stdout.splitlines()) == 1
-    value = json.loads(done.stdout)
+def one_object(text: str) -> dict[str, Any]:
+    """The one JSON object that stdout is."""
+    [line] = text.splitlines()
+    value = json.loads(line)
     assert isinstance(value, dict)
     return value
 
@@ -113,7 +114,7 @@ def hub() -> Iterator[HubStub]:
 
 
 def test_a_run_prints_exactly_the_contract_and_show_and_list_the_same(cli: Cli) -> None:
-    result = one_object(cli.process(*RUN, "--json"))
+    result = one_object(cli.process(*RUN, "--json").stdout)
     assert set(result) == CONTRACT
     assert (result["dataset"], result["strategy"], result["queries"]) == ("valle_multihop", "LEXICAL", 5)
     assert {"recall@5", "hit@1", "mrr", "ndcg@10"} <= set(result["metrics"])
@@ -205,7 +206,7 @@ WITH_JSON = [name for name, lazy in COMMANDS.leaves() if any("--json" in option.
 def test_every_command_with_json_prints_a_usage_error_as_one_object(cli: Cli, name: str) -> None:
     done = cli(*name.split(), "--nonsense", "--json", code=2)
     hint = f"chatbot-mvp {name} --help lists the options."
-    assert one_object(done) == {"error": {"code": "usage", "message": told(done), "hint": hint, "exit_code": 2}}
+    assert one_object(done.stdout) == {"error": {"code": "usage", "message": told(done), "hint": hint, "exit_code": 2}}
     assert "--nonsense" in done.stderr
 
 
@@ -221,7 +222,7 @@ def test_every_command_with_json_prints_a_usage_error_as_one_object(cli: Cli, na
     ],
 )
 def test_with_json_a_missing_or_unknown_word_is_one_object_too(cli: Cli, arguments: tuple[str, ...], said: str) -> None:
-    [(key, error)] = one_object(cli(*arguments, "--json", code=2)).items()
+    [(key, error)] = one_object(cli(*arguments, "--json", code=2).stdout).items()
     assert (key, error["code"], error["exit_code"]) == ("error", "usage", 2)
     assert said in error["message"]
     assert "--help" in error["hint"]
@@ -240,7 +241,7 @@ def test_with_json_a_missing_or_unknown_word_is_one_object_too(cli: Cli, argumen
 )
 def test_with_json_an_error_is_the_one_object_on_stdout(cli: Cli, arguments: tuple[str, ...], code: str) -> None:
     done = cli(*arguments, "--json", code=2)
-    error = one_object(done)["error"]
+    error = one_object(done.stdout)["error"]
     assert (error["code"], error["message"], error["exit_code"]) == (code, told(done), 2)
     assert error["hint"]
     assert code == "usage" or error["message"].endswith(error["hint"])
@@ -271,14 +272,14 @@ def test_a_document_that_cannot_be_used_ends_with_2_and_its_name(
     (tmp_path / name).write_bytes(content)
     done = cli("kb", "ask", name, "¿qué?", "--json", code=2)
     assert f"chatbot-mvp: '{name}'" in done.stderr
-    assert one_object(done)["error"]["code"].startswith("upload_")
+    assert one_object(done.stdout)["error"]["code"].startswith("upload_")
 
 
 def test_a_finished_run_that_is_resumed_ends_with_1(cli: Cli) -> None:
     run_id = cli.json(*RUN)["run_id"]
     done = cli("benchmark", "resume", run_id, "--json", code=1)
     assert run_id in done.stderr
-    error = one_object(done)["error"]
+    error = one_object(done.stdout)["error"]
     assert (error["code"], error["message"], error["exit_code"]) == ("run_already_finished", told(done), 1)
     assert error["hint"] == f"Show it with: chatbot-mvp benchmark show {run_id}"
 
@@ -565,19 +566,19 @@ def test_a_split_is_measured_planned_and_named(cli: Cli, tmp_path: Path) -> None
     assert "split       test\n" in text
     assert "queries     1 of 3; 2 without a judgement are not asked\n" in text
     assert cli.json(*RUN, "--dataset", str(folder), "--split", "train")["dataset"] == "nfcorpus/train"
-    error = one_object(cli(*RUN, "--dataset", str(folder), "--split", "dev", "--json", code=2))["error"]
+    error = one_object(cli(*RUN, "--dataset", str(folder), "--split", "dev", "--json", code=2).stdout)["error"]
     assert (error["code"], "test, train" in error["message"]) == ("split_unknown", True)
     assert "no splits" in cli(*RUN, "--dataset", "kb:a/b", "--split", "dev", code=2).stderr
 
 
 def test_nothing_to_score_and_nothing_scored_end_with_5(cli: Cli, tmp_path: Path) -> None:
     folder = write(tmp_path / "nfcorpus", {**FORMS["BEIR zip"], "qrels/test.tsv": table([])})
-    error = one_object(cli(*RUN, "--dataset", str(folder), "--json", code=5))["error"]
+    error = one_object(cli(*RUN, "--dataset", str(folder), "--json", code=5).stdout)["error"]
     assert (error["code"], error["exit_code"]) == ("nothing_to_score", 5)
     assert not (cli.data / "results").exists()
     # A grade of 0 is a judgement, but no document is relevant, so that no metric is defined.
     (folder / "qrels" / "test.tsv").write_bytes(table([("PLAIN-2", "MED-10", 0)]))
-    error = one_object(cli(*RUN, "--dataset", str(folder), "--json", code=5))["error"]
+    error = one_object(cli(*RUN, "--dataset", str(folder), "--json", code=5).stdout)["error"]
     [run] = cli.json("benchmark", "list")["runs"]
     assert (error["code"], run["run_id"] in error["hint"]) == ("nothing_scored", True)
     assert cli.json("benchmark", "show", run["run_id"])["scored"]["recall@5"] == [0, 1]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.test_main import one_object
 from tests.conftest import Command
 from tests.llm.openai_stub import OpenAiStub
 
 RUN = ("benchmark", "run", "--strategy", "LEXICAL")
-
-
-def one_object(text: str) -> dict[str, Any]:
-    [line] = text.splitlines()
-    value = json.loads(line)
-    assert isinstance(value, dict)
-    return value
 
 
 def test_a_dry_run_has_an_estimate_and_a_pilot_replaces_it(

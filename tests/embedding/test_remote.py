@@ -12,7 +12,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import HOSTED, create_embedder
 from chatbot_mvp.errors import ProviderBadRequest, ProviderNotConfigured, ProviderReplyUnusable, ProviderUnavailable
-from chatbot_mvp.llm.context_length import context_chars, context_tokens
+from chatbot_mvp.llm.creation import context_chars, context_tokens
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.settings.model import Settings

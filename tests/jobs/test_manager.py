@@ -62,10 +62,21 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def manager(folder: Path) -> JobManager:
+    return JobManager(folder)
+
+
+@pytest.fixture
 def gate() -> Iterator[Gate]:
     gate = Gate()
     yield gate
     gate.gate.set()
+
+
+def status_of(manager: JobManager, job_id: str) -> JobStatus:
+    status = manager.status(job_id)
+    assert status is not None
+    return status
 
 
 def in_state(manager: JobManager, job_id: str, *states: str) -> JobStatus:
@@ -77,21 +88,19 @@ def in_state(manager: JobManager, job_id: str, *states: str) -> JobStatus:
     return status
 
 
-def test_a_job_goes_from_queued_over_running_to_done(folder: Path, gate: Gate) -> None:
-    manager = JobManager(folder)
+def test_a_job_goes_from_queued_over_running_to_done(manager: JobManager, gate: Gate) -> None:
     manager.submit("first", "First", gate)
     manager.submit("second", "Second", lambda progress: None)
     running = in_state(manager, "first", "running")
-    queued = manager.status("second")
+    queued = status_of(manager, "second")
     assert running.title == "First"
-    assert queued is not None
     assert (queued.state, queued.active, running.active) == ("queued", True, True)
     gate.gate.set()
     done = [in_state(manager, name, "done") for name in ("first", "second")]
     assert [status.active for status in done] == [False, False]
 
 
-def test_jobs_run_one_at_a_time_in_the_order_of_their_submission(folder: Path) -> None:
+def test_jobs_run_one_at_a_time_in_the_order_of_their_submission(manager: JobManager) -> None:
     log: list[str] = []
 
     def work(name: str) -> Callable[[ProgressCallback], None]:
@@ -102,16 +111,15 @@ def test_jobs_run_one_at_a_time_in_the_order_of_their_submission(folder: Path) -
 
         return run
 
-    manager = JobManager(folder)
     for name in ("c", "a", "b"):
         manager.submit(name, name, work(name))
     in_state(manager, "b", "done")
     assert log == [f"{name} {what}" for name in "cab" for what in ("begins", "ends")]
 
 
-def test_progress_gives_phase_count_rate_and_time_left(folder: Path) -> None:
+def test_progress_gives_phase_count_rate_and_time_left(manager: JobManager) -> None:
     """8 of 20 done, 3 of them before this attempt: 5 in 2 s are 2.5/s, the other 12 take 4.8 s."""
-    manager, reported, gate = JobManager(folder), threading.Event(), threading.Event()
+    reported, gate = threading.Event(), threading.Event()
 
     def work(progress: ProgressCallback) -> None:
         progress(Progress("retrieve", 8, 20, seconds=2.0, done_before=3))
@@ -120,9 +128,8 @@ def test_progress_gives_phase_count_rate_and_time_left(folder: Path) -> None:
 
     manager.submit("job", "Job", work)
     assert reported.wait(timeout=20)
-    status = manager.status("job")
+    status = status_of(manager, "job")
     gate.set()
-    assert status is not None
     assert (status.phase, status.done, status.total, status.rate) == ("retrieve", 8, 20, 2.5)
     assert status.seconds_left == pytest.approx(4.8)
     done = in_state(manager, "job", "done")
@@ -146,8 +153,7 @@ def test_rate_and_time_left_are_unknown_before_this_attempt_has_done_anything(
     assert progress.seconds_left == (left if left is None else pytest.approx(left))
 
 
-def test_a_stop_ends_a_running_job_at_its_next_progress(folder: Path, gate: Gate) -> None:
-    manager = JobManager(folder)
+def test_a_stop_ends_a_running_job_at_its_next_progress(manager: JobManager, gate: Gate) -> None:
     manager.submit("job", "Job", gate)
     assert gate.started.wait(timeout=20)
     manager.stop("job")
@@ -155,8 +161,8 @@ def test_a_stop_ends_a_running_job_at_its_next_progress(folder: Path, gate: Gate
     assert (status.active, status.error, status.done) == (False, None, 3)
 
 
-def test_a_stop_that_was_asked_for_shows_as_stopping_until_the_job_comes_to_it(folder: Path) -> None:
-    manager, started, gate = JobManager(folder), threading.Event(), threading.Event()
+def test_a_stop_that_was_asked_for_shows_as_stopping_until_the_job_comes_to_it(manager: JobManager) -> None:
+    started, gate = threading.Event(), threading.Event()
 
     def work(progress: ProgressCallback) -> None:
         started.set()
@@ -166,21 +172,19 @@ def test_a_stop_that_was_asked_for_shows_as_stopping_until_the_job_comes_to_it(f
     manager.submit("job", "Job", work)
     assert started.wait(timeout=20)
     manager.stop("job")
-    status = manager.status("job")
+    status = status_of(manager, "job")
     gate.set()
-    assert status is not None
     assert (status.state, status.active) == ("stopping", True)
     in_state(manager, "job", "stopped")
 
 
-def test_a_queued_job_that_is_stopped_never_begins(folder: Path, gate: Gate) -> None:
-    manager, second = JobManager(folder), Gate()
+def test_a_queued_job_that_is_stopped_never_begins(manager: JobManager, gate: Gate) -> None:
+    second = Gate()
     manager.submit("first", "First", gate)
     manager.submit("second", "Second", second)
     manager.stop("second")
     # At once: it need not wait for its turn to be told that it has none.
-    status = manager.status("second")
-    assert status is not None
+    status = status_of(manager, "second")
     assert (status.state, status.phase) == ("stopped", "")
     manager.submit("second", "Second", second := Gate())
     manager.stop("second")
@@ -191,8 +195,7 @@ def test_a_queued_job_that_is_stopped_never_begins(folder: Path, gate: Gate) -> 
     assert second.ran == 0
 
 
-def test_a_stop_of_an_ended_or_unknown_job_changes_nothing(folder: Path) -> None:
-    manager = JobManager(folder)
+def test_a_stop_of_an_ended_or_unknown_job_changes_nothing(manager: JobManager) -> None:
     manager.submit("job", "Job", lambda progress: None)
     done = in_state(manager, "job", "done")
     manager.stop("job")
@@ -202,13 +205,12 @@ def test_a_stop_of_an_ended_or_unknown_job_changes_nothing(folder: Path) -> None
     assert [status.job_id for status in manager.statuses()] == ["job"]
 
 
-def test_a_failed_job_keeps_the_errors_text_code_and_values_and_the_next_one_runs(folder: Path) -> None:
+def test_a_failed_job_keeps_the_errors_text_code_and_values_and_the_next_one_runs(manager: JobManager) -> None:
     error = UnknownChoice(kind="strategy", found="X", legal="A, B")
 
     def fail(progress: ProgressCallback) -> None:
         raise error
 
-    manager = JobManager(folder)
     manager.submit("bad", "Bad", fail)
     manager.submit("good", "Good", lambda progress: None)
     failed = in_state(manager, "bad", "failed")
@@ -217,17 +219,18 @@ def test_a_failed_job_keeps_the_errors_text_code_and_values_and_the_next_one_run
     in_state(manager, "good", "done")
 
 
-def test_an_unexpected_error_fails_the_job_with_its_kind_and_text(folder: Path) -> None:
+def test_an_unexpected_error_fails_the_job_with_its_kind_and_text(manager: JobManager) -> None:
     def fail(progress: ProgressCallback) -> None:
         raise ZeroDivisionError("nothing to divide by")
 
-    manager = JobManager(folder)
     manager.submit("bad", "Bad", fail)
     failed = in_state(manager, "bad", "failed")
     assert (failed.error, failed.error_code) == ("ZeroDivisionError: nothing to divide by", None)
 
 
-def test_a_job_whose_end_cannot_be_written_ends_with_its_reason_and_can_be_submitted_again(folder: Path) -> None:
+def test_a_job_whose_end_cannot_be_written_ends_with_its_reason_and_can_be_submitted_again(
+    folder: Path, manager: JobManager
+) -> None:
     error = KbNotWritten(name="a.md", path=str(folder), reason="No space left on device")
     away = folder.with_name("away")
 
@@ -235,7 +238,6 @@ def test_a_job_whose_end_cannot_be_written_ends_with_its_reason_and_can_be_submi
         folder.rename(away)
         raise error
 
-    manager = JobManager(folder)
     manager.submit("job1", "Job", fail)
     failed = in_state(manager, "job1", "failed", "interrupted")
     assert (failed.error, failed.error_code) == (str(error), "kb_not_written")
@@ -247,8 +249,9 @@ def test_a_job_whose_end_cannot_be_written_ends_with_its_reason_and_can_be_submi
 
 
 @pytest.mark.slow
-def test_a_job_cannot_be_submitted_while_it_is_active_but_again_afterwards(folder: Path, gate: Gate) -> None:
-    manager = JobManager(folder)
+def test_a_job_cannot_be_submitted_while_it_is_active_but_again_afterwards(
+    folder: Path, manager: JobManager, gate: Gate
+) -> None:
     manager.submit("job", "Job", gate)
     with raises("run_busy", match="job"):
         JobManager(folder).submit("job", "Job", lambda progress: None)
@@ -269,8 +272,7 @@ def test_a_second_manager_over_the_folder_sees_the_job_and_stops_it(folder: Path
     in_state(other, "job", "stopped")
 
 
-def test_jobs_are_listed_the_newest_id_first_and_a_damaged_state_is_left_out(folder: Path) -> None:
-    manager = JobManager(folder)
+def test_jobs_are_listed_the_newest_id_first_and_a_damaged_state_is_left_out(folder: Path, manager: JobManager) -> None:
     for name in ("2030_a", "2031_b", "2032_c"):
         manager.submit(name, name, lambda progress: None)
         in_state(manager, name, "done")
@@ -317,8 +319,7 @@ def test_a_job_whose_process_was_killed_is_interrupted_and_can_be_submitted_agai
     finally:
         owner.kill()
         owner.wait(timeout=10)
-    status = manager.status("job1")
-    assert status is not None
+    status = status_of(manager, "job1")
     assert (status.state, status.active, status.total) == ("interrupted", False, 10_000)
     # The file still has what the dead process wrote; the judgement is made by looking.
     assert json.loads((folder / "job1.json").read_text("utf-8"))["state"] == "running"

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from tenacity import wait_random_exponential
 
+from chatbot_mvp.app import App
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.local_server import LocalServer, local_server
 from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.remote import calls, limiter
 from chatbot_mvp.settings.model import Settings
+from tests.fakes import fake_app
 from tests.llm.contract_table import Cells, render
 from tests.llm.gemini_stub import MODEL as GEMINI_MODEL
 from tests.llm.gemini_stub import GeminiStub
 from tests.llm.http_stub import GroqProxy, Proxy, StubServer
+from tests.llm.openai_stub import OpenAiStub
 from tests.models import gguf
 
 KEY = "sk-Secret-0123456789"
@@ -66,6 +70,36 @@ def llama() -> LocalServer:
     """llama.cpp's own server; one per session, so the tests that need it are of one xdist group."""
     path = gguf()
     return local_server(path, path.stem, CONTEXT_TOKENS, 1)
+
+
+@pytest.fixture
+def left() -> Iterator[OpenAiStub]:
+    """The provider ``openai``, which a test chooses first and leaves."""
+    with OpenAiStub() as stub:
+        yield stub
+
+
+@pytest.fixture
+def chosen() -> Iterator[OpenAiStub]:
+    """The provider ``ollama``, which a test chooses then."""
+    with OpenAiStub() as stub:
+        yield stub
+
+
+def between(settings: Settings, left: OpenAiStub, chosen: OpenAiStub, **changes: Any) -> App:
+    """An App that may choose between two providers on loopback; the first one is chosen."""
+    app = fake_app(
+        settings.with_changes(
+            **{"retrieval_strategy": "LEXICAL", **changes},
+            llm_cache_enabled=False,
+            openai_api_key="k",
+            openai_base_url=left.url,
+            ollama_base_url=chosen.url,
+            ollama_model_name="m",
+        )
+    )
+    app.providers.choose("openai")
+    return app
 
 
 @pytest.fixture

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+from chatbot_mvp.api import Upload
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import ChatbotError, RunProviderLeft
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.settings.model import Settings
-from tests.fakes import fake_app
+from tests.llm.conftest import between
 from tests.llm.http_stub import Fault, Response
 from tests.llm.openai_stub import OpenAiStub
 from tests.waiting import wait_until
@@ -23,6 +25,7 @@ SECTIONS = "\n\n".join(
 )
 AT_ONCE = 8
 """Requests that may be under way when the choice is made."""
+app_between = partial(between, retrieval_strategy="CONTEXTUAL_HYBRID")
 
 
 @pytest.fixture
@@ -31,40 +34,24 @@ def left() -> Iterator[OpenAiStub]:
         yield stub
 
 
-@pytest.fixture
-def chosen() -> Iterator[OpenAiStub]:
-    with OpenAiStub() as stub:
-        yield stub
-
-
-def app_between(settings: Settings, left: OpenAiStub, chosen: OpenAiStub, **changes: Any) -> App:
-    app = fake_app(
-        settings.with_changes(
-            **{"retrieval_strategy": "CONTEXTUAL_HYBRID", **changes},
-            llm_cache_enabled=False,
-            openai_api_key="k",
-            openai_base_url=left.url,
-            ollama_base_url=chosen.url,
-            ollama_model_name="m",
-        )
-    )
-    app.providers.choose("openai")
-    return app
+def upload_left_for(app: App, provider: str, left: OpenAiStub) -> Upload:
+    """An upload during which another provider is chosen, once it has ended."""
+    job_id = app.uploads.take([("museo.md", SECTIONS.encode())])
+    wait_until(lambda: left.calls >= 10, 30)
+    app.providers.choose(provider)
+    heard = left.calls
+    wait_until(lambda: (upload := app.uploads.upload(job_id)) is not None and not upload.job.active, 60)
+    assert left.calls <= heard + AT_ONCE
+    upload = app.uploads.upload(job_id)
+    assert upload is not None
+    return upload
 
 
 @pytest.mark.slow
 def test_an_upload_goes_on_with_the_provider_that_is_chosen_now_and_says_so(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub
 ) -> None:
-    app = app_between(settings, left, chosen)
-    job_id = app.uploads.take([("museo.md", SECTIONS.encode())])
-    wait_until(lambda: left.calls >= 10, 30)
-    app.providers.choose("ollama")
-    heard = left.calls
-    wait_until(lambda: (upload := app.uploads.upload(job_id)) is not None and not upload.job.active, 60)
-    assert left.calls <= heard + AT_ONCE
-    upload = app.uploads.upload(job_id)
-    assert upload is not None
+    upload = upload_left_for(app_between(settings, left, chosen), "ollama", left)
     assert (upload.job.state, upload.job.provider) == ("done", "ollama")
     assert chosen.calls >= 60
 
@@ -73,14 +60,7 @@ def test_an_upload_whose_new_provider_has_no_model_fails_with_the_reason(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub
 ) -> None:
     app = app_between(settings, left, chosen)
-    job_id = app.uploads.take([("museo.md", SECTIONS.encode())])
-    wait_until(lambda: left.calls >= 10, 30)
-    app.providers.choose("demo")
-    heard = left.calls
-    wait_until(lambda: (upload := app.uploads.upload(job_id)) is not None and not upload.job.active, 60)
-    assert left.calls <= heard + AT_ONCE
-    upload = app.uploads.upload(job_id)
-    assert upload is not None
+    upload = upload_left_for(app, "demo", left)
     assert (upload.job.state, upload.job.error_code) == ("failed", "needs_language_model")
     assert not app.kbs.records()
 

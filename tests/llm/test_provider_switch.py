@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from chatbot_mvp.app import App
 from chatbot_mvp.errors import NeedsLanguageModel
 from chatbot_mvp.settings.model import Settings
-from tests.fakes import fake_app
+from tests.llm.conftest import between
 from tests.llm.openai_stub import OpenAiStub
 
 SOURCE = "# Faro\n\nEl faro se encendió en 1901.\n\n# Puente\n\nEl puente es de hierro.\n"
@@ -20,38 +18,11 @@ EXPANDED: dict[str, Any] = {"query_expansion_llm": True}
 ENRICHED: dict[str, Any] = {"retrieval_strategy": "CONTEXTUAL_HYBRID"}
 
 
-@pytest.fixture
-def left() -> Iterator[OpenAiStub]:
-    with OpenAiStub() as stub:
-        yield stub
-
-
-@pytest.fixture
-def chosen() -> Iterator[OpenAiStub]:
-    with OpenAiStub() as stub:
-        yield stub
-
-
-def app_between(settings: Settings, left: OpenAiStub, chosen: OpenAiStub, **search: Any) -> App:
-    """An App that may choose between two providers on loopback; the first one is chosen."""
-    own = settings.with_changes(
-        **{"retrieval_strategy": "LEXICAL", **search},
-        llm_cache_enabled=False,
-        openai_api_key="k",
-        openai_base_url=left.url,
-        ollama_base_url=chosen.url,
-        ollama_model_name="m",
-    )
-    app = fake_app(own)
-    app.providers.choose("openai")
-    return app
-
-
 @pytest.mark.parametrize("search", [{}, RERANKED, EXPANDED, ENRICHED], ids=["answer", "rerank", "expand", "enrich"])
 def test_the_provider_that_was_left_hears_nothing_more(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub, search: dict[str, Any]
 ) -> None:
-    app = app_between(settings, left, chosen, **search)
+    app = between(settings, left, chosen, **search)
     kb_id = app.kbs.add("faro.md", SOURCE.encode()).kb_id
     app.answering.ask(kb_id, QUESTION)
     heard = len(left.requests)
@@ -66,7 +37,7 @@ def test_the_provider_that_was_left_hears_nothing_more(
 def test_after_the_choice_of_demo_no_provider_hears_anything(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub
 ) -> None:
-    app = app_between(settings, left, chosen)
+    app = between(settings, left, chosen)
     kb_id = app.kbs.add("faro.md", SOURCE.encode()).kb_id
     app.answering.ask(kb_id, QUESTION)
     heard = len(left.requests)
@@ -78,7 +49,7 @@ def test_after_the_choice_of_demo_no_provider_hears_anything(
 def test_a_search_that_needs_a_model_fails_after_the_choice_of_demo_and_sends_nothing(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub
 ) -> None:
-    app = app_between(settings, left, chosen, **EXPANDED)
+    app = between(settings, left, chosen, **EXPANDED)
     kb_id = app.kbs.add("faro.md", SOURCE.encode()).kb_id
     app.answering.ask(kb_id, QUESTION)
     heard = len(left.requests)

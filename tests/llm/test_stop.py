@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -35,12 +34,6 @@ PROVIDERS = {
 def configured(settings: Settings, provider: str, url: str) -> Settings:
     changes: dict[str, Any] = {name: value.replace("URL", url) for name, value in PROVIDERS[provider].items()}
     return settings.with_changes(provider=provider, llm_cache_enabled=False, **changes)
-
-
-@pytest.fixture
-def silent() -> Iterator[SilentProvider]:
-    with SilentProvider() as server:
-        yield server
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+import pytest
 
 from tests.loopback import LoopbackServer
 
@@ -41,3 +44,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
+
+
+@pytest.fixture
+def silent() -> Iterator[SilentProvider]:
+    with SilentProvider() as server:
+        yield server

@@ -24,19 +24,13 @@ from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FakeEmbedder, fake_app
 from tests.loopback import free_port
-from tests.server.serving import TOKEN, running, user
+from tests.server.serving import TOKEN, client_of, running, user
 from tests.server.silent_provider import SilentProvider
 from tests.waiting import SOON_S, wait_until
 
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 LEAVING = 45
 """More than the 40 threads of the event loop's pool."""
-
-
-@pytest.fixture
-def silent() -> Iterator[SilentProvider]:
-    with SilentProvider() as server:
-        yield server
 
 
 def app_with(settings: Settings, **changes: Any) -> tuple[App, str]:
@@ -115,7 +109,7 @@ def test_work_of_clients_who_have_left_is_bounded_while_it_cannot_be_stopped(
 def test_the_official_client_that_times_out_stops_the_model(settings: Settings, silent: SilentProvider) -> None:
     app, kb_id = app_of(settings, silent)
     with running(app) as url:
-        client = openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=0.3)
+        client = client_of(url, 0.3)
         with pytest.raises(openai.APITimeoutError):
             list(client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE), stream=True))
         wait_until(lambda: (silent.came, silent.left) == (1, 1), SOON_S, "the provider to hear that nobody waits")
@@ -208,7 +202,7 @@ def test_a_request_beyond_the_limit_of_connections_gets_503_and_why(settings: Se
         for _ in range(3):
             stack.enter_context(posted(url, {"model": f"{kb_id}:strict", "messages": user(INSIDE), "stream": True}))
         wait_until(lambda: silent.came == 3, 10, "three answers under way")
-        client = openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=10)
+        client = client_of(url, 10)
         with pytest.raises(openai.InternalServerError) as refused:
             client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE))
         assert (refused.value.status_code, refused.value.code) == (503, "too_many_connections")
@@ -246,6 +240,6 @@ def test_the_words_of_a_stream_come_as_the_model_writes_them(settings: Settings)
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), chat_model=DemoModel)
     kb_id = app.kbs.add("manual.md", SOURCE.encode()).kb_id
     with running(app) as url:
-        client = openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=10)
+        client = client_of(url, 10)
         chunks = list(client.chat.completions.create(model=f"{kb_id}:strict", messages=user(INSIDE), stream=True))
     assert len([chunk for chunk in chunks if chunk.choices[0].delta.content]) > 3

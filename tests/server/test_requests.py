@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -17,22 +17,24 @@ from chatbot_mvp.server.request import read_request
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, SOURCE
 from tests.fakes import FakeChatModel, FakeEmbedder, fake_app
-from tests.server.serving import TOKEN, running, user
+from tests.server.serving import TOKEN, Served, client_of, running, user
 from tests.server.test_tasks import TASKS
-
-Serving = Callable[..., tuple[openai.OpenAI, str]]
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[openai.OpenAI, str, FakeChatModel]]:
-    """One server for all requests: (client, model, the language model behind it)."""
-    behind = FakeChatModel("Cada persona dispone de 23 días laborables de vacaciones. [1]")
+def behind() -> FakeChatModel:
+    """The language model behind the server."""
+    return FakeChatModel("Cada persona dispone de 23 días laborables de vacaciones. [1]")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, behind: FakeChatModel) -> Iterator[Served]:
+    """One server for all requests."""
     settings = Settings(_env_file=None, data_dir=tmp_path_factory.mktemp("data"), retrieval_strategy="LEXICAL")  # type: ignore[call-arg]
     app = fake_app(settings, lambda _: FakeEmbedder(), chat_model=lambda: behind)
     kb_id = app.kbs.add("manual.md", SOURCE.encode()).kb_id
     with running(app) as url:
-        client = openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, timeout=10)
-        yield client, f"{kb_id}:general", behind
+        yield Served(client_of(url, 10), kb_id, app, "general")
 
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
@@ -93,14 +95,16 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("change", REFUSED, ids=json.dumps)
-def test_what_cannot_be_obeyed_is_refused_by_name(shared: Any, change: dict[str, Any]) -> None:
-    client, model, behind = shared
+def test_what_cannot_be_obeyed_is_refused_by_name(
+    served: Served, behind: FakeChatModel, change: dict[str, Any]
+) -> None:
     asked = len(behind.requests)
-    body = {"model": model, "messages": user(INSIDE), **change}
+    body = {"model": f"{served.kb_id}:general", "messages": user(INSIDE), **change}
     with pytest.raises(openai.BadRequestError) as refused:
-        client.post("/chat/completions", cast_to=object, body=body)
+        served.client.post("/chat/completions", cast_to=object, body=body)
     name = next(name for name in reversed(change) if name != "stream" or len(change) == 1)
-    message = refused.value.body["message"]
+    told: Any = refused.value.body
+    message = told["message"]
     assert name in message or (name.startswith("max_") and "tokens" in message) or name.upper() in message
     assert len(behind.requests) == asked
 
@@ -114,23 +118,17 @@ WITHOUT_EFFECT: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", WITHOUT_EFFECT, ids=json.dumps)
-def test_a_value_that_asks_for_nothing_is_accepted(shared: Any, change: dict[str, Any]) -> None:
-    client, model, _ = shared
-    reply = client.chat.completions.create(model=model, messages=user(INSIDE), **change)
-    assert reply.outcome == "answered"
+def test_a_value_that_asks_for_nothing_is_accepted(served: Served, change: dict[str, Any]) -> None:
+    assert served.ask(**change).outcome == "answered"
 
 
-def test_temperature_seed_and_length_reach_the_model(shared: Any) -> None:
-    client, model, behind = shared
-    client.chat.completions.create(
-        model=model, messages=user(INSIDE), temperature=0.7, seed=11, max_completion_tokens=44
-    )
+def test_temperature_seed_and_length_reach_the_model(served: Served, behind: FakeChatModel) -> None:
+    served.ask(temperature=0.7, seed=11, max_completion_tokens=44)
     options = behind.requests[-1].options
     assert (options.temperature, options.seed, options.max_tokens) == (0.7, 11, 44)
 
 
-def test_content_may_be_null_and_in_parts_as_the_protocol_has_it(shared: Any) -> None:
-    client, model, behind = shared
+def test_content_may_be_null_and_in_parts_as_the_protocol_has_it(served: Served, behind: FakeChatModel) -> None:
     messages: list[Any] = [
         {"role": "developer", "content": [{"type": "text", "text": "Sé breve."}]},
         {"role": "user", "content": "¿Hay dietas?"},
@@ -139,19 +137,15 @@ def test_content_may_be_null_and_in_parts_as_the_protocol_has_it(shared: Any) ->
         {"role": "assistant", "content": [{"type": "refusal", "refusal": "No lo sé."}]},
         {"role": "user", "content": [{"type": "text", "text": "¿Cuántos días"}, {"type": "text", "text": "hay?"}]},
     ]
-    client.chat.completions.create(model=model, messages=messages)
+    served.ask(messages=messages)
     prompt = behind.requests[-1].messages[1].content
     assert "¿Cuántos días\nhay?" in prompt
     assert "No lo sé." in prompt
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_usage_comes_in_a_last_chunk_without_choices_if_it_is_wanted(shared: Any, wanted: bool) -> None:
-    client, model, _ = shared
-    options: Any = {"include_usage": wanted}
-    chunks = list(
-        client.chat.completions.create(model=model, messages=user(INSIDE), stream=True, stream_options=options)
-    )
+def test_usage_comes_in_a_last_chunk_without_choices_if_it_is_wanted(served: Served, wanted: bool) -> None:
+    chunks = served.ask(stream=True, stream_options={"include_usage": wanted})
     assert [chunk.usage is not None for chunk in chunks] == [False] * (len(chunks) - wanted) + [True] * wanted
     assert [len(chunk.choices) for chunk in chunks] == [1] * (len(chunks) - wanted) + [0] * wanted
     assert all(("usage" in chunk.model_fields_set) is wanted for chunk in chunks)
@@ -159,20 +153,20 @@ def test_usage_comes_in_a_last_chunk_without_choices_if_it_is_wanted(shared: Any
 
 @pytest.mark.parametrize("name", TASKS)
 @pytest.mark.parametrize("role", ["system", "user"])
-def test_a_task_of_a_chat_client_is_not_answered_from_the_document(shared: Any, name: str, role: str) -> None:
-    client, model, behind = shared
+def test_a_task_of_a_chat_client_is_not_answered_from_the_document(
+    served: Served, behind: FakeChatModel, name: str, role: str
+) -> None:
     asked = len(behind.requests)
     messages: Any = [{"role": role, "content": TASKS[name]}, *([] if role == "user" else user(INSIDE))]
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model=model, messages=messages)
+        served.ask(messages=messages)
     assert refused.value.code == "not_a_question"
     assert len(behind.requests) == asked
 
 
-def test_a_system_message_that_asks_for_no_title_does_not_stop_the_question(shared: Any) -> None:
-    client, model, _ = shared
+def test_a_system_message_that_asks_for_no_title_does_not_stop_the_question(served: Served) -> None:
     messages: Any = [{"role": "system", "content": "You are a helpful assistant in this chat."}, *user(INSIDE)]
-    assert client.chat.completions.create(model=model, messages=messages).outcome == "answered"
+    assert served.ask(messages=messages).outcome == "answered"
 
 
 @pytest.mark.parametrize("size", [0, 1, 40, 400])
@@ -248,12 +242,11 @@ def test_a_browser_may_ask_beforehand_from_an_origin_in_the_settings(settings: S
     assert "authorization" in reply.headers["access-control-allow-headers"]
 
 
-def test_a_question_that_is_too_long_is_refused_by_name(shared: tuple[openai.OpenAI, str, FakeChatModel]) -> None:
-    client, model, _ = shared
+def test_a_question_that_is_too_long_is_refused_by_name(served: Served) -> None:
     long = "a" * 4_001
     with pytest.raises(openai.BadRequestError) as raised:
-        client.chat.completions.create(model=model, messages=user(long))
+        served.ask(long)
     assert raised.value.code == "question_too_long"
     # An earlier one is read as far as the limit: it was answered, or refused, when it came.
     earlier = [*user(long), {"role": "assistant", "content": "No lo sé."}, *user(INSIDE)]
-    assert client.chat.completions.create(model=model, messages=earlier).choices[0].message.content
+    assert served.ask(messages=earlier).choices[0].message.content

@@ -13,7 +13,7 @@ from typing import Literal
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.text import Word, fold
 
-Kind = Literal["when", "year", "number", "who", "where", "why", "how", "yes_no", "what", ""]
+AnswerKind = Literal["when", "year", "number", "who", "where", "why", "how", "yes_no", "what", ""]
 
 _TIME = "dia|fecha|mes|siglo|epoca|hora|decada|date|day|month|time|century|decade"
 _YEAR = "ano|anos|year|years"
@@ -25,7 +25,7 @@ _AMOUNT = (
     "numero|altura|longitud|edad|porcentaje|cantidad|precio|superficie|distancia|number|age|height|length|population"
 )
 _BEFORE = r"(?:(?:a|al|de|del|en|con|por|para|desde|hasta|sobre|in|on|at|for|from|by|of|to|with|during|about) )?"
-_QUESTION: dict[str, tuple[tuple[Kind, str], ...]] = {
+_QUESTION: dict[str, tuple[tuple[AnswerKind, str], ...]] = {
     "es": (
         ("number", rf"cuant[oa]s?|que (?:{_AMOUNT})|cual es (?:el|la) (?:{_AMOUNT})"),
         ("year", rf"que (?:{_YEAR})"),
@@ -105,7 +105,7 @@ _END = Word("", "", True)
 class Asked:
     """What a question asks for."""
 
-    kind: Kind
+    kind: AnswerKind
     """Kind of the answer; "" if the text is no recognisable question."""
     noun: str = ""
     """Term that follows the question word: what is counted after "how many", the class after "which"."""
@@ -132,7 +132,7 @@ def asked(question: str, reader: Reader) -> Asked:
     return Asked(kind, noun, either, bool(_LIVED.search(plain)))
 
 
-def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple[Kind, str]:
+def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple[AnswerKind, str]:
     """Return (kind, the plain text behind the question word)."""
     patterns = _QUESTION[language]
     for kind, words in patterns:
