@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -154,6 +155,12 @@ def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> 
     data = in_utf8(content) if isinstance(content, str) else content
     with replaced_file(path, durable) as file:
         file.write(data)
+
+
+def sha256_of(path: Path) -> bytes:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def in_utf8(text: str) -> bytes:
