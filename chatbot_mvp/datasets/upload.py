@@ -140,5 +140,4 @@ def _home(names: Sequence[str]) -> str:
 def _require_parts(name: str, parts: Mapping[str, object]) -> None:
     layout = layout_of(parts)
     if not (layout.corpus and layout.queries and layout.qrels):
-        names = set(parts)
-        raise DatasetUploadIncomplete(name=name, found=", ".join(sorted(names)[:8]) or "-")
+        raise DatasetUploadIncomplete(name=name, found=", ".join(sorted(parts)[:8]) or "-")

@@ -39,6 +39,11 @@ class S3Url:
         match = re.fullmatch(r"s3://([^/]+)/?(.*)", text.strip())
         return cls(match[1], match[2].strip("/")) if match else None
 
+    @property
+    def name(self) -> str:
+        """The last part of the address."""
+        return self.prefix.rpartition("/")[2] or self.bucket
+
     def __truediv__(self, name: str) -> S3Url:
         return S3Url(self.bucket, f"{self.prefix}/{name}" if self.prefix else name)
 
