@@ -354,7 +354,7 @@ def test_a_reader_that_is_taken_over_finds_no_network_no_file_and_no_key(
     code = f"""
 import os, socket, subprocess
 from chatbot_mvp.documents.reading import sandbox
-sandbox._lock_up()
+sandbox._lock_up(sandbox.Job(".html", "a.html", 1, ""))
 for attempt in (
     lambda: open({str(secret)!r}),
     lambda: open({str(tmp_path / "nuevo")!r}, "w"),
