@@ -15,11 +15,9 @@ from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, DocumentSourceFailed, KbNotFound, KbUnreadable, ProviderLeft
-from chatbot_mvp.knowledge_base.contents import KbContents, contents_of
-from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
-from chatbot_mvp.knowledge_base.pipelines import Key, PipelinePool
-from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
+from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import Completion, ignore_reply
@@ -38,7 +36,7 @@ from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignore_progress, last
 
 _CHARS_KEPT = 6_000_000
-"""Characters of the knowledge bases whose indexes stay in memory: at most 200 MB each million."""
+"""Characters of the knowledge bases whose indexes stay in memory, each million in ``memory.MB_PER_MILLION``."""
 _CONTENTS_KEPT = 2
 _OF_SEARCH = ("retrieval_", "embedding_", "reranker_", "query_expansion_", "vector_store")
 """Prefixes of the settings that decide which passages a search finds."""
@@ -74,8 +72,7 @@ class KnowledgeBases:
         Raises:
             UploadError: the file cannot be used; nothing else changes.
         """
-        limits = self._live.current
-        return self.store.add(name, content, limits.kb_max_chars, limits.kb_max_upload_mb, limits.kb_max_pages)
+        return self.store.add(name, content, *self.limits)
 
     def add_from(self, reference: str, progress: ProgressCallback = ignore_progress) -> KbRecord:
         """Keep what a reference names as one knowledge base: a file, or the documents of a source, as "NAME:REST".
@@ -88,11 +85,15 @@ class KnowledgeBases:
             legal = ", ".join(f"{name}:" for name in DOCUMENT_SOURCES)
             reason = f"it is neither a file nor the name of a source; sources: {legal}"
             raise DocumentSourceFailed(source=reference.partition(":")[0], found=reference, reason=reason)
-        settings = self._live.current
-        limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
-        files = documents_of(*named, settings, progress)
+        files, limits = documents_of(*named, self._live.current, progress), self.limits
         parsed = [(clean_file_name(name), parse_upload(name, content, *limits)) for name, content in files]
-        return self.store.keep(parsed, settings.kb_max_chars)
+        return self.store.keep(parsed, limits[0])
+
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        """KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES."""
+        settings = self._live.current
+        return settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages
 
     @performs(Action.UPLOAD)
     def add_sample(self) -> KbRecord:
@@ -198,9 +199,8 @@ class KnowledgeBases:
         record = self.store.record(kb_id)
         key = (kb_id, record.sha256, limit)
         if key not in self._suggested:
-            self._suggested[key] = suggest_questions(
-                self.store.document(kb_id), record.language, limit, record.languages
-            )
+            text = self.store.document(kb_id)
+            self._suggested[key] = suggest_questions(text, record.language, limit, record.languages)
         return self._suggested[key]
 
     # --- the pipeline
@@ -237,17 +237,9 @@ class KnowledgeBases:
         """
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
-            language = self.store.record(kb_id).language
-            return last(
-                (factory or self._factory).grow(
-                    self.chunks(kb_id, settings.retrieval_chunk_chars),
-                    language,
-                    settings,
-                    progress,
-                    kb_id=kb_id,
-                    on_reply=on_reply,
-                )
-            )
+            chunks, language = self.chunks(kb_id, settings.retrieval_chunk_chars), self.store.record(kb_id).language
+            grow = (factory or self._factory).grow
+            return last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         names = [name for name in Settings.model_fields if name.startswith(_OF_SEARCH) and "language" not in name]
         search = tuple((name, getattr(settings, name)) for name in names)
@@ -274,10 +266,6 @@ class KnowledgeBases:
                 progress = progress_of_other
 
     def _growing(self, kb_id: str, progress: ProgressCallback, search: OtherSearch) -> GrowingPipeline:
-        """
-        Raises:
-            ProviderLeft: another provider was chosen before a language model had written all.
-        """
         record, now = self.store.record(kb_id), self._live.snapshot
         with self._lock:
             if now.version != self._version:

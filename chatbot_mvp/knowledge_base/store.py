@@ -18,8 +18,7 @@ from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
 from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadEmpty
-from chatbot_mvp.knowledge_base.identity import possible_ids
-from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, write_atomically, write_json
 from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, IncompleteFile, complete, known_version
