@@ -29,7 +29,8 @@ _OLD_S = 3_600
 """An unfinished file that nobody has written to for so long belongs to a process that was killed."""
 _PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
 _LOCK_S, _POLL_S = 10, 0.01
-_LONE = re.compile("[\ud800-\udfff]")
+LONE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate, which UTF-8 cannot encode."""
 
 
 @contextmanager
@@ -168,7 +169,7 @@ def in_utf8(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        return _LONE.sub("\ufffd", text).encode("utf-8")
+        return LONE.sub("\ufffd", text).encode("utf-8")
 
 
 def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, durable: bool = True) -> None:
