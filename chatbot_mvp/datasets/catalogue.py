@@ -47,7 +47,11 @@ class Found:
 
 
 class Catalogue:
-    """All bundled, local and remote data sets."""
+    """All bundled, local and remote data sets.
+
+    Unless it says otherwise, a method that loads a data set raises a ``DatasetError`` if its files are not valid, and
+    one that needs S3 a ``StorageError`` if the server is not configured, refuses or does not answer.
+    """
 
     def __init__(self, settings: Settings, storage: Storage | None) -> None:
         """
@@ -92,11 +96,7 @@ class Catalogue:
         return [self._local(name, place, folder) for name, (place, folder) in self._here().items()]
 
     def entries_remote(self) -> list[Found]:
-        """List the data sets on S3.
-
-        Raises:
-            StorageError
-        """
+        """List the data sets on S3."""
         return [self._remote(url) for url in self._remote_urls()]
 
     def find(self, reference: str) -> Found:
@@ -140,27 +140,15 @@ class Catalogue:
         raise DatasetNotFound(name=reference, legal=", ".join(known))
 
     def load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
-        """Find, download if need be, read and check a data set.
-
-        Raises:
-            DatasetError, StorageError
-        """
+        """Find, download if need be, read and check a data set."""
         return self.load_found(self.find(reference), progress)
 
     def load_found(self, found: Found, progress: ProgressCallback = ignore_progress) -> Dataset:
-        """Load a data set that ``find`` returned, and download it first if needed.
-
-        Raises:
-            DatasetError, StorageError
-        """
+        """Load a data set that ``find`` returned, and download it first if needed."""
         return load_dataset(self.folder(found, progress), found.split)
 
     def folder(self, found: Found, progress: ProgressCallback = ignore_progress) -> Path:
-        """Return the local folder of a data set, and download it first if needed.
-
-        Raises:
-            StorageError
-        """
+        """Return the local folder of a data set, and download it first if needed."""
         if found.offline:
             _log.warning("%s: the copy in the cache is used; %s", found.reference, found.offline)
         if found.folder is not None:

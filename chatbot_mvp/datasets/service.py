@@ -55,7 +55,10 @@ class RemoteList:
 
 
 class DatasetService(Catalogue):
-    """The data sets of this machine and of S3. Safe to share between sessions; holds nothing of one user."""
+    """The data sets of this machine and of S3. Safe to share between sessions; holds nothing of one user.
+
+    Errors are those of ``Catalogue`` unless a method says otherwise.
+    """
 
     def __init__(self, live: LiveSettings) -> None:
         super().__init__(live.current, open_storage(live.current))
@@ -97,11 +100,7 @@ class DatasetService(Catalogue):
 
     @performs(Action.READ)
     def details(self, reference: str) -> DatasetDetails | None:
-        """Describe a data set; None if it would have to be downloaded first. The last 16 results are cached.
-
-        Raises:
-            DatasetError, StorageError
-        """
+        """Describe a data set; None if it would have to be downloaded first. The last 16 results are cached."""
         found = self.find(reference)
         folder = found.folder
         if folder is None:

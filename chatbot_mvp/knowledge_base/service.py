@@ -43,7 +43,11 @@ _OF_SEARCH = ("retrieval_", "embedding_", "reranker_", "query_expansion_", "vect
 
 
 class KnowledgeBases:
-    """The knowledge bases of this data folder. Safe to share between sessions; holds nothing of one user."""
+    """The knowledge bases of this data folder. Safe to share between sessions; holds nothing of one user.
+
+    Unless it says otherwise, a method that takes an id raises ``KbNotFound`` if there is no such knowledge base, and
+    ``KbUnreadable`` if what it reads of it is damaged.
+    """
 
     def __init__(self, live: LiveSettings, factory: PipelineFactory, embedders: Embedders) -> None:
         self._live = live
@@ -103,11 +107,7 @@ class KnowledgeBases:
 
     @performs(Action.CHANGE_KB)
     def rename(self, kb_id: str, kb_name: str) -> None:
-        """Give a knowledge base another name; a blank name changes nothing.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Give a knowledge base another name; a blank name changes nothing."""
         if name := clean_name(kb_name):
             self.store.rename(kb_id, name)
 
@@ -142,11 +142,7 @@ class KnowledgeBases:
 
     @performs(Action.READ)
     def document(self, kb_id: str) -> Document:
-        """The text that the offsets of sources refer to.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """The text that the offsets of sources refer to."""
         return self.store.document(kb_id)
 
     def chunks(self, kb_id: str, chars: int | None = None) -> list[Chunk]:
@@ -154,9 +150,6 @@ class KnowledgeBases:
 
         Args:
             chars: RETRIEVAL_CHUNK_CHARS of a search; None for the settings in effect.
-
-        Raises:
-            KbNotFound, KbUnreadable
         """
         return chunk_document(self.store.document(kb_id), chars or self._live.current.retrieval_chunk_chars)
 
@@ -166,9 +159,6 @@ class KnowledgeBases:
 
         Args:
             chars: as in ``chunks``.
-
-        Raises:
-            KbNotFound, KbUnreadable
         """
         record, size = self.store.record(kb_id), chars or self._live.current.retrieval_chunk_chars
         return self._contents.get_or_build(
@@ -191,11 +181,7 @@ class KnowledgeBases:
 
     @performs(Action.READ)
     def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
-        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions."""
         record = self.store.record(kb_id)
         key = (kb_id, record.sha256, limit)
         if key not in self._suggested:
