@@ -14,7 +14,7 @@ from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
-from chatbot_mvp.datasets.service import Listed as ListedDataset
+from chatbot_mvp.datasets.dataset_service import Listed as ListedDataset
 from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan

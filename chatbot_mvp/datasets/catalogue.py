@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from chatbot_mvp.datasets.counts import Counts, count_rows, count_rows_remote
-from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.datasets.layout import folder_layout, layout_of, split_reference
+from chatbot_mvp.datasets.loading import load_dataset
 from chatbot_mvp.datasets.mirror import Mirror
 from chatbot_mvp.datasets.model import Dataset
 from chatbot_mvp.errors import DatasetNotFound, StorageError, StorageNotConfigured, StorageUnreachable
@@ -21,7 +21,7 @@ from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _FETCHABLE = "hotpotqa"
 
-Place = Literal["bundled", "local", "remote"]
+DatasetPlace = Literal["bundled", "local", "remote"]
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Found:
     """The location of a data set, before it is read or downloaded."""
 
     name: str
-    place: Place
+    place: DatasetPlace
     reference: str
     """Reference for ``Catalogue.find``: a name, an absolute folder, or ``s3://bucket/…/name/``; with ``#split`` if the
     split was named."""
@@ -58,7 +58,7 @@ class Catalogue:
         Args:
             storage: the S3 server for data sets; None if it is not configured.
         """
-        self._folders: dict[Place, Path] = {"bundled": settings.samples_dir, "local": settings.datasets_dir}
+        self._folders: dict[DatasetPlace, Path] = {"bundled": settings.samples_dir, "local": settings.datasets_dir}
         self._storage = storage
         self._mirror = Mirror(storage, settings.cache_dir / "datasets") if storage else None
         bucket = settings.minio_bucket_name
@@ -179,14 +179,14 @@ class Catalogue:
             (sent if storage.write(folder / name, home / found.name, name) else kept).append(name)
         return str(home / found.name), sent, kept
 
-    def _here(self) -> Mapping[str, tuple[Place, Path]]:
-        found: dict[str, tuple[Place, Path]] = {}
+    def _here(self) -> Mapping[str, tuple[DatasetPlace, Path]]:
+        found: dict[str, tuple[DatasetPlace, Path]] = {}
         for place, root in self._folders.items():
             for name, folder in list_folders(root).items():
                 found.setdefault(name, (place, folder))
         return found
 
-    def _local(self, name: str, place: Place, folder: Path) -> Found:
+    def _local(self, name: str, place: DatasetPlace, folder: Path) -> Found:
         return Found(name, place, name, folder, count_rows(folder))
 
     def _remote_urls(self) -> list[S3Url]:

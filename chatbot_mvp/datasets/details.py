@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chatbot_mvp.datasets import hotpotqa
-from chatbot_mvp.datasets.files import load_dataset
+from chatbot_mvp.datasets.loading import load_dataset
 from chatbot_mvp.datasets.model import Dataset
 
 _PREVIEWED = 5

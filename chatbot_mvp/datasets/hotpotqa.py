@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.datasets.reading import Columns, Row, read_rows
+from chatbot_mvp.datasets.row_files import Columns, Row, read_rows
 from chatbot_mvp.datasets.source import Notes, Order
 from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.datasets.files import check_dataset
 from chatbot_mvp.datasets.limited import MEMORY_MB, SECONDS, Limits, limit_this_process, output_of
+from chatbot_mvp.datasets.loading import check_dataset
 from chatbot_mvp.errors import ChatbotError, DatasetUploadTooDemanding, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 

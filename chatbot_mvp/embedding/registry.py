@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.embedding.own.files import find_files
+from chatbot_mvp.embedding.own.model_files import find_files
 from chatbot_mvp.errors import EmbedderFileMissing, ProviderNotConfigured, UnknownChoice
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from chatbot_mvp.documents.kb_files import KbFile, text_hash
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.documents.sources import KbFile, text_hash
 from chatbot_mvp.errors import ChatbotError, RunStopped, UploadNoRoom
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from chatbot_mvp.documents.sources import KbFile, text_hash
+from chatbot_mvp.documents.kb_files import KbFile, text_hash
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
 

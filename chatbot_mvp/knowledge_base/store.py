@@ -13,10 +13,10 @@ from pathlib import Path
 from filelock import FileLock
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.kb_files import KbFile, join_sources, text_hash
 from chatbot_mvp.documents.languages import languages_of
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
 from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadEmpty
 from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
 from chatbot_mvp.storage.clock import utc_now

@@ -15,8 +15,8 @@ from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbNotWritten, T
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp

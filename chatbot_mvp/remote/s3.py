@@ -86,7 +86,7 @@ class Storage:
     def folders(self, url: S3Url) -> list[str]:
         """List the names of the folders directly below ``url``, sorted."""
         names = [item["Prefix"] for page in self._pages(url, Delimiter="/") for item in page.get("CommonPrefixes", [])]
-        return sorted(name.strip("/").rpartition("/")[2] for name in names)
+        return sorted(name.removeprefix(_below(url)).strip("/") for name in names)
 
     def files(self, url: S3Url) -> list[RemoteFile]:
         """List all objects below ``url`` except folder markers, sorted by path; empty if there are none."""

@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset, table
-from chatbot_mvp.datasets.reading import DOC_ID, read_rows
+from chatbot_mvp.datasets.row_files import DOC_ID, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.errors import DuplicateId, FileNotWritten
 from chatbot_mvp.types import Document

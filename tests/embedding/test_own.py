@@ -17,7 +17,7 @@ from chatbot_mvp.embedding.e5.conversion import converted_model
 from chatbot_mvp.embedding.e5.embedder import local_e5
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.own.embedder import own_embedder
-from chatbot_mvp.embedding.own.files import ct2_vocabulary_size, find_files
+from chatbot_mvp.embedding.own.model_files import ct2_vocabulary_size, find_files
 from chatbot_mvp.embedding.registry import create_embedder, is_configured
 from chatbot_mvp.embedding.transformer import TransformerEmbedder
 from chatbot_mvp.errors import (

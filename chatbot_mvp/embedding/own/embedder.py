@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from chatbot_mvp.embedding.base import Embedder, InputType
 from chatbot_mvp.embedding.engines import CTranslate2Encoder, OnnxEncoder
-from chatbot_mvp.embedding.own.files import (
+from chatbot_mvp.embedding.own.model_files import (
     LEAST_TOKENS,
     ModelFiles,
     ct2_vocabulary_size,

@@ -11,8 +11,8 @@ from pathlib import Path
 from chatbot_mvp.datasets.catalogue import Catalogue, Found
 from chatbot_mvp.datasets.details import DatasetDetails, license_of, read_details
 from chatbot_mvp.datasets.fetching import DATASET_SOURCES, Fetched, fetch
-from chatbot_mvp.datasets.files import check_dataset, dataset_files
 from chatbot_mvp.datasets.layout import folder_layout
+from chatbot_mvp.datasets.loading import check_dataset, dataset_files
 from chatbot_mvp.datasets.source import DatasetSource
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError, UnknownChoice

@@ -1,4 +1,4 @@
-"""Load and check a data set folder. ``layout`` finds its files, ``reading`` reads their rows.
+"""Load and check a data set folder. ``layout`` finds its files, ``row_files`` reads their rows.
 
 Schema v2.0: ``corpus.parquet`` (doc_id, title, text), ``queries.parquet`` (query_id, text, answer, answer_type,
 question_type, level), ``qrels.parquet`` (query_id, doc_id, score).
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from chatbot_mvp.datasets.layout import DEFAULT_SPLIT, folder_layout
 from chatbot_mvp.datasets.model import Dataset, Query
-from chatbot_mvp.datasets.reading import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
+from chatbot_mvp.datasets.row_files import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.errors import DuplicateId, EmptyDataset, UnknownQrelDocument, UnknownQrelQuery
 from chatbot_mvp.storage.files import sha256_of

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, DocumentSourceFailed, KbNotFound, KbUnreadable, ProviderLeft
@@ -166,7 +166,7 @@ class KnowledgeBases:
         )
 
     @performs(Action.READ)
-    def place(self, kb_id: str, offset: int) -> Place | None:
+    def place(self, kb_id: str, offset: int) -> FilePlace | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)
 
