@@ -3,9 +3,8 @@
 ``loading``   a folder -> a checked ``Dataset``          ``catalogue``  a reference -> a folder
 ``model``     the ``Dataset`` itself                     ``sampling``   DEV_MODE and EVAL_MAX_CORPUS
 ``row_files`` the rows of each format of file            ``mirror``     the local copy of what is on S3
-``upload``    what people bring, checked                 ``trial``      loading it in a process of its own
-``download``  one file by HTTP, resumed                  ``details``    what a data set is about
-``hotpotqa``  the public hub's files -> schema v2.0
+``upload``    what people bring, checked apart           ``details``    what a data set is about
+``download``  one file by HTTP, resumed                  ``hotpotqa``   the public hub's files -> schema v2.0
 """
 
 from chatbot_mvp.datasets.loading import load_dataset

@@ -163,11 +163,7 @@ class DatasetService(Catalogue):
             shutil.rmtree(place)
 
     def _refuse_name(self, name: str, replaceable: bool) -> None:
-        """Check that a name is free, or names an added data set that may be replaced.
-
-        Raises:
-            DatasetNameTaken: it is not.
-        """
+        """Check that a name is free, or names an added data set that may be replaced."""
         taken = {listed.found.name: listed for listed in self.here()}.get(name)
         if taken is not None and not (replaceable and taken.own):
             raise DatasetNameTaken(name=name, place=str(taken.found.folder))
@@ -179,15 +175,10 @@ class DatasetService(Catalogue):
     def fetch(
         self, name: str, split: str = "", address: str = "", progress: ProgressCallback = ignore_progress
     ) -> Fetched:
-        """Fetch a data set from one of the ``sources`` into ``data/datasets``, and replace an earlier copy.
-
-        Args:
-            split, address: as in ``fetching.fetch``.
+        """Fetch a data set from one of the ``sources``, with the arguments and errors of ``fetching.fetch``.
 
         Raises:
             UnknownChoice: there is no such source.
-            DownloadFailed, DatasetSourceFailed: it could not be fetched.
-            DatasetError: what was fetched is no valid data set; an earlier copy stays.
         """
         if name not in DATASET_SOURCES:
             raise UnknownChoice(kind="source of data sets", found=name, legal=", ".join(DATASET_SOURCES))

@@ -121,12 +121,7 @@ def _read(
 
 
 def _checked_kind(name: str, suffix: str, content: bytes) -> str:
-    """Return the file's suffix as detected from its content, which must match its name.
-
-    Raises:
-        UploadWrongSuffix: content and name differ.
-        UploadTypeUnsupported, UploadEncrypted, UploadDamaged: the file cannot be read.
-    """
+    """Return the file's suffix as detected from its content, which must match its name."""
     reader = reader_of(suffix)
     said = reader.kind if reader else suffix
     if reader and not is_own(reader):

@@ -82,11 +82,6 @@ class RemoteEmbedder:
         return unit_vectors(vectors)
 
     def _check(self, vectors: Vectors) -> None:
-        """Check the vectors of a reply.
-
-        Raises:
-            ProviderReplyUnusable: not a matrix of finite numbers, or not the dimensions of earlier vectors.
-        """
         if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
             self._endpoint.unusable("its vectors are not rows of finite numbers")
         with self._lock:

@@ -296,10 +296,6 @@ class KnowledgeBases:
         forget_index(chunks, record.language, settings.cache_dir, embedder, kb_id)
 
     def _drop_vectors(self, kb_id: str) -> None:
-        """
-        Raises:
-            ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used.
-        """
         settings = self._live.current
         if settings.chroma_host or settings.chroma_dir.is_dir():
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)

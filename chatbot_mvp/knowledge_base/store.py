@@ -234,11 +234,7 @@ class KbStore:
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Let one thread of one process write at a time.
-
-        Raises:
-            KbNotWritten: the folder cannot be written.
-        """
+        """Let one thread of one process write at a time."""
         try:
             make_folder(self._root)
             with FileLock(self._root / ".lock"):

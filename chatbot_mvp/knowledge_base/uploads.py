@@ -59,11 +59,6 @@ class _Owners:
         self._folder = folder
 
     def note(self, kb_id: str, owner: str) -> None:
-        """Note who uploaded a new knowledge base.
-
-        Raises:
-            OSError: the disk is full or not writable.
-        """
         make_folder(self._folder)
         write_atomically(self._folder / kb_id, owner)
 
@@ -253,10 +248,6 @@ class Uploads:
 
     @contextmanager
     def _reported(self, title: str) -> Iterator[None]:
-        """
-        Raises:
-            KbNotWritten: in place of an OSError.
-        """
         try:
             yield
         except OSError as error:

@@ -31,7 +31,10 @@ def calls_for(endpoint: Endpoint, settings: Settings, served: int | None = None)
 
 
 class JsonEndpoint:
-    """Posts and gets JSON under ``<base_url>/v1``. Safe to share between threads."""
+    """Posts and gets JSON under ``<base_url>/v1``. Safe to share between threads.
+
+    A request that fails raises a ``ProviderError``, whose subclass gives the reason.
+    """
 
     def __init__(self, calls: Calls, timeout: float) -> None:
         """
@@ -54,19 +57,11 @@ class JsonEndpoint:
         )
 
     def post(self, path: str, payload: dict[str, Any]) -> Any:
-        """Post ``payload`` and return the decoded reply.
-
-        Raises:
-            ProviderError: the subclass gives the reason.
-        """
+        """Post ``payload`` and return the decoded reply."""
         return self._request("POST", path, payload)
 
     def get(self, path: str) -> Any:
-        """Get ``path`` and return the decoded reply.
-
-        Raises:
-            ProviderError: the subclass gives the reason.
-        """
+        """Get ``path`` and return the decoded reply."""
         return self._request("GET", path, None)
 
     def unusable(self, reason: str, cause: Exception | None = None) -> NoReturn:

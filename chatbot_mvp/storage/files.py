@@ -147,11 +147,7 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
 def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> None:
     """Write a whole file atomically. Text is encoded as by ``in_utf8``; its line ends are not changed.
 
-    Args:
-        durable: as in ``replaced_file``.
-
-    Raises:
-        OSError: as in ``replaced_file``.
+    ``durable`` and errors are as in ``replaced_file``.
     """
     data = in_utf8(content) if isinstance(content, str) else content
     with replaced_file(path, durable) as file:
@@ -175,12 +171,10 @@ def in_utf8(text: str) -> bytes:
 def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, durable: bool = True) -> None:
     """Write a JSON object atomically. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
-    Args:
-        durable: as in ``replaced_file``.
+    ``durable`` and errors are as in ``replaced_file``.
 
     Raises:
         ValueError: a number is NaN or infinite, which JSON cannot represent; nothing is written.
-        OSError: as in ``replaced_file``.
     """
     # Encode the object in one call: writing the millions of pieces of a large result one by one is slow.
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
