@@ -8,9 +8,8 @@ from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint, Failure, failure_of_status
 from chatbot_mvp.remote.limiter import limiter_for
+from chatbot_mvp.remote.lines import CONNECT_SECONDS
 from chatbot_mvp.settings.model import Settings
-
-_CONNECT_SECONDS = 10.0
 
 
 def v1(base_url: str) -> str:
@@ -52,7 +51,7 @@ class JsonEndpoint:
         self._timeout = timeout
         key = calls.endpoint.key.get_secret_value()
         self._client = httpx.Client(
-            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
 

@@ -15,7 +15,7 @@ from chatbot_mvp.errors import RequestStopped
 from chatbot_mvp.remote.stop import Stop
 
 T = TypeVar("T")
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 _CONNECTED = ("connect_tcp.complete", "start_tls.complete")
 
 
@@ -70,7 +70,7 @@ def _httpx_client(timeout: float) -> Connect:
 
         return httpx.Client(
             verify=context,
-            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
             follow_redirects=False,  # question, passages and key go to the address of the settings alone
             event_hooks={"request": [trace]},
