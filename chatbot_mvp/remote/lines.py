@@ -16,6 +16,7 @@ from chatbot_mvp.remote.stop import Stop
 
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0
+"""Longest wait for a connection to a provider."""
 _CONNECTED = ("connect_tcp.complete", "start_tls.complete")
 
 
