@@ -40,17 +40,11 @@ _QUOTA = re.compile(r"insufficient_quota|per.?day|daily|\((TPD|RPD)\)", re.I)
 _RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 _BAD_KEY = re.compile(r"api.?key (not valid|expired|not found|invalid)|API_KEY_INVALID|invalid api.?key", re.I)
 
-OF_ONE_REQUEST = (
-    ProviderBadRequest,
-    ProviderPromptTooLong,
-    ProviderRateLimited,
-    ProviderReplyUnusable,
-    ProviderUnavailable,
-)
-"""Errors that concern one request only. Any other (wrong key, no quota, unknown model) makes all requests fail."""
-
 PASSING = (ProviderRateLimited, ProviderUnavailable)
-"""Those of ``OF_ONE_REQUEST`` after which the same request may succeed later."""
+"""Errors after which the same request may succeed later."""
+
+OF_ONE_REQUEST = (*PASSING, ProviderBadRequest, ProviderPromptTooLong, ProviderReplyUnusable)
+"""Errors that concern one request only. Any other (wrong key, no quota, unknown model) makes all requests fail."""
 
 
 def concerns_one_request(error: Exception) -> bool:
