@@ -11,7 +11,7 @@ from typing import Any
 
 from chatbot_mvp.datasets.row_files import Columns, Row, read_rows
 from chatbot_mvp.datasets.source import Notes, Order
-from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset
+from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
@@ -46,7 +46,7 @@ def write(order: Order, progress: ProgressCallback = ignore_progress) -> Notes:
     """Download a split, convert it to schema v2.0, and say what was left out.
 
     Raises:
-        DownloadFailed: a file could not be downloaded. The next try continues there.
+        DatasetNotReceived (download_failed): a file could not be downloaded. The next try continues there.
         DatasetError: a file is not in the hub's format.
     """
     from chatbot_mvp.datasets.download import download  # its HTTP client is only needed here
@@ -123,7 +123,7 @@ class _Tables:
             self._add(row.values)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             reason = f"{row.place} is not as the hub's are ({error!r})"
-            raise DatasetFileUnreadable(path=str(row.path), reason=reason) from error
+            raise DatasetError("dataset_file_unreadable", path=str(row.path), reason=reason) from error
 
     def _add(self, row: Mapping[str, Any]) -> None:
         context = row["context"]

@@ -21,19 +21,7 @@ from typing import IO, Any
 from chatbot_mvp.datasets.layout import layout_of
 from chatbot_mvp.datasets.limited import MEMORY_MB, SECONDS, Limits, limit_this_process, output_of
 from chatbot_mvp.datasets.loading import check_dataset
-from chatbot_mvp.errors import (
-    ChatbotError,
-    DatasetNameUnusable,
-    DatasetUploadDamaged,
-    DatasetUploadExpands,
-    DatasetUploadIncomplete,
-    DatasetUploadTooDemanding,
-    DatasetUploadTooLarge,
-    DatasetUploadTooManyEntries,
-    DatasetUploadTooSteep,
-    DatasetUploadUnsafe,
-    all_errors,
-)
+from chatbot_mvp.errors import ChatbotError, DatasetError, all_errors
 from chatbot_mvp.storage.files import make_folder, replaced_folder
 from chatbot_mvp.storage.json_object import parse_json
 
@@ -56,11 +44,11 @@ def usable_name(name: str) -> str:
     """Strip a name and check that it can be a folder name.
 
     Raises:
-        DatasetNameUnusable: it has other characters than letters, digits, "_", "." and "-", or more than 60.
+        DatasetError: it has other characters than letters, digits, "_", "." and "-", or more than 60.
     """
     name = name.strip()
     if not _NAME.fullmatch(name):
-        raise DatasetNameUnusable(name=name)
+        raise DatasetError("dataset_name_unusable", name=name)
     return name
 
 
@@ -72,7 +60,7 @@ def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> N
         limit_mb: size limit per file in megabytes (10^6 bytes).
 
     Raises:
-        DatasetUploadError: the upload is too large, damaged, unsafe or incomplete.
+        DatasetError: the upload is too large, damaged, unsafe or incomplete.
         DatasetError: the loader rejects the data set.
     """
     shown = ", ".join(name for name, _ in files)
@@ -80,7 +68,7 @@ def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> N
         size = content.seek(0, 2)
         content.seek(0)
         if size > limit_mb * 1_000_000:
-            raise DatasetUploadTooLarge(name=name, size_mb=round(size / 1e6), limit_mb=limit_mb)
+            raise DatasetError("dataset_upload_too_large", name=name, size_mb=round(size / 1e6), limit_mb=limit_mb)
     with replaced_folder(folder) as work:
         if len(files) == 1 and files[0][0].lower().endswith(".zip"):
             _unpack(*files[0], work, limit_mb * EXPANSION)
@@ -104,7 +92,7 @@ def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
                     shutil.copyfileobj(source, file)
     # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise DatasetUploadDamaged(name=name, reason=str(error) or type(error).__name__) from error
+        raise DatasetError("dataset_upload_damaged", name=name, reason=str(error) or type(error).__name__) from error
 
 
 def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, zipfile.ZipInfo]:
@@ -114,9 +102,9 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
         path = PurePosixPath(info.filename)
         leads_out = path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in "".join(path.parts[:1])
         if leads_out or stat.S_ISLNK(info.external_attr >> 16):
-            raise DatasetUploadUnsafe(name=name, entry=info.filename)
+            raise DatasetError("dataset_upload_unsafe", name=name, entry=info.filename)
     if len(infos) > _MOST_ENTRIES:
-        raise DatasetUploadTooManyEntries(name=name, entries=len(infos), limit=_MOST_ENTRIES)
+        raise DatasetError("dataset_upload_too_many_entries", name=name, entries=len(infos), limit=_MOST_ENTRIES)
     home = _home([info.filename for info in infos])
     inside = {info.filename: info.filename.removeprefix(home) for info in infos if info.filename.startswith(home)}
     parts = frozenset(layout_of(inside.values()).files)
@@ -125,16 +113,18 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
         relative = inside.get(info.filename, "")
         if relative in parts or _ABOUT.fullmatch(relative):
             if relative in found:
-                raise DatasetUploadUnsafe(name=name, entry=info.filename)
+                raise DatasetError("dataset_upload_unsafe", name=name, entry=info.filename)
             found[relative] = info
     for info in found.values():
         ratio = -(-info.file_size // max(1, info.compress_size))
         if info.file_size > 1_000_000 and ratio > _STEEP:
-            raise DatasetUploadTooSteep(name=name, entry=info.filename, ratio=ratio, limit=_STEEP)
+            raise DatasetError("dataset_upload_too_steep", name=name, entry=info.filename, ratio=ratio, limit=_STEEP)
     if (size := sum(info.file_size for info in found.values())) > limit_mb * 1_000_000:
         largest = max(found.values(), key=lambda info: info.file_size)
         size_mb = round(size / 1e6)
-        raise DatasetUploadExpands(name=name, entry=largest.filename, size_mb=size_mb, limit_mb=limit_mb)
+        raise DatasetError(
+            "dataset_upload_expands", name=name, entry=largest.filename, size_mb=size_mb, limit_mb=limit_mb
+        )
     _require_parts(name, found or {info.filename: info for info in infos})
     return found
 
@@ -152,7 +142,7 @@ def _home(names: Sequence[str]) -> str:
 def _require_parts(name: str, parts: Mapping[str, object]) -> None:
     layout = layout_of(parts)
     if not (layout.corpus and layout.queries and layout.qrels):
-        raise DatasetUploadIncomplete(name=name, found=", ".join(sorted(parts)[:8]) or "-")
+        raise DatasetError("dataset_upload_incomplete", name=name, found=", ".join(sorted(parts)[:8]) or "-")
 
 
 def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int = MEMORY_MB) -> None:
@@ -165,12 +155,12 @@ def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int 
 
     Raises:
         DatasetError: the loader's error, with paths relative to ``folder``.
-        DatasetUploadTooDemanding: loading exceeded a limit.
+        DatasetError (dataset_upload_too_demanding): loading exceeded a limit.
     """
     try:
         answer = parse_json(output_of(__name__, [str(folder)], Limits(seconds, memory_mb)))
     except ValueError as error:
-        raise DatasetUploadTooDemanding(name=name, seconds=seconds, memory_mb=memory_mb) from error
+        raise DatasetError("dataset_upload_too_demanding", name=name, seconds=seconds, memory_mb=memory_mb) from error
     if answer:
         raise _error(answer, folder)
 
@@ -180,7 +170,7 @@ def _error(answer: Mapping[str, Any], folder: Path) -> ChatbotError:
     if "path" in params:
         # The temporary folder of the trial would only confuse the user.
         params["path"] = params["path"].removeprefix(f"{folder}{os.sep}")
-    return next(cls for cls in all_errors() if cls.code == answer["code"])(**params)
+    return all_errors()[answer["code"]](answer["code"], **params)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors, unit_vectors
 from chatbot_mvp.embedding.transformer import clean_text, usable_cores
-from chatbot_mvp.errors import EmbedderDownloadFailed, EmbedderFileMissing, MissingPackage, UnknownChoice
+from chatbot_mvp.errors import ConfigurationError, EmbedderFileMissing, MissingPackage, UnknownChoice
 from chatbot_mvp.settings.model import FASTEMBED_PREFIX, HUGGINGFACE_PREFIX
 from chatbot_mvp.storage.files import sha256_of
 
@@ -57,7 +57,7 @@ class FastEmbedEmbedder(_LibraryEmbedder):
         Raises:
             MissingPackage: ``fastembed`` is not installed.
             UnknownChoice: the package has no such model.
-            EmbedderDownloadFailed: the model cannot be downloaded or loaded.
+            ConfigurationError (embedder_download_failed): the model cannot be downloaded or loaded.
         """
         try:
             from fastembed import TextEmbedding
@@ -73,7 +73,9 @@ class FastEmbedEmbedder(_LibraryEmbedder):
         try:
             self._model = TextEmbedding(model, cache_dir=str(cache_dir), threads=threads or usable_cores())
         except Exception as error:
-            raise EmbedderDownloadFailed(model=name, folder=str(cache_dir), reason=str(error).rstrip(".")) from error
+            raise ConfigurationError(
+                "embedder_download_failed", model=name, folder=str(cache_dir), reason=str(error).rstrip(".")
+            ) from error
         self.model_id = f"{FASTEMBED_PREFIX}{model}"
         self.dimensions = self._encoded(["?"], "query").shape[1]
 
@@ -94,7 +96,7 @@ class HuggingFaceEmbedder(_LibraryEmbedder):
         Raises:
             MissingPackage: ``sentence-transformers`` is not installed.
             EmbedderFileMissing: the folder does not exist.
-            EmbedderDownloadFailed: the model cannot be downloaded or loaded.
+            ConfigurationError (embedder_download_failed): the model cannot be downloaded or loaded.
         """
         try:
             from sentence_transformers import SentenceTransformer
@@ -111,7 +113,9 @@ class HuggingFaceEmbedder(_LibraryEmbedder):
             self._model: Any = SentenceTransformer(place, cache_folder=str(cache_dir))
         except Exception as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise EmbedderDownloadFailed(model=name, folder=str(cache_dir), reason=reason) from error
+            raise ConfigurationError(
+                "embedder_download_failed", model=name, folder=str(cache_dir), reason=reason
+            ) from error
         self.model_id = f"{HUGGINGFACE_PREFIX}{_content_id(folder) if folder.is_dir() else wanted}"
         self._lock = threading.Lock()
         self.dimensions = self._encoded(["?"], "query").shape[1]

@@ -14,7 +14,7 @@ from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import ConfigurationError, DocumentSourceFailed, KbNotFound, KbUnreadable, ProviderLeft
+from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
@@ -88,7 +88,9 @@ class KnowledgeBases:
         if named is None:
             legal = ", ".join(f"{name}:" for name in DOCUMENT_SOURCES)
             reason = f"it is neither a file nor the name of a source; sources: {legal}"
-            raise DocumentSourceFailed(source=reference.partition(":")[0], found=reference, reason=reason)
+            raise UploadError(
+                "document_source_failed", source=reference.partition(":")[0], found=reference, reason=reason
+            )
         files, limits = documents_of(*named, self._live.current, progress), self.limits
         parsed = [(clean_file_name(name), parse_upload(name, content, *limits)) for name, content in files]
         return self.store.keep(parsed, limits[0])

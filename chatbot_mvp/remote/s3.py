@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatbot_mvp.errors import StorageAddressWrong, StorageChanged, StorageDamaged
+from chatbot_mvp.errors import StorageChanged, StorageDamaged, StorageRefused
 from chatbot_mvp.remote.s3_failures import storage_errors
 from chatbot_mvp.settings.model import Settings
 
@@ -103,7 +103,9 @@ class Storage:
             paginator = self._client.get_paginator("list_objects_v2")
             for page in paginator.paginate(Bucket=url.bucket, Prefix=_below(url), **options):
                 if "Name" not in page:  # a page of HTML would pass for a listing without objects
-                    raise StorageAddressWrong(endpoint=self.endpoint, reason="its answer is no listing of a bucket")
+                    raise StorageRefused(
+                        "storage_address_wrong", endpoint=self.endpoint, reason="its answer is no listing of a bucket"
+                    )
                 yield page
 
     def tail(self, url: S3Url, file: RemoteFile, size: int) -> bytes:

@@ -19,7 +19,7 @@ from chatbot_mvp.embedding.own.model_files import (
     stated_max_tokens,
 )
 from chatbot_mvp.embedding.transformer import Encoder, TransformerEmbedder, usable_cores
-from chatbot_mvp.errors import EmbedderFileUnreadable, EmbedderOptionInvalid, EmbedderTokensMismatch, MissingPackage
+from chatbot_mvp.errors import ConfigurationError, MissingPackage
 
 _TRIED_TOKENS = 2_048
 """Longest text that is tried when a model is loaded. Longer ones would take seconds and gigabytes."""
@@ -51,7 +51,9 @@ def _load_tokenizer(path: Path) -> Tokenizer:
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:
-        raise EmbedderFileUnreadable(path=str(path), format="tokenizer.json", reason=str(error)) from error
+        raise ConfigurationError(
+            "embedder_file_unreadable", path=str(path), format="tokenizer.json", reason=str(error)
+        ) from error
 
 
 def own_embedder(name: str, threads: int) -> Embedder:
@@ -62,9 +64,9 @@ def own_embedder(name: str, threads: int) -> Embedder:
 
     Raises:
         EmbedderFileMissing: the folder or one of its files does not exist.
-        EmbedderFileUnreadable: a file has another format.
-        EmbedderOptionInvalid: a key or a value in ``embedding.toml`` is not legal, or does not fit the model.
-        EmbedderTokensMismatch: the tokenizer has ids that the model does not know.
+        ConfigurationError (embedder_file_unreadable): a file has another format.
+        ConfigurationError: a key or a value in ``embedding.toml`` is not legal, or does not fit the model.
+        ConfigurationError (embedder_tokens_mismatch): the tokenizer has ids that the model does not know.
         MissingPackage: the engine's package is not installed.
     """
     files = find_files(name)
@@ -81,7 +83,7 @@ def own_embedder(name: str, threads: int) -> Embedder:
     model_id = files.model_id(options, max_tokens)
     if encoder.pooled and options.pooling is not None:
         found, legal = f"pooling = {options.pooling!r}", "no value, because the model gives one vector per text"
-        raise EmbedderOptionInvalid(path=str(files.options), found=found, legal=legal)
+        raise ConfigurationError("embedder_option_invalid", path=str(files.options), found=found, legal=legal)
     engine = f"@{encoder.digest()}" if isinstance(encoder, CTranslate2Encoder) and encoder.equal_lengths else ""
     return TransformerEmbedder(model_id, tokens, encoder, at_once, options.pooling or "mean", engine)
 
@@ -96,17 +98,23 @@ def _load(files: ModelFiles, threads: int) -> OnnxEncoder | CTranslate2Encoder:
         feature = f"EMBEDDING_MODEL_NAME={files.engine}:"
         raise MissingPackage(feature=feature, package=package, command=f"pip install {package}") from error
     except (RuntimeError, ValueError) as error:
-        raise EmbedderFileUnreadable(path=str(files.model), format=format_, reason=str(error)) from error
+        raise ConfigurationError(
+            "embedder_file_unreadable", path=str(files.model), format=format_, reason=str(error)
+        ) from error
 
 
 def _check_vocabulary(files: ModelFiles, encoder: Encoder, highest: int) -> None:
-    mismatch = EmbedderTokensMismatch(tokenizer=str(files.tokenizer), model=str(files.model), highest=highest)
+    mismatch = ConfigurationError(
+        "embedder_tokens_mismatch", tokenizer=str(files.tokenizer), model=str(files.model), highest=highest
+    )
     if files.engine == "ct2":
         # CTranslate2 does not check ids: an id behind the end of its table would end the process.
         try:
             known = ct2_vocabulary_size(files.model)
         except (OSError, ValueError) as error:
-            raise EmbedderFileUnreadable(path=str(files.model), format="CTranslate2", reason=str(error)) from error
+            raise ConfigurationError(
+                "embedder_file_unreadable", path=str(files.model), format="CTranslate2", reason=str(error)
+            ) from error
         if highest >= known:
             raise mismatch
         return
@@ -130,4 +138,6 @@ def _check_max_tokens(files: ModelFiles, encoder: Encoder, max_tokens: int) -> N
     if fails(tried):
         most = bisect_left(range(1, tried), True, key=fails)
         legal = f"{LEAST_TOKENS} to {most}, which is what the model reads at once"
-        raise EmbedderOptionInvalid(path=str(files.options), found=f"max_tokens = {max_tokens}", legal=legal)
+        raise ConfigurationError(
+            "embedder_option_invalid", path=str(files.options), found=f"max_tokens = {max_tokens}", legal=legal
+        )

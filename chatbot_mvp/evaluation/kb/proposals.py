@@ -6,10 +6,9 @@ from contextlib import suppress
 
 from chatbot_mvp.errors import (
     ChatbotError,
+    KbEvaluationError,
     KbUnreadable,
     NeedsLanguageModel,
-    NothingProposed,
-    ProposalsUnusable,
     ProviderError,
     RunStopped,
 )
@@ -43,7 +42,7 @@ def make_proposals(
         model: the model that writes the questions; None to make them by rules.
 
     Raises:
-        KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
+        KbNotFound, KbUnreadable, KbEvaluationError (nothing_proposed, proposals_unusable)
         RunStopped, ProviderError, NeedsLanguageModel: only if no question had been found by then.
     """
     record, document = kbs.store.record(kb_id), kbs.store.document(kb_id)
@@ -68,9 +67,9 @@ def make_proposals(
         raise ended_by
     if not questions and model is not None:
         counts = ", ".join(f"{reason} ({times})" for reason, times in dropped.items())
-        raise ProposalsUnusable(kb_id=kb_id, reason=trouble or counts)
+        raise KbEvaluationError("proposals_unusable", kb_id=kb_id, reason=trouble or counts)
     if not questions:
-        raise NothingProposed(kb_id=kb_id)
+        raise KbEvaluationError("nothing_proposed", kb_id=kb_id)
     questions += far_by_rules(document, record.language, far, _questions_elsewhere(kbs.store, kb_id, record.language))
     return QuestionSet("", kb_id, name, record.sha256, utc_now(), tuple(renumbered(questions)), dropped), ended_by
 
