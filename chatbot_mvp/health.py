@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from chatbot_mvp.datasets.service import DatasetService
+from chatbot_mvp.datasets.dataset_service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.providers import Providers

@@ -11,6 +11,7 @@ from chatbot_mvp.documents.chunking import chunk_document, heading_text, split_s
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.documents.reading.calling import read_with
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
+from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.readers import reader_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.llm.base import ChatRequest, Grounding, Message
@@ -103,7 +104,8 @@ def _pdf(_: Path) -> Run:
 def _text_of(kind: str, content: bytes) -> None:
     reader = reader_of(kind)
     assert reader is not None
-    text = read_with(reader.read, kind, f"a{kind}", content, 50).text
+    file = GivenFile(f"a{kind}", content, 50, lambda pages: None)
+    text = read_with(reader.read, kind, file).text
     expect("\x00" not in text, "no NUL is left in the text")
 
 

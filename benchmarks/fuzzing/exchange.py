@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chatbot_mvp.chat.conversations import ConversationStore, new_session
-from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.datasets.hotpotqa import convert
+from chatbot_mvp.datasets.loading import load_dataset
 from chatbot_mvp.datasets.upload import take_upload
 from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_ranking
 from chatbot_mvp.evaluation.kb.questions import parse_questions, places_of, unique_ids

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatbot_mvp.embedding.own.options import read_options
+from chatbot_mvp.embedding.own.model_files import read_options
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore

@@ -14,7 +14,7 @@ from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.search import OtherSearch, with_search

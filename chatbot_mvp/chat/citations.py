@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chatbot_mvp.documents.sources import KbFile, Place, place_of
+from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
 from chatbot_mvp.llm.base import Quote
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
@@ -31,7 +31,7 @@ class Source:
     chunk: Chunk
     highlights: tuple[tuple[int, int], ...]
     """(start, end) of the cited sentences in the *source document*, in characters; sorted, without overlaps."""
-    place: Place | None = None
+    place: FilePlace | None = None
     """File and page of the first highlight, or of the passage's start; None if the files are not known."""
 
     @property

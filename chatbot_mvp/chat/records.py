@@ -14,7 +14,7 @@ from chatbot_mvp.chat.quality import Quality, average_relevance, was_reranked
 from chatbot_mvp.chat.record_check import require_types
 from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
-from chatbot_mvp.documents.sources import Place
+from chatbot_mvp.documents.kb_files import FilePlace
 from chatbot_mvp.retrieval.score_parts import parts_of
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.storage.formats import complete
@@ -243,5 +243,5 @@ def _nearest(value: Mapping[str, Any]) -> Nearest:
 
 def _source(value: Mapping[str, Any]) -> Source:
     chunk = Chunk(value["chunk_id"], value["doc_id"], value["section"], value["text"], value["start"], value["end"])
-    place = Place(value["file"], value["page"]) if value["file"] is not None else None
+    place = FilePlace(value["file"], value["page"]) if value["file"] is not None else None
     return Source(value["number"], chunk, tuple((start, end) for start, end in value["highlights"]), place)

@@ -24,7 +24,7 @@ from chatbot_mvp.chat.prompting import (
 from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.chat.relevance import Decision, Outcome, decide
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
-from chatbot_mvp.documents.sources import KbFile
+from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
 from chatbot_mvp.llm.wrapped import StoppableModel

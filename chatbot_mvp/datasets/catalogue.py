@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Literal
 
 from chatbot_mvp.datasets.counts import Counts, count_rows, count_rows_remote
-from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.datasets.layout import folder_layout, layout_of, split_reference
+from chatbot_mvp.datasets.loading import load_dataset
 from chatbot_mvp.datasets.mirror import Mirror
 from chatbot_mvp.datasets.model import Dataset
 from chatbot_mvp.errors import DatasetError, StorageError, StorageRefused, StorageUnreachable
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
-from chatbot_mvp.types import ProgressCallback, ignore_progress
+from chatbot_mvp.settings.access import Action, performs
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _FETCHABLE = "hotpotqa"
 
-Place = Literal["bundled", "local", "remote"]
+DatasetPlace = Literal["bundled", "local", "remote"]
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +31,7 @@ class Found:
     """The location of a data set, before it is read or downloaded."""
 
     name: str
-    place: Place
+    place: DatasetPlace
     reference: str
     """Reference for ``Catalogue.find``: a name, an absolute folder, or ``s3://bucket/…/name/``; with ``#split`` if the
     split was named."""
@@ -44,45 +46,37 @@ class Found:
     """Split of the judgements that the reference names; "" for the default."""
 
 
-@dataclass(frozen=True, slots=True)
-class StorageState:
-    """The configuration of the S3 server for data sets."""
-
-    storage: Storage | None
-    home: S3Url | None
-    """Address whose subfolders are data sets, found by name; None without a bucket."""
-    missing: tuple[str, ...]
-    """Environment variables that are required but not set."""
-    begun: bool
-    """True if at least one of the required variables is set."""
-
-
 class Catalogue:
-    """All bundled, local and remote data sets."""
+    """All bundled, local and remote data sets.
 
-    def __init__(self, bundled: Path, local: Path, cache: Path, storage: StorageState) -> None:
+    Unless it says otherwise, a method that loads a data set raises a ``DatasetError`` if its files are not valid, and
+    one that needs S3 a ``StorageError`` if the server is not configured, refuses or does not answer.
+    """
+
+    def __init__(self, settings: Settings, storage: Storage | None) -> None:
         """
         Args:
-            bundled, local: folders that contain one folder per data set.
-            cache: folder for copies of remote data sets.
+            storage: the S3 server for data sets; None if it is not configured.
         """
-        self._folders: dict[Place, Path] = {"bundled": bundled, "local": local}
-        self._state = storage
-        self._mirror = Mirror(storage.storage, cache) if storage.storage else None
-
-    @property
-    def uses_storage(self) -> bool:
+        self._folders: dict[DatasetPlace, Path] = {"bundled": settings.samples_dir, "local": settings.datasets_dir}
+        self._storage = storage
+        self._mirror = Mirror(storage, settings.cache_dir / "datasets") if storage else None
+        bucket = settings.minio_bucket_name
+        # Its subfolders are data sets, found by name.
+        self._remote_home = S3Url(bucket, settings.s3_datasets_prefix) if bucket else None
+        self._missing = ", ".join(settings.storage_missing)
+        self.uses_storage = settings.storage_begun
         """Whether an S3 server is configured, even if incompletely."""
-        return self._state.begun
 
     def try_storage(self) -> str:
         """List the data sets on S3 and return the result in words.
 
         Raises:
-            StorageError
+            StorageError: the server is not configured or did not answer.
         """
         return f"{self._home('S3_DATASETS_PREFIX')}: {len(self._remote_urls())} data sets"
 
+    @performs(Action.READ)
     def names(self) -> list[str]:
         """List the names of the bundled and local data sets. Sends no request."""
         return list(self._here())
@@ -90,7 +84,7 @@ class Catalogue:
     def entries(self) -> tuple[list[Found], StorageError | None]:
         """Return (all data sets with a name, the error that kept those on S3 out or None)."""
         here = self.entries_here()
-        if not self._state.begun:
+        if not self.uses_storage:
             return here, None
         try:
             return [*here, *self.entries_remote()], None
@@ -102,11 +96,7 @@ class Catalogue:
         return [self._local(name, place, folder) for name, (place, folder) in self._here().items()]
 
     def entries_remote(self) -> list[Found]:
-        """List the data sets on S3.
-
-        Raises:
-            StorageError
-        """
+        """List the data sets on S3."""
         return [self._remote(url) for url in self._remote_urls()]
 
     def find(self, reference: str) -> Found:
@@ -134,10 +124,10 @@ class Catalogue:
             folder = path.resolve()
             return Found(folder.name, "local", str(folder), folder, count_rows(folder))
         remote: list[str] = []
-        if self._state.begun and "/" not in reference:
+        if self.uses_storage and "/" not in reference:
             home = self._home(reference)
             try:
-                remote = [_last(known) for known in self._remote_urls()]
+                remote = [url.name for url in self._remote_urls()]
             except StorageUnreachable as error:
                 if copy := self._offline(home / reference, error):
                     return copy
@@ -150,20 +140,15 @@ class Catalogue:
         raise DatasetError("dataset_not_found", name=reference, legal=", ".join(known))
 
     def load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
-        """Find, download if need be, read and check a data set.
+        """Find, download if need be, read and check a data set."""
+        return self.load_found(self.find(reference), progress)
 
-        Raises:
-            DatasetError, StorageError
-        """
-        found = self.find(reference)
+    def load_found(self, found: Found, progress: ProgressCallback = ignore_progress) -> Dataset:
+        """Load a data set that ``find`` returned, and download it first if needed."""
         return load_dataset(self.folder(found, progress), found.split)
 
     def folder(self, found: Found, progress: ProgressCallback = ignore_progress) -> Path:
-        """Return the local folder of a data set, and download it first if needed.
-
-        Raises:
-            StorageError
-        """
+        """Return the local folder of a data set, and download it first if needed."""
         if found.offline:
             _log.warning("%s: the copy in the cache is used; %s", found.reference, found.offline)
         if found.folder is not None:
@@ -173,8 +158,8 @@ class Catalogue:
         assert url is not None
         return mirror.fetch(url, _needed(storage.files(url)), progress)
 
-    def push(self, reference: str) -> tuple[S3Url, list[str], list[str]]:
-        """Upload a local data set; return (address, files sent, files that were already there).
+    def push(self, reference: str, progress: ProgressCallback = ignore_progress) -> tuple[str, list[str], list[str]]:
+        """Upload a local data set to S3; return (its address, files sent, files that were already there).
 
         The corpus is sent last, because a folder without a corpus is not listed as a data set.
 
@@ -182,6 +167,7 @@ class Catalogue:
             DatasetError: the data set is not valid; nothing is sent.
             StorageError: an upload failed; files sent before stay.
         """
+        progress(Progress("push", 0, 0))
         found = self.find(reference)
         folder = self.folder(found)
         load_dataset(folder, found.split)
@@ -191,16 +177,16 @@ class Catalogue:
         kept: list[str] = []
         for name in reversed(folder_layout(folder).files):
             (sent if storage.write(folder / name, home / found.name, name) else kept).append(name)
-        return home / found.name, sent, kept
+        return str(home / found.name), sent, kept
 
-    def _here(self) -> Mapping[str, tuple[Place, Path]]:
-        found: dict[str, tuple[Place, Path]] = {}
+    def _here(self) -> Mapping[str, tuple[DatasetPlace, Path]]:
+        found: dict[str, tuple[DatasetPlace, Path]] = {}
         for place, root in self._folders.items():
             for name, folder in list_folders(root).items():
                 found.setdefault(name, (place, folder))
         return found
 
-    def _local(self, name: str, place: Place, folder: Path) -> Found:
+    def _local(self, name: str, place: DatasetPlace, folder: Path) -> Found:
         return Found(name, place, name, folder, count_rows(folder))
 
     def _remote_urls(self) -> list[S3Url]:
@@ -219,25 +205,25 @@ class Catalogue:
         if not files:
             raise DatasetError("dataset_not_found", name=str(url), legal=", ".join(self.names()) or "-")
         if folder := mirror.cached(url, files):
-            return Found(_last(url), "remote", str(url), folder, count_rows(folder))
+            return Found(url.name, "remote", str(url), folder, count_rows(folder))
         size = sum(file.size for file in files)
-        return Found(_last(url), "remote", str(url), None, count_rows_remote(storage, url, files), size)
+        return Found(url.name, "remote", str(url), None, count_rows_remote(storage, url, files), size)
 
     def _offline(self, url: S3Url, error: StorageUnreachable) -> Found | None:
         folder = self._mirror.latest(url) if self._mirror else None
         if folder is None:
             return None
-        return Found(_last(url), "remote", str(url), folder, count_rows(folder), offline=str(error))
+        return Found(url.name, "remote", str(url), folder, count_rows(folder), offline=str(error))
 
     def _home(self, reference: str) -> S3Url:
-        if self._state.home is None:
-            raise StorageRefused("storage_not_configured", reference=reference, missing=", ".join(self._state.missing))
-        return self._state.home
+        if self._remote_home is None:
+            raise StorageRefused("storage_not_configured", reference=reference, missing=self._missing)
+        return self._remote_home
 
     def _remote_parts(self, reference: str) -> tuple[Storage, Mirror]:
-        if self._state.storage is None or self._mirror is None:
-            raise StorageRefused("storage_not_configured", reference=reference, missing=", ".join(self._state.missing))
-        return self._state.storage, self._mirror
+        if self._storage is None or self._mirror is None:
+            raise StorageRefused("storage_not_configured", reference=reference, missing=self._missing)
+        return self._storage, self._mirror
 
 
 def list_folders(root: Path) -> dict[str, Path]:
@@ -254,7 +240,3 @@ def _needed(files: Iterable[RemoteFile]) -> list[RemoteFile]:
     by_path = {file.path: file for file in files}
     layout = layout_of(by_path)
     return [by_path[path] for path in sorted(layout.files)] if layout.corpus else []
-
-
-def _last(url: S3Url) -> str:
-    return url.prefix.rpartition("/")[2] or url.bucket

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 from chatbot_mvp.datasets.layout import folder_layout
@@ -55,16 +56,16 @@ def _counted(folder: Path, split: str, versions: tuple[tuple[str, int, int], ...
 
 def _sum(folder: Path, names: Sequence[str]) -> int | None:
     """Return the number of rows of several files. The first line of a table with tabs is its header."""
-    total = 0
-    for name in names:
-        kind = Path(name.removesuffix(".gz")).suffix
-        if kind == ".json":
-            return None  # ranx' judgements are one JSON object
-        rows = _tolerant(partial(_rows_of_file if kind == ".parquet" else _lines, folder / name))
-        if rows is None:
-            return None
-        total += rows - (kind == ".tsv")
-    return total
+    kinds = [Path(name.removesuffix(".gz")).suffix for name in names]
+    if ".json" in kinds:
+        return None  # ranx' judgements are one JSON object
+    with _tolerated():
+        counts = [
+            _parquet_rows(folder / n) if kind == ".parquet" else _lines(folder / n)
+            for n, kind in zip(names, kinds, strict=True)
+        ]
+        return sum(counts) - kinds.count(".tsv")
+    return None
 
 
 def count_rows_remote(storage: Storage, url: S3Url, files: Sequence[RemoteFile]) -> Counts:
@@ -74,28 +75,20 @@ def count_rows_remote(storage: Storage, url: S3Url, files: Sequence[RemoteFile])
         StorageError
     """
     by_path = {file.path: file for file in files}
-    found = []
-    for name in _PARTS:
-        file = by_path.get(f"{name}.parquet")
-        tail = storage.tail(url, file, _FOOTER_BYTES) if file else b""
-        found.append(_tolerant(partial(_rows_of_footer, tail)))
-    return Counts(*found)
+    found: dict[str, int] = {}
+    for field, name in (("queries", "queries"), ("documents", "corpus"), ("qrels", "qrels")):
+        if file := by_path.get(f"{name}.parquet"):
+            tail = storage.tail(url, file, _FOOTER_BYTES)
+            with _tolerated():
+                # pyarrow finds the footer from the end of the buffer, so the missing start of the file does not matter.
+                found[field] = _parquet_rows(io.BytesIO(tail))
+    return Counts(**found)
 
 
-_PARTS = ("queries", "corpus", "qrels")
-
-
-def _rows_of_file(path: Path) -> int:
+def _parquet_rows(source: Path | io.BytesIO) -> int:
     import pyarrow.parquet as pq
 
-    return int(pq.read_metadata(path).num_rows)
-
-
-def _rows_of_footer(tail: bytes) -> int:
-    import pyarrow.parquet as pq
-
-    # pyarrow finds the footer from the end of the buffer, so the missing start of the file does not matter.
-    return int(pq.read_metadata(io.BytesIO(tail)).num_rows)
+    return int(pq.read_metadata(source).num_rows)
 
 
 def _lines(path: Path) -> int:
@@ -103,10 +96,7 @@ def _lines(path: Path) -> int:
         return sum(1 for line in file if line.strip())
 
 
-def _tolerant(count: Callable[[], int]) -> int | None:
+def _tolerated() -> suppress:
     import pyarrow as pa
 
-    try:
-        return count()
-    except (OSError, EOFError, pa.ArrowException):
-        return None
+    return suppress(OSError, EOFError, pa.ArrowException)

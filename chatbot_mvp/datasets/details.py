@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chatbot_mvp.datasets import hotpotqa
-from chatbot_mvp.datasets.files import load_dataset
-from chatbot_mvp.datasets.layout import folder_layout
+from chatbot_mvp.datasets.loading import load_dataset
 from chatbot_mvp.datasets.model import Dataset
 
 _PREVIEWED = 5
@@ -74,11 +73,6 @@ def read_details(folder: Path, split: str = "") -> DatasetDetails:
 def _title(dataset: Dataset, doc_id: str) -> str:
     document = dataset.document(doc_id)
     return document.title if document and document.title else doc_id
-
-
-def splits_of(folder: Path) -> tuple[str, ...]:
-    """List the splits of the qrels. Runs use "test" unless another one is named. Empty for qrels without splits."""
-    return folder_layout(folder).splits
 
 
 def license_of(folder: Path) -> str:

@@ -78,13 +78,11 @@ def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCal
                     file.write(piece)
                     done += len(piece)
                     progress(Progress("download", done, size or 0, time.monotonic() - started, begin))
-    except httpx.UnsupportedProtocol as error:
+    except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
         raise _Broken(f"that is no address: {error}", final=True) from error
     except httpx.HTTPError as error:
         here = part.stat().st_size if part.is_file() else 0
         raise _Broken(f"the connection broke or could not be made, {here} bytes are here ({error})") from error
-    except httpx.InvalidURL as error:
-        raise _Broken(f"that is no address: {error}", final=True) from error
     _check(part, size, sha256)
     part.replace(target)
     note.unlink()

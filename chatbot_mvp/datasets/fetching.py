@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chatbot_mvp.datasets import hotpotqa
 from chatbot_mvp.datasets.counts import Counts, count_rows
-from chatbot_mvp.datasets.files import check_dataset
+from chatbot_mvp.datasets.loading import check_dataset
 from chatbot_mvp.datasets.source import DatasetSource, Notes, Order
 from chatbot_mvp.datasets.upload import usable_name
 from chatbot_mvp.errors import DatasetNotReceived

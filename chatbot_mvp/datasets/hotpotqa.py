@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.datasets.row_files import Columns, Row, read_rows
 from chatbot_mvp.datasets.source import Notes, Order
 from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
@@ -27,7 +28,9 @@ NAMES = ("hotpotqa", "hotpotqa_train")
 EXPECTED = {"validation": (7_405, 66_576, 14_810)}
 """Split -> (queries, documents, qrels) in the original files."""
 
-_COLUMNS = ("id", "question", "answer", "type", "level", "supporting_facts", "context")
+_COLUMNS: Columns = {
+    name: (name,) for name in ("id", "question", "answer", "type", "level", "supporting_facts", "context")
+}
 _LABELS = {"yes", "no"}
 _ROWS = 500
 """Questions per batch, each with about ten passages. Limits the memory needed."""
@@ -70,8 +73,8 @@ def convert(
         DatasetError: a file cannot be read or lacks a column.
     """
     tables = _Tables()
-    for number, (path, row) in enumerate(_rows(sources)):
-        tables.add(path, number, row)
+    for number, row in enumerate(row for path in sources for row in read_rows(path, _COLUMNS, batch_rows=_ROWS)):
+        tables.add(row)
         if number % _ROWS == 0:
             progress(Progress("convert", number, 0))
     if not tables.queries:
@@ -115,12 +118,12 @@ class _Tables:
     repeated: int = 0
     differing: int = 0
 
-    def add(self, path: Path, number: int, row: Mapping[str, Any]) -> None:
+    def add(self, row: Row) -> None:
         try:
-            self._add(row)
+            self._add(row.values)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            reason = f"row {number + 1} is not as the hub's are ({error!r})"
-            raise DatasetError("dataset_file_unreadable", path=str(path), reason=reason) from error
+            reason = f"{row.place} is not as the hub's are ({error!r})"
+            raise DatasetError("dataset_file_unreadable", path=str(row.path), reason=reason) from error
 
     def _add(self, row: Mapping[str, Any]) -> None:
         context = row["context"]
@@ -173,24 +176,3 @@ def _joined(sentences: list[str]) -> str:
         gap = " " if text and sentence and not text[-1].isspace() and not sentence[0].isspace() else ""
         text += gap + sentence
     return text.strip()
-
-
-def _rows(sources: list[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for path in sources:
-        try:
-            # With its default, Arrow keeps every row group that was read.
-            with pq.ParquetFile(path, pre_buffer=False) as file:
-                names = file.schema_arrow.names
-                for column in _COLUMNS:
-                    if column not in names:
-                        raise DatasetError(
-                            "missing_column", path=str(path), column=column, found=", ".join(names) or "-"
-                        )
-                for batch in file.iter_batches(_ROWS, columns=list(_COLUMNS)):
-                    for row in batch.to_pylist():
-                        yield path, row
-        except (pa.ArrowException, OSError) as error:
-            raise DatasetError("dataset_file_unreadable", path=str(path), reason=str(error).splitlines()[0]) from error

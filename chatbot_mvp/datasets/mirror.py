@@ -36,14 +36,14 @@ class Mirror:
 
     def cached(self, url: S3Url, files: Sequence[RemoteFile]) -> Path | None:
         """Return the local folder of exactly this version, or None."""
-        folder = self._home(url) / _version(files) / _name(url)
+        folder = self._home(url) / _version(files) / url.name
         return folder if folder.is_dir() else None
 
     def latest(self, url: S3Url) -> Path | None:
         """Return the folder of the version downloaded last, or None. Sends no request."""
         versions = [path for path in self._home(url).glob("[!.]*") if (path / _ETAGS).is_file()]
         newest = max(versions, key=lambda path: path.stat().st_mtime, default=None)
-        return newest / _name(url) if newest else None
+        return newest / url.name if newest else None
 
     def fetch(self, url: S3Url, files: Sequence[RemoteFile], progress: ProgressCallback = ignore_progress) -> Path:
         """Return the local folder of this version; download missing files, and resume an interrupted download.
@@ -67,7 +67,7 @@ class Mirror:
             self._take_over(url, files, work)
             total, done, started = sum(file.size for file in files), 0, time.monotonic()
             for file in files:
-                path = work / _name(url) / file.path
+                path = work / url.name / file.path
                 make_folder(path.parent)
                 if not path.is_file():
                     # If ``progress`` raises, ``closing`` flushes the bytes received so far to disk at once.
@@ -82,7 +82,7 @@ class Mirror:
             for old in home.glob("[!.]*"):
                 if old.name != version:
                     shutil.rmtree(old, ignore_errors=True)
-        return home / version / _name(url)
+        return home / version / url.name
 
     def _take_over(self, url: S3Url, files: Sequence[RemoteFile], work: Path) -> None:
         """Copy files with an equal ETag from the previous version."""
@@ -94,7 +94,7 @@ class Mirror:
         except (InvalidJson, OSError):
             return
         for file in files:
-            path = work / _name(url) / file.path
+            path = work / url.name / file.path
             if known.get(file.path) == file.etag and not path.is_file():
                 make_folder(path.parent)
                 part = _part(path)
@@ -143,11 +143,6 @@ class Mirror:
     def _home(self, url: S3Url) -> Path:
         place = f"{self._storage.endpoint} {url}"
         return self._cache / hashlib.sha256(place.encode()).hexdigest()[:16]
-
-
-def _name(url: S3Url) -> str:
-    """Return the last part of the address, which is also the data set's name."""
-    return url.prefix.rpartition("/")[2] or url.bucket
 
 
 def _version(files: Sequence[RemoteFile]) -> str:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from chatbot_mvp.storage.files import naming
 from chatbot_mvp.types import Document
 
-_BATCH = 2_048
+BATCH_ROWS = 2_048
+"""Rows that are read or written at a time."""
 _RELEASED = 64
 """Number of batches or single documents after which the pages of a mapped file that were read are released. Otherwise
 the whole file would count as memory of this process, because reading a few bytes maps 64 KB and more."""
@@ -48,7 +49,7 @@ class DocumentTable(Sequence[Document]):
         remaining = iter(documents)
         with naming(Path(gettempdir())), SpooledTemporaryFile(_IN_MEMORY) as file:
             with pa.ipc.new_file(pa.PythonFile(file, "w"), schema) as writer:
-                while batch := list(islice(remaining, _BATCH)):
+                while batch := list(islice(remaining, BATCH_ROWS)):
                     self._source = batch[0].source
                     self.chars += sum(len(document.text) for document in batch)
                     hashes.append(np.fromiter((hash(document.doc_id) for document in batch), np.int64, len(batch)))

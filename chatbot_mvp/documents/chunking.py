@@ -7,10 +7,9 @@ paragraphs or sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from chatbot_mvp.documents.blocks import blocks, paragraphs
 from chatbot_mvp.text import each_sentence, sentences
@@ -29,22 +28,6 @@ OVERLAP_CHARS = 250
 """Maximum length of the overlap, which is the last paragraph or the last sentences of the preceding chunk."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkSizes:
-    """The four lengths that decide where chunks end, in characters, as the constants of these names."""
-
-    minimum: int = MIN_CHARS
-    target: int = TARGET_CHARS
-    limit: int = LIMIT_CHARS
-    overlap: int = OVERLAP_CHARS
-
-    @classmethod
-    def around(cls, target: int) -> ChunkSizes:
-        """Return the sizes for chunks of about ``target`` characters, in the proportions of the usual ones."""
-        scaled = (round(size * target / TARGET_CHARS) for size in (MIN_CHARS, TARGET_CHARS, LIMIT_CHARS, OVERLAP_CHARS))
-        return cls(*scaled)
-
-
 _MARKDOWN = re.compile(r"^(#{1,6})[ \t]+(\S.*)$")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`|(?<!\w)_)(\S(?:.*?\S)??)\1")
 _MARKS = frozenset("*_`")
@@ -55,6 +38,15 @@ _ARTICLE = re.compile(
     re.I,
 )
 _SMALL_WORDS = frozenset("a al and con de del e el en for in la las los o of on or para por the to u un una y".split())
+
+
+class _Sizes(NamedTuple):
+    """The lengths that decide where chunks end, in characters, as the constants of these names."""
+
+    minimum: int
+    target: int
+    limit: int
+    overlap: int
 
 
 class Section(NamedTuple):
@@ -76,7 +68,9 @@ def chunk_document(document: Document, chars: int = TARGET_CHARS) -> list[Chunk]
     Args:
         chars: length at which a chunk is complete, in characters.
     """
-    sizes = ChunkSizes.around(chars)
+    # Chunks of another length keep the proportions of the usual ones.
+    usual = (MIN_CHARS, TARGET_CHARS, LIMIT_CHARS, OVERLAP_CHARS)
+    sizes = _Sizes(*(round(size * chars / TARGET_CHARS) for size in usual))
     text = document.text
     chunks: list[Chunk] = []
     doc_id = document.doc_id
@@ -90,6 +84,38 @@ def chunk_document(document: Document, chars: int = TARGET_CHARS) -> list[Chunk]
 def passage_chunk(document: Document) -> Chunk:
     """Return a corpus passage as a single chunk with the document's id."""
     return Chunk(document.doc_id, document.doc_id, document.title, document.text, 0, len(document.text))
+
+
+class Passages(Sequence[Chunk]):
+    """The chunks of documents, made when they are asked for.
+
+    Args:
+        documents: whole passages with distinct ids.
+        rows: document id -> its position in ``documents``.
+        chars: number of characters of all texts.
+    """
+
+    def __init__(self, documents: Sequence[Document], rows: Mapping[str, int], chars: int) -> None:
+        self.documents = documents
+        self.rows = rows
+        self.chars = chars
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @overload
+    def __getitem__(self, row: int) -> Chunk: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[Chunk]: ...
+
+    def __getitem__(self, row: int | slice) -> Chunk | list[Chunk]:
+        if isinstance(row, slice):
+            return [passage_chunk(document) for document in self.documents[row]]
+        return passage_chunk(self.documents[row])
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return map(passage_chunk, self.documents)
 
 
 def split_sections(text: str) -> list[Section]:
@@ -170,7 +196,7 @@ def _looks_like_title(line: str) -> bool:
     return bool(weighty) and words[0][0].isupper() and all(word[0].isupper() for word in weighty)
 
 
-def _pack(text: str, section: Section, sizes: ChunkSizes) -> list[tuple[int, int]]:
+def _pack(text: str, section: Section, sizes: _Sizes) -> list[tuple[int, int]]:
     """Pack the section's paragraphs into overlapping slices (start, end) of at most ``sizes.limit`` characters."""
     if section.end - section.start <= sizes.target:
         body = text[section.body_start : section.end].rstrip()
@@ -199,9 +225,7 @@ def _pack(text: str, section: Section, sizes: ChunkSizes) -> list[tuple[int, int
     return slices
 
 
-def _overlap_start(
-    text: str, last: tuple[int, int], following: tuple[int, int], sizes: ChunkSizes, is_only: bool
-) -> int:
+def _overlap_start(text: str, last: tuple[int, int], following: tuple[int, int], sizes: _Sizes, is_only: bool) -> int:
     """Return the start of the next chunk: this chunk's last paragraph or sentences if they fit, else behind them.
 
     Args:
@@ -219,7 +243,7 @@ def _overlap_start(
     return best
 
 
-def _units(text: str, section: Section, sizes: ChunkSizes) -> Iterator[tuple[int, int]]:
+def _units(text: str, section: Section, sizes: _Sizes) -> Iterator[tuple[int, int]]:
     """Yield the section's paragraphs; long ones split into sentences, long sentences split between words."""
     is_first = True
     for left, right in paragraphs(text[section.body_start : section.end]):

@@ -86,7 +86,7 @@ def paragraph_languages(chunks: Iterable[Chunk], main: str) -> list[tuple[str, s
         main: language of paragraphs that do not tell it themselves, in files that do not either.
     """
     read = [
-        (text, tally(_HEADING.sub("", text)), (chunk.doc_id, chunk.section.partition(" > ")[0]))
+        (text, tally(_HEADING.sub("", text)), _file_of(chunk))
         for chunk in chunks
         for text in split_paragraphs(chunk.text)
     ]
@@ -107,7 +107,7 @@ def languages_of(chunks: Sequence[Chunk], main: str) -> tuple[str, ...]:
     clear: Counter[str] = Counter()
     chars = 0
     for chunk in chunks:
-        of_file = files.setdefault((chunk.doc_id, chunk.section.partition(" > ")[0]), Counter())
+        of_file = files.setdefault(_file_of(chunk), Counter())
         chars += len(chunk.text)
         body = _HEADING.sub("", chunk.text)
         counts = tally(body)
@@ -123,3 +123,7 @@ def languages_of(chunks: Sequence[Chunk], main: str) -> tuple[str, ...]:
         if language != main and (language in written or clear[language] > MIXED_SHARE * chars)
     ]
     return (main, *others)
+
+
+def _file_of(chunk: Chunk) -> tuple[str, str]:
+    return chunk.doc_id, chunk.section.partition(" > ")[0]

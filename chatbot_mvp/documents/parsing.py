@@ -9,8 +9,7 @@ from pathlib import PurePath
 
 from chatbot_mvp.documents.chunking import split_sections
 from chatbot_mvp.documents.names import clean_file_name
-from chatbot_mvp.documents.pages import empty_pages, with_pages
-from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.extracted import Extracted, empty_pages, with_pages
 from chatbot_mvp.documents.reading.readers import SUFFIXES, TEXT_SUFFIXES, is_own, page_readers_of, reader_of
 from chatbot_mvp.documents.reading.sandbox import read_apart, read_pages_apart
 from chatbot_mvp.errors import UploadError, UploadScanned
@@ -112,12 +111,7 @@ def _read(
 
 
 def _checked_kind(name: str, suffix: str, content: bytes) -> str:
-    """Return the file's suffix as detected from its content, which must match its name.
-
-    Raises:
-        UploadError (upload_wrong_suffix): content and name differ.
-        UploadError (upload_type_unsupported, upload_encrypted, upload_damaged): the file cannot be read.
-    """
+    """Return the file's suffix as detected from its content, which must match its name."""
     reader = reader_of(suffix)
     said = reader.kind if reader else suffix
     if reader and not is_own(reader):

@@ -66,3 +66,9 @@ def vectors_id(embedder: Embedder) -> str:
     Caches use it. ``model_id`` alone says which vectors may be compared, and whose weights fit them.
     """
     return embedder.model_id + (embedder.engine if isinstance(embedder, EngineEmbedder) else "")
+
+
+def unit_vectors(vectors: Vectors) -> Vectors:
+    """Return the rows of a matrix at length 1; rows of zeros stay."""
+    found: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return found

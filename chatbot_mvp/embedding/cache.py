@@ -16,7 +16,7 @@ from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 T = TypeVar("T")
 PART_CHARS = 20_000
-"""Characters between two commits, by default; they take the local model half a second."""
+"""Characters that are embedded between two commits, by default; they take the local model half a second."""
 
 
 class VectorCache:
@@ -26,7 +26,7 @@ class VectorCache:
         """Open the file, or create it.
 
         Args:
-            part_chars: characters that are embedded between two commits; 20,000 take the local model half a second.
+            part_chars: characters that are embedded between two commits.
 
         Raises:
             CacheUnusable: the file cannot be opened or created.
@@ -56,8 +56,7 @@ class VectorCache:
             CacheUnusable: the file cannot be read or written; earlier parts are kept.
         """
         started = time.monotonic()
-        numbers = vectors_id(embedder)
-        keys = [_key(numbers, input_type, text) for text in texts]
+        keys = _keys(embedder, texts, input_type)
         result = np.zeros((len(texts), embedder.dimensions), dtype=np.float32)
         row_of: dict[bytes, int] = {}  # each distinct text once
         for row, key in enumerate(keys):
@@ -83,13 +82,11 @@ class VectorCache:
 
     def count(self, embedder: Embedder, texts: Sequence[str], input_type: InputType) -> int:
         """Return how many distinct texts are cached."""
-        numbers = vectors_id(embedder)
-        return sum(map(len, self._cache.read({_key(numbers, input_type, text) for text in texts})))
+        return sum(map(len, self._cache.read(_keys(embedder, texts, input_type))))
 
     def missing(self, embedder: Embedder, texts: Sequence[str], input_type: InputType) -> list[str]:
         """Return the distinct texts that are not cached, in order."""
-        numbers = vectors_id(embedder)
-        text_of = {_key(numbers, input_type, text): text for text in texts}
+        text_of = dict(zip(_keys(embedder, texts, input_type), texts, strict=True))
         for rows in self._cache.read(text_of):
             for key, _ in rows:
                 del text_of[key]
@@ -97,8 +94,7 @@ class VectorCache:
 
     def forget(self, embedder: Embedder, texts: Sequence[str], input_type: InputType) -> None:
         """Delete the vectors of ``texts``; the next ``embed`` computes them again."""
-        numbers = vectors_id(embedder)
-        self._cache.delete(_key(numbers, input_type, text) for text in texts)
+        self._cache.delete(_keys(embedder, texts, input_type))
 
 
 def parts(items: Iterable[T], chars: Callable[[T], int], part_chars: int, most: int | None = None) -> Iterator[list[T]]:
@@ -121,5 +117,6 @@ def parts(items: Iterable[T], chars: Callable[[T], int], part_chars: int, most: 
         yield part
 
 
-def _key(numbers: str, input_type: InputType, text: str) -> bytes:
-    return hashlib.sha256(f"{numbers}\x00{input_type}\x00{text}".encode("utf-8", "surrogatepass")).digest()
+def _keys(embedder: Embedder, texts: Sequence[str], input_type: InputType) -> list[bytes]:
+    begin = f"{vectors_id(embedder)}\x00{input_type}\x00"
+    return [hashlib.sha256(f"{begin}{text}".encode("utf-8", "surrogatepass")).digest() for text in texts]

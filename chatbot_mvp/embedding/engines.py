@@ -26,6 +26,8 @@ class CTranslate2Encoder:
     equally many tokens. A few texts are tried when the model is loaded, which takes about 50 ms.
     """
 
+    pooled = False
+
     def __init__(self, folder: Path, threads: int, compute_type: str = "int8") -> None:
         """
         Args:
@@ -42,10 +44,10 @@ class CTranslate2Encoder:
         self._encoder = ctranslate2.Encoder(
             str(folder), device="cpu", compute_type=compute_type, intra_threads=1, inter_threads=threads + 1
         )
-        self.dimensions: int = self.token_states([[0]]).shape[2]
+        self.dimensions: int = self.outputs([[0]]).shape[2]
         self.equal_lengths = not self._is_batchable()
 
-    def token_states(self, batch: Sequence[Sequence[int]]) -> Vectors:
+    def outputs(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """Return the state of every token, as in ``Encoder``."""
         return np.asarray(self._encoder.forward_batch(list(map(list, batch))).last_hidden_state)
 
@@ -53,16 +55,16 @@ class CTranslate2Encoder:
         """Return 8 hex digits made from the states of a few texts, each alone: equal for engines of equal numbers."""
         found = hashlib.sha256()
         for ids in self._tried():
-            found.update(self.token_states([ids])[0, : len(ids)].tobytes())
+            found.update(self.outputs([ids])[0, : len(ids)].tobytes())
         return found.hexdigest()[:8]
 
     def _is_batchable(self) -> bool:
         """Return whether texts have the same states in a batch as alone, to the bit: the last bits of a few texts
         become large differences of others."""
         tried = self._tried()
-        together = self.token_states(tried)
+        together = self.outputs(tried)
         return all(
-            np.array_equal(states[: len(ids)], self.token_states([ids])[0])
+            np.array_equal(states[: len(ids)], self.outputs([ids])[0])
             for ids, states in zip(tried, together, strict=True)
         )
 
@@ -71,11 +73,10 @@ class CTranslate2Encoder:
         found = [[_LONG[at % len(_LONG)] for at in range(length)] for length in _TRIED_LENGTHS]
         while len(found) > 1:
             try:
-                self.token_states(found[:1])
+                self.outputs(found[:1])
+                break
             except (RuntimeError, ValueError):
                 found = found[1:]
-            else:
-                break
         return found
 
 
@@ -113,11 +114,7 @@ class OnnxEncoder:
         except self._failures as error:
             raise ValueError(_reason(error)) from error
         self._types = {found.name: _INTEGERS.get(found.type) for found in self._session.get_inputs()}
-        wrong = {name for name, kind in self._types.items() if kind is None} | self._types.keys() - {
-            _IDS,
-            _MASK,
-            _TYPES,
-        }
+        wrong = [name for name, kind in self._types.items() if kind is None or name not in (_IDS, _MASK, _TYPES)]
         if wrong or _IDS not in self._types:
             legal = f"{_IDS} (required), {_MASK}, {_TYPES}, all of integers"
             shown = ", ".join(f"{found.name} ({found.type})" for found in self._session.get_inputs())
@@ -128,15 +125,8 @@ class OnnxEncoder:
         self.dimensions: int = alone.shape[-1]
         self._one_by_one = not self._is_batchable(alone)
 
-    def token_states(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """Return the state of every token, as in ``Encoder``. Legal unless ``pooled``."""
-        return self._outputs(batch)
-
-    def text_vectors(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """Return the vector of every text, as in ``PooledEncoder``. Legal if ``pooled``."""
-        return self._outputs(batch)
-
-    def _outputs(self, batch: Sequence[Sequence[int]]) -> Vectors:
+    def outputs(self, batch: Sequence[Sequence[int]]) -> Vectors:
+        """Return the state of every token, or the vector of every text, as in ``Encoder``."""
         if not self._one_by_one:
             return self._run(batch)
         if self.pooled:

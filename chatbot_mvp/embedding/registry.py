@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.embedding.own.files import find_files
+from chatbot_mvp.embedding.own.model_files import find_files
 from chatbot_mvp.errors import EmbedderFileMissing, ProviderNotConfigured, UnknownChoice
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
@@ -25,12 +25,8 @@ from chatbot_mvp.settings.model import (
 )
 
 
-def _local_e5(settings: Settings) -> Embedder:
-    return _loaded_e5(settings.models_dir, settings.embedding_threads)
-
-
 @cache
-def _loaded_e5(models_dir: Path, threads: int) -> Embedder:
+def _local_e5(models_dir: Path, threads: int) -> Embedder:
     """Load the local model once in a process, which takes 0.5 s and 200 MB."""
     from chatbot_mvp.embedding.e5.embedder import local_e5
 
@@ -52,19 +48,15 @@ def _has_own(name: str) -> bool:
 
 
 def _fastembed(name: str, settings: Settings) -> Embedder:
-    from chatbot_mvp.embedding.fastembed_models import FastEmbedEmbedder
+    from chatbot_mvp.embedding.libraries import FastEmbedEmbedder
 
     return FastEmbedEmbedder(name, settings.models_dir / "fastembed", settings.embedding_threads)
 
 
 def _huggingface(name: str, settings: Settings) -> Embedder:
-    from chatbot_mvp.embedding.huggingface import HuggingFaceEmbedder
+    from chatbot_mvp.embedding.libraries import HuggingFaceEmbedder
 
     return HuggingFaceEmbedder(name, settings.models_dir / "huggingface")
-
-
-EMBEDDERS: dict[str, Callable[[Settings], Embedder]] = {LOCAL_EMBEDDER: _local_e5}
-"""Value of ``EMBEDDING_MODEL_NAME`` -> factory. A factory imports its package when called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +65,7 @@ class InProcess:
 
     prefix: str
     create: Callable[[str, Settings], Embedder]
+    """Imports the model's package when called."""
     is_there: Callable[[str], bool]
     """Returns whether the model's files or its package are installed. Loads no model."""
 
@@ -121,32 +114,31 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
         ProviderNotConfigured: the vendor's key is missing.
         MissingPackage: the model's package is not installed.
     """
-    if name in EMBEDDERS:
-        return EMBEDDERS[name](settings)
+    if name == LOCAL_EMBEDDER:
+        return _local_e5(settings.models_dir, settings.embedding_threads)
     if own := _in_process(name):
         return own.create(name, settings)
-    if settings.embedding_base_url:
+    if base_url := settings.embedding_base_url:
         asymmetric = settings.embedding_model_type == "asymmetric"
-        endpoint = Endpoint(
-            "nim", name, settings.embedding_base_url, settings.nvidia_api_key, "NVIDIA_API_KEY", "EMBEDDING_MODEL_NAME"
-        )
-        return _remote(endpoint, asymmetric, settings)
-    if name.startswith(_BY_NAME.prefix):
+        vendor: Hosted | None = Hosted("nim", "", "nvidia_api_key", base_url, asymmetric, True)
+    elif name.startswith(_BY_NAME.prefix):
         return _BY_NAME.create(name, settings)
-    for vendor in HOSTED:
-        if not name.startswith(vendor.prefix):
-            continue
-        key = getattr(settings, vendor.key)
-        if not key.get_secret_value():
-            raise ProviderNotConfigured(provider=vendor.provider, missing=vendor.key.upper())
-        model = name if vendor.keeps_prefix else name.removeprefix(vendor.prefix)
-        base_url = vendor.base_url or settings.openai_base_url
-        variable = vendor.key.upper()
-        endpoint = Endpoint(vendor.provider, model, base_url, key, variable, "EMBEDDING_MODEL_NAME")
-        return _remote(endpoint, vendor.asymmetric, settings)
-    prefixes = [found.prefix for found in (*IN_PROCESS, _BY_NAME, *HOSTED)]
-    legal = ", ".join([*EMBEDDERS, *(f"{prefix}…" for prefix in prefixes), "any with EMBEDDING_BASE_URL"])
-    raise UnknownChoice(kind="embedding model", found=name, legal=legal)
+    else:
+        vendor = _vendor(name)
+    if vendor is None:
+        prefixes = [found.prefix for found in (*IN_PROCESS, _BY_NAME, *HOSTED)]
+        legal = ", ".join([LOCAL_EMBEDDER, *(f"{prefix}…" for prefix in prefixes), "any with EMBEDDING_BASE_URL"])
+        raise UnknownChoice(kind="embedding model", found=name, legal=legal)
+    key, variable = getattr(settings, vendor.key), vendor.key.upper()
+    if not (base_url or key.get_secret_value()):
+        raise ProviderNotConfigured(provider=vendor.provider, missing=variable)
+    model = name if vendor.keeps_prefix else name.removeprefix(vendor.prefix)
+    address = vendor.base_url or settings.openai_base_url
+    endpoint = Endpoint(vendor.provider, model, address, key, variable, "EMBEDDING_MODEL_NAME")
+    from chatbot_mvp.embedding.remote import RemoteEmbedder
+
+    http = JsonEndpoint(calls_for(endpoint, settings), settings.nim_request_timeout)
+    return RemoteEmbedder(http, vendor.asymmetric, settings.embedding_batch_size)
 
 
 class Embedders:
@@ -181,7 +173,7 @@ def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:
 
     ``base_url`` is "" for a model without an address. Sends no request and loads no model.
     """
-    if name in EMBEDDERS:
+    if name == LOCAL_EMBEDDER:
         return True
     if own := _in_process(name):
         return own.is_there(name)
@@ -189,7 +181,7 @@ def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:
         return base_url == settings.embedding_base_url
     if name.startswith(_BY_NAME.prefix):
         return _BY_NAME.is_there(name)
-    vendor = next((vendor for vendor in HOSTED if name.startswith(vendor.prefix)), None)
+    vendor = _vendor(name)
     return vendor is not None and bool(getattr(settings, vendor.key).get_secret_value())
 
 
@@ -197,8 +189,5 @@ def _in_process(name: str) -> InProcess | None:
     return next((found for found in IN_PROCESS if name.startswith(found.prefix)), None)
 
 
-def _remote(endpoint: Endpoint, asymmetric: bool, settings: Settings) -> Embedder:
-    from chatbot_mvp.embedding.remote import RemoteEmbedder
-
-    http = JsonEndpoint(calls_for(endpoint, settings), settings.nim_request_timeout)
-    return RemoteEmbedder(http, asymmetric, settings.embedding_batch_size)
+def _vendor(name: str) -> Hosted | None:
+    return next((vendor for vendor in HOSTED if name.startswith(vendor.prefix)), None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.embedding.base import InputType, Vectors, unit_vectors
 from chatbot_mvp.errors import ProviderBadRequest, ProviderReplyUnusable, ProviderUnavailable
 from chatbot_mvp.remote.http import JsonEndpoint
 
@@ -79,15 +79,9 @@ class RemoteEmbedder:
         except (KeyError, TypeError, ValueError) as error:
             self._endpoint.unusable(f"it does not have a vector for each of {len(texts)} texts ({error!r})", error)
         self._check(vectors)
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
+        return unit_vectors(vectors)
 
     def _check(self, vectors: Vectors) -> None:
-        """Check the vectors of a reply.
-
-        Raises:
-            ProviderReplyUnusable: not a matrix of finite numbers, or not the dimensions of earlier vectors.
-        """
         if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
             self._endpoint.unusable("its vectors are not rows of finite numbers")
         with self._lock:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from chatbot_mvp.embedding.base import InputType, Vectors
+from chatbot_mvp.embedding.base import InputType, Vectors, unit_vectors
 
 Pooling = Literal["mean", "cls"]
 """How token states become one vector: their mean, or the state of the first token."""
@@ -35,28 +34,22 @@ class Encoder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """Number of dimensions of a token state."""
+        """Number of dimensions of a token state, or of a vector."""
+
+    @property
+    def pooled(self) -> bool:
+        """Whether it pools the states of a text itself."""
 
     @property
     def equal_lengths(self) -> bool:
         """Whether texts may share a batch only if they have equally many tokens."""
 
-    def token_states(self, batch: Sequence[Sequence[int]]) -> Vectors:
+    def outputs(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """Return the state of every token, shape (texts, tokens of the longest text, dimensions).
 
-        States behind the end of a shorter text have no meaning.
+        States behind the end of a shorter text have no meaning. If ``pooled``, return the vector of every text, shape
+        (texts, dimensions).
         """
-
-
-class PooledEncoder(Protocol):
-    """A transformer encoder that pools token states itself. Calls from several threads run at the same time."""
-
-    @property
-    def dimensions(self) -> int:
-        """Number of dimensions of a vector."""
-
-    def text_vectors(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """Return the vector of every text, shape (texts, dimensions)."""
 
 
 class _Window(NamedTuple):
@@ -70,8 +63,8 @@ class _Window(NamedTuple):
 _Batch = list[_Window]
 
 
-class _WindowsEmbedder(ABC):
-    """An ``Embedder`` over a tokenizer. A subclass computes the vectors of a batch.
+class TransformerEmbedder:
+    """An ``Embedder`` over a tokenizer and an encoder, whose token states it pools unless the encoder does.
 
     Texts of similar length share a batch, and batches run in parallel. A single question runs at once, in the
     caller's thread, so that the chat does not wait while a corpus is being embedded.
@@ -82,17 +75,23 @@ class _WindowsEmbedder(ABC):
     def __init__(
         self,
         model_id: str,
-        dimensions: int,
         tokens: Tokens,
+        encoder: Encoder,
         threads: int,
+        pooling: Pooling = "mean",
         engine: str = "",
-        equal_lengths: bool = False,
     ) -> None:
+        """
+        Args:
+            threads: batches that run at the same time.
+            engine: as in ``EngineEmbedder``.
+        """
         self.model_id = model_id
         self.engine = engine
-        self.dimensions = dimensions
-        self._equal_lengths = equal_lengths
+        self.dimensions = encoder.dimensions
         self._tokens = tokens
+        self._encoder = encoder
+        self._pooling = pooling
         self._pool = ThreadPoolExecutor(threads, "embed")
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
@@ -104,13 +103,25 @@ class _WindowsEmbedder(ABC):
         for batch, pooled in self._each(self._batches(texts, input_type), self._pooled, at_once=input_type == "query"):
             for window, vector in zip(batch, pooled, strict=True):
                 vectors[window.row] += max(1, len(window.ids) - _SPECIAL_TOKENS) * vector
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        normalized: Vectors = vectors / np.maximum(norms, 1e-9)
-        return normalized
+        return unit_vectors(vectors)
 
-    @abstractmethod
     def _pooled(self, batch: _Batch) -> Sequence[Vectors]:
-        """Return the vector of each window."""
+        if self._encoder.pooled:
+            return list(self._encoder.outputs([window.ids for window in batch]))
+        return [tokens[0] if self._pooling == "cls" else tokens.mean(axis=0) for tokens in self._states(batch)]
+
+    def _states(self, batch: _Batch) -> Sequence[Vectors]:
+        states = self._encoder.outputs([window.ids for window in batch])
+        return [np.array(tokens[: len(window.ids)]) for window, tokens in zip(batch, states, strict=True)]
+
+    def _window_states(self, texts: Sequence[str], input_type: InputType) -> list[list[tuple[list[int], Vectors]]]:
+        """Return for each text its windows, in order, as (token ids, states of shape (tokens, dimensions))."""
+        found: list[dict[int, tuple[list[int], Vectors]]] = [{} for _ in texts]
+        batches = self._batches(texts, input_type)
+        for batch, states in self._each(batches, self._states, at_once=input_type == "query"):
+            for window, of_window in zip(batch, states, strict=True):
+                found[window.row][window.number] = (window.ids, of_window)
+        return [[windows[number] for number in sorted(windows)] for windows in found]
 
     def _batches(self, texts: Sequence[str], input_type: InputType) -> list[_Batch]:
         windows = [
@@ -121,7 +132,7 @@ class _WindowsEmbedder(ABC):
         windows.sort(key=lambda window: (len(window.ids), window.row))
         batches: list[_Batch] = []
         for window in windows:
-            apart = not batches or (self._equal_lengths and len(batches[-1][0].ids) != len(window.ids))
+            apart = not batches or (self._encoder.equal_lengths and len(batches[-1][0].ids) != len(window.ids))
             if apart or (len(batches[-1]) + 1) * len(window.ids) > _BATCH_TOKENS:
                 batches.append([])
             batches[-1].append(window)
@@ -142,69 +153,6 @@ class _WindowsEmbedder(ABC):
             # After an error or Ctrl-C, nobody waits for the batches that have not begun.
             for future in pending:
                 future.cancel()
-
-
-class TransformerEmbedder(_WindowsEmbedder):
-    """An ``Embedder`` over a tokenizer and an encoder, whose token states it pools."""
-
-    def __init__(
-        self,
-        model_id: str,
-        tokens: Tokens,
-        encoder: Encoder,
-        threads: int,
-        pooling: Pooling = "mean",
-        engine: str = "",
-    ) -> None:
-        """
-        Args:
-            threads: batches that run at the same time.
-            engine: as in ``EngineEmbedder``.
-        """
-        super().__init__(model_id, encoder.dimensions, tokens, threads, engine, encoder.equal_lengths)
-        self._encoder = encoder
-        self._pooling = pooling
-
-    def token_states(self, texts: Sequence[str], input_type: InputType) -> list[Vectors]:
-        """Return the states of the tokens of each text, shape (tokens, dimensions); not normalized.
-
-        Special tokens are included. Of a text with several windows, only the first is read.
-        """
-        return [windows[0][1] for windows in self._window_states(texts, input_type)]
-
-    def _window_states(self, texts: Sequence[str], input_type: InputType) -> list[list[tuple[list[int], Vectors]]]:
-        """Return for each text its windows, in order, as (token ids, states of shape (tokens, dimensions))."""
-        found: list[dict[int, tuple[list[int], Vectors]]] = [{} for _ in texts]
-        batches = self._batches(texts, input_type)
-        for batch, states in self._each(batches, self._states, at_once=input_type == "query"):
-            for window, of_window in zip(batch, states, strict=True):
-                found[window.row][window.number] = (window.ids, of_window)
-        return [[windows[number] for number in sorted(windows)] for windows in found]
-
-    def _states(self, batch: _Batch) -> Sequence[Vectors]:
-        states = self._encoder.token_states([window.ids for window in batch])
-        return [np.array(tokens[: len(window.ids)]) for window, tokens in zip(batch, states, strict=True)]
-
-    def _pooled(self, batch: _Batch) -> Sequence[Vectors]:
-        states = self._states(batch)
-        if self._pooling == "cls":
-            return [tokens[0] for tokens in states]
-        return [tokens.mean(axis=0) for tokens in states]
-
-
-class PooledEmbedder(_WindowsEmbedder):
-    """An ``Embedder`` over a tokenizer and an encoder that gives one vector per text. It has no token states."""
-
-    def __init__(self, model_id: str, tokens: Tokens, encoder: PooledEncoder, threads: int) -> None:
-        """
-        Args:
-            threads: batches that run at the same time.
-        """
-        super().__init__(model_id, encoder.dimensions, tokens, threads)
-        self._encoder = encoder
-
-    def _pooled(self, batch: _Batch) -> Sequence[Vectors]:
-        return list(self._encoder.text_vectors([window.ids for window in batch]))
 
 
 def clean_text(text: str) -> str:

@@ -23,8 +23,8 @@ from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources, kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.access import Action, performs

@@ -8,13 +8,13 @@ from typing import Any
 
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.counts import Counts
-from chatbot_mvp.datasets.service import DatasetService
+from chatbot_mvp.datasets.dataset_service import DatasetService
 from chatbot_mvp.errors import DatasetError, KbEvaluationError, RunUnreadable
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS, kb_corpus
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.sets import SET_ID, QuestionSetStore
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress

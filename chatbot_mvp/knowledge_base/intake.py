@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from chatbot_mvp.documents.kb_files import KbFile, text_hash
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.documents.sources import KbFile, text_hash
 from chatbot_mvp.errors import ChatbotError, RunStopped, UploadError
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 
@@ -55,24 +55,20 @@ class FileState:
         params = {name: str(value) for name, value in error.params.items()}
         return replace(self, stage="failed", code=error.code, message=str(error), params=params)
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 class Intake:
     """The files of one upload. Not safe to share between threads."""
 
-    def __init__(
-        self, files: Sequence[tuple[str, bytes]], max_chars: int, max_mb: int, max_pages: int, parsed: ParsedFiles
-    ) -> None:
+    def __init__(self, files: Sequence[tuple[str, bytes]], limits: tuple[int, int, int], parsed: ParsedFiles) -> None:
         """
         Args:
             files: (name, content).
+            limits: KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES.
             parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
         self._contents = [content for _, content in files]
-        self._limits = (max_chars, max_mb, max_pages)
+        self._limits = limits
         self._parsed = parsed
         self._keys: list[str] = []  # of the files in ``_parsed``
         self._rows: list[int] = []  # row in ``states`` of each file that was read

@@ -1,8 +1,20 @@
-"""The metadata of a stored knowledge base, as its ``kb.json`` has it."""
+"""What a knowledge base is: its metadata, as its ``kb.json`` has it, its id, and what it consists of."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from chatbot_mvp.documents.kb_files import KbFile, text_hash
+from chatbot_mvp.text import fold
+from chatbot_mvp.types import Chunk
+
+_DIGITS = (24, 64)
+"""Digits of the content's hash: the longer id is for content whose short id other content has."""
 
 
 @dataclass(frozen=True)
@@ -32,3 +44,49 @@ class KbRecord:
     """Number of chunks of its text."""
     languages: tuple[str, ...]
     """All languages of its files, ``language`` first."""
+
+
+def possible_ids(sha256: str, files: Sequence[KbFile]) -> tuple[str, ...]:
+    """Return the ids that a knowledge base of this content can have, the usual one first.
+
+    Their hash covers the files' names, places and pages, because citations name them.
+
+    Args:
+        sha256: hash of the text, as ``text_hash`` returns it.
+        files: at least one; the first one's name begins the id.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", fold(Path(files[0].name).stem)).strip("-")[:40] or "kb"
+    digest = text_hash(json.dumps([sha256, *(asdict(file) for file in files)]))
+    return tuple(f"{slug}-{digest[:digits]}" for digits in _DIGITS)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A chunk whose text the knowledge base has more than once."""
+
+    chunk: Chunk
+    """The first of the equal chunks."""
+    times: int
+    """How many there are, from 2."""
+
+
+@dataclass(frozen=True)
+class KbContents:
+    """What a knowledge base consists of."""
+
+    files: tuple[KbFile, ...]
+    chunks: tuple[Chunk, ...]
+    repeated: tuple[Repeated, ...]
+    """The most frequent first."""
+
+
+def contents_of(files: Sequence[KbFile], chunks: Sequence[Chunk]) -> KbContents:
+    """Return the contents of a knowledge base. Chunks are equal if they differ in case, accents and blanks only."""
+    first: dict[str, Chunk] = {}
+    count: Counter[str] = Counter()
+    for chunk in chunks:
+        key = " ".join(fold(chunk.text).split())
+        first.setdefault(key, chunk)
+        count[key] += 1
+    repeated = tuple(Repeated(first[key], times) for key, times in count.most_common() if times > 1)
+    return KbContents(tuple(files), tuple(chunks), repeated)

@@ -13,13 +13,12 @@ from pathlib import Path
 from filelock import FileLock
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.kb_files import KbFile, join_sources, text_hash
 from chatbot_mvp.documents.languages import languages_of
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
 from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadError
-from chatbot_mvp.knowledge_base.identity import possible_ids
-from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, write_atomically, write_json
 from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, IncompleteFile, complete, known_version
@@ -35,6 +34,9 @@ class KbStore:
 
     The id is made from the first file's name and the content. An equal upload gives the same KB, which keeps its name;
     other content never replaces a KB, whatever its id. Safe for threads and processes.
+
+    Every method that takes an id raises ``KbNotFound`` if there is no such KB, and ``KbUnreadable`` if what it reads
+    of the KB is damaged.
     """
 
     def __init__(self, root: Path) -> None:
@@ -152,22 +154,14 @@ class KbStore:
         return free, None
 
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
-        """Give a KB another name. Its id stays, so its index and conversations remain valid.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Give a KB another name. Its id stays, so its index and conversations remain valid."""
         with self._writing(kb_name):
             record = replace(self.record(kb_id), kb_name=kb_name)
             self._write_record(record)
         return record
 
     def recount(self, kb_id: str) -> None:
-        """Count chunks and languages again, since another version of the program may count them otherwise.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Count chunks and languages again, since another version of the program may count them otherwise."""
         chunks = chunk_document(self.document(kb_id))
         with self._writing(kb_id):
             record = self.record(kb_id)
@@ -175,11 +169,7 @@ class KbStore:
             self._write_record(replace(record, chunks=len(chunks), languages=languages))
 
     def files(self, kb_id: str) -> tuple[KbFile, ...]:
-        """Return the files of a KB in order.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Return the files of a KB in order."""
         self.record(kb_id)
         try:
             rows = [complete(row, KbFile) for row in parse_json((self._root / kb_id / "files.json").read_bytes())]
@@ -218,11 +208,7 @@ class KbStore:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
     def document(self, kb_id: str) -> Document:
-        """Return the KB's text as one document.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Return the KB's text as one document."""
         record = self.record(kb_id)
         try:
             # newline="" disables the platform's translation of line ends, so that stored offsets stay valid.
@@ -248,11 +234,7 @@ class KbStore:
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Let one thread of one process write at a time.
-
-        Raises:
-            KbNotWritten: the folder cannot be written.
-        """
+        """Let one thread of one process write at a time."""
         try:
             make_folder(self._root)
             with FileLock(self._root / ".lock"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chatbot_mvp.documents.names import clean_file_name, clean_name
@@ -15,13 +15,12 @@ from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbNotWritten, L
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
-from chatbot_mvp.knowledge_base.owners import MOST_KBS, Owners
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
-from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.storage.files import make_folder, write_atomically
 from chatbot_mvp.storage.formats import JOB, complete, known_version
 from chatbot_mvp.types import Progress, ProgressCallback
 
@@ -29,6 +28,9 @@ MOST_FILES = 200
 """Files of one session that can wait at the same time."""
 MOST_MB = 200
 """Their size together, in megabytes (10^6 bytes). A single file can be as large as KB_MAX_UPLOAD_MB allows."""
+
+MOST_KBS = 100
+"""Knowledge bases that one visitor may have uploaded and that still exist."""
 
 _KEPT = 20  # ended jobs whose states stay on disk
 _TURN_S = 10.0  # a job that has read files for longer gives way to the jobs of other sessions
@@ -47,6 +49,30 @@ class Upload:
     """The session that started it, as in ``Uploads.take``. Only it and administrators may see names and stop it."""
 
 
+class _Owners:
+    """Notes which session uploaded a knowledge base, so that one visitor cannot fill the server.
+
+    There is one small file per knowledge base; none for those that commands and samples made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def note(self, kb_id: str, owner: str) -> None:
+        make_folder(self._folder)
+        write_atomically(self._folder / kb_id, owner)
+
+    def count(self, owner: str, existing: Collection[str]) -> int:
+        """Return how many of the existing knowledge bases this owner uploaded, and forget those that are deleted."""
+        found = 0
+        for path in self._folder.glob("[!.]*"):
+            if path.name not in existing:
+                path.unlink(missing_ok=True)
+            elif path.read_text("utf-8") == owner:
+                found += 1
+        return found
+
+
 class Uploads:
     """Starts, reports and stops the jobs. Safe to share between sessions: holds no state of a single user."""
 
@@ -57,7 +83,7 @@ class Uploads:
         # A separate queue, so that an upload does not wait for a long benchmark.
         self._jobs = JobManager(self._folder)
         self._states = StateFiles()
-        self._owners = Owners(self._folder / "owners")
+        self._owners = _Owners(self._folder / "owners")
         kbs.parsed.prune()
 
     @performs(Action.UPLOAD)
@@ -86,8 +112,7 @@ class Uploads:
         self._require_share(owner)
         require_memory(known_chars(files, settings.kb_max_chars))
         files = [(clean_file_name(name), content) for name, content in files]
-        limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
-        intake = Intake(files, *limits, self._kbs.parsed)
+        intake = Intake(files, self._kbs.limits, self._kbs.parsed)
         title = clean_name(kb_name) or (files[0][0] if len(files) == 1 else f"{files[0][0]} +{len(files) - 1}")
 
         def work(job_id: str, progress: ProgressCallback) -> object:
@@ -227,10 +252,6 @@ class Uploads:
 
     @contextmanager
     def _reported(self, title: str) -> Iterator[None]:
-        """
-        Raises:
-            KbNotWritten: in place of an OSError.
-        """
         try:
             yield
         except OSError as error:
@@ -257,7 +278,7 @@ class Uploads:
 
 
 def _entry(owner: str, states: Sequence[FileState], kb_id: str = "") -> dict[str, object]:
-    return {"kb_id": kb_id, "owner": owner, "files": [state.as_dict() for state in states]}
+    return {"kb_id": kb_id, "owner": owner, "files": [asdict(state) for state in states]}
 
 
 def ended(files: tuple[FileState, ...], state: JobState) -> tuple[FileState, ...]:

@@ -14,8 +14,7 @@ from pydantic import SecretStr
 from chatbot_mvp.llm.base import ChatRequest, FinishReason
 from chatbot_mvp.llm.wire import Delta, UnusableReply
 from chatbot_mvp.remote.failures import Failure, failure_of_status, redirected
-from chatbot_mvp.remote.lines import Lines
-from chatbot_mvp.remote.requests_adapter import requests_adapter
+from chatbot_mvp.remote.lines import Lines, requests_adapter
 from chatbot_mvp.remote.stop import Stop
 
 _FINISH: dict[str, FinishReason] = {"STOP": "stop", "MAX_TOKENS": "length"}

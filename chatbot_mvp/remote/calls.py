@@ -137,24 +137,18 @@ class Calls:
         self.fail(failure, error)
 
     def _retried(self, once: Callable[[], T]) -> T:
-        tries = 0
-
-        def counted() -> T:
-            nonlocal tries
-            tries += 1
-            return once()
-
         retrying = Retrying(
             retry=retry_if_exception_type(_Passing),
             stop=stop_after_attempt(self._retries + 1),
             wait=_wait,
-            reraise=True,
+            retry_error_callback=self._give_up,
         )
-        try:
-            return retrying(counted)
-        except _Passing as passing:
-            last = passing
-        return self.fail(last.failure, last.error, tries)
+        return retrying(once)
+
+    def _give_up(self, state: RetryCallState) -> NoReturn:
+        last = state.outcome.exception() if state.outcome else None
+        assert isinstance(last, _Passing)
+        self.fail(last.failure, last.error, state.attempt_number)
 
 
 def _wait(state: RetryCallState) -> float:

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from pydantic import SecretStr
@@ -20,7 +22,6 @@ from chatbot_mvp.errors import (
     ProviderReplyUnusable,
     ProviderUnavailable,
 )
-from chatbot_mvp.remote.retry_after import retry_after_seconds
 
 Kind = Literal["key", "model", "request", "too_long", "rate", "quota", "unavailable", "reply"]
 
@@ -35,19 +36,14 @@ _TOO_LONG = re.compile(
 )
 _QUOTA = re.compile(r"insufficient_quota|per.?day|daily|\((TPD|RPD)\)", re.I)
 """Does not match "exceeded your current quota": Gemini also says that when a per-minute limit is reached."""
+_RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 _BAD_KEY = re.compile(r"api.?key (not valid|expired|not found|invalid)|API_KEY_INVALID|invalid api.?key", re.I)
 
-OF_ONE_REQUEST = (
-    ProviderBadRequest,
-    ProviderPromptTooLong,
-    ProviderRateLimited,
-    ProviderReplyUnusable,
-    ProviderUnavailable,
-)
-"""Errors that concern one request only. Any other (wrong key, no quota, unknown model) makes all requests fail."""
-
 PASSING = (ProviderRateLimited, ProviderUnavailable)
-"""Those of ``OF_ONE_REQUEST`` after which the same request may succeed later."""
+"""Errors after which the same request may succeed later."""
+
+OF_ONE_REQUEST = (*PASSING, ProviderBadRequest, ProviderPromptTooLong, ProviderReplyUnusable)
+"""Errors that concern one request only. Any other (wrong key, no quota, unknown model) makes all requests fail."""
 
 
 def concerns_one_request(error: Exception) -> bool:
@@ -106,12 +102,39 @@ def failure_of_status(status: int, headers: Mapping[str, str], body: Any) -> Fai
     return Failure(kind, reason, retry_after_seconds(headers, text) if kind in ("rate", "unavailable") else None)
 
 
+def retry_after_seconds(headers: Mapping[str, str], body: str = "", now: datetime | None = None) -> float | None:
+    """Return the seconds to wait, 0 or more; None if no wait is given or it cannot be read.
+
+    Taken from ``retry-after-ms``, else ``Retry-After`` (seconds or an HTTP date, RFC 9110), else Google's
+    ``retryDelay`` in the body.
+    """
+    low = {name.lower(): value.strip() for name, value in headers.items()}
+    if (milliseconds := _number(low.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1_000
+    asked = low.get("retry-after", "")
+    if (seconds := _number(asked)) is not None:
+        return seconds
+    if asked:
+        try:
+            until = parsedate_to_datetime(asked)
+        except ValueError:
+            return None
+        if until.tzinfo is None:  # "-0000": UTC of unknown origin
+            until = until.replace(tzinfo=UTC)
+        return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+    found = _RETRY_DELAY.search(body)
+    return float(found.group(1)) if found else None
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else None
+
+
 def redirected(headers: Mapping[str, str]) -> Failure:
     """Return the failure of a reply that names another address. It is not followed: it would get the passages."""
     to = headers.get("location") or headers.get("Location") or "an address that it does not name"
-    return Failure(
-        "request", f"it redirects to {to}, and no redirect is followed; if that is the right address, set it"
-    )
+    reason = f"it redirects to {to}, and no redirect is followed; if that is the right address, set it"
+    return Failure("request", reason)
 
 
 def _said(body: Any) -> str:

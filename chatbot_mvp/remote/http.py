@@ -8,9 +8,8 @@ from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint, Failure, failure_of_status
 from chatbot_mvp.remote.limiter import limiter_for
+from chatbot_mvp.remote.lines import CONNECT_SECONDS
 from chatbot_mvp.settings.model import Settings
-
-_CONNECT_SECONDS = 10.0
 
 
 def v1(base_url: str) -> str:
@@ -31,7 +30,10 @@ def calls_for(endpoint: Endpoint, settings: Settings, served: int | None = None)
 
 
 class JsonEndpoint:
-    """Posts and gets JSON under ``<base_url>/v1``. Safe to share between threads."""
+    """Posts and gets JSON under ``<base_url>/v1``. Safe to share between threads.
+
+    A request that fails raises a ``ProviderError``, whose subclass gives the reason.
+    """
 
     def __init__(self, calls: Calls, timeout: float) -> None:
         """
@@ -49,24 +51,16 @@ class JsonEndpoint:
         self._timeout = timeout
         key = calls.endpoint.key.get_secret_value()
         self._client = httpx.Client(
-            timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
             headers={"Authorization": f"Bearer {key}"} if key else {},
         )
 
     def post(self, path: str, payload: dict[str, Any]) -> Any:
-        """Post ``payload`` and return the decoded reply.
-
-        Raises:
-            ProviderError: the subclass gives the reason.
-        """
+        """Post ``payload`` and return the decoded reply."""
         return self._request("POST", path, payload)
 
     def get(self, path: str) -> Any:
-        """Get ``path`` and return the decoded reply.
-
-        Raises:
-            ProviderError: the subclass gives the reason.
-        """
+        """Get ``path`` and return the decoded reply."""
         return self._request("GET", path, None)
 
     def unusable(self, reason: str, cause: Exception | None = None) -> NoReturn:

@@ -49,8 +49,10 @@ class Limiter:
     """
 
     def __init__(self, concurrency: int) -> None:
-        self._concurrency = concurrency
-        self._running = 0
+        self.concurrency = concurrency
+        """Maximum number of concurrent requests."""
+        self.running = 0
+        """Number of running requests."""
         self._pace = Pace()
         self._least_interval = 0.0
         self._span_s = 0.0
@@ -66,20 +68,10 @@ class Limiter:
         """Seconds between the starts of two requests; 0 while the rate is not limited."""
         return max(self._pace.interval, self._least_interval)
 
-    @property
-    def concurrency(self) -> int:
-        """Maximum number of concurrent requests."""
-        return self._concurrency
-
-    @property
-    def running(self) -> int:
-        """Number of running requests."""
-        return self._running
-
     def set_concurrency(self, concurrency: int) -> None:
         """Change the maximum number of concurrent requests; running requests continue."""
         with self._free:
-            self._concurrency = concurrency
+            self.concurrency = concurrency
             self._free.notify_all()
 
     def set_rate(self, per_second: float) -> None:
@@ -117,8 +109,8 @@ class Limiter:
             share.acquire()
         try:
             with self._free:
-                self._free.wait_for(lambda: self._running < self._concurrency)
-                self._running += 1
+                self._free.wait_for(lambda: self.running < self.concurrency)
+                self.running += 1
                 now = time.monotonic()
                 interval = self.interval
                 start = max(now, self._not_before, self._last_start + interval if interval else now)
@@ -160,7 +152,7 @@ class Limiter:
 
     def _give_back(self, slot: Slot) -> None:
         with self._free:
-            self._running -= 1
+            self.running -= 1
             self._free.notify()
         if slot.share is not None:
             slot.share.release()

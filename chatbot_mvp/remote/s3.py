@@ -39,6 +39,11 @@ class S3Url:
         match = re.fullmatch(r"s3://([^/]+)/?(.*)", text.strip())
         return cls(match[1], match[2].strip("/")) if match else None
 
+    @property
+    def name(self) -> str:
+        """The last part of the address."""
+        return self.prefix.rpartition("/")[2] or self.bucket
+
     def __truediv__(self, name: str) -> S3Url:
         return S3Url(self.bucket, f"{self.prefix}/{name}" if self.prefix else name)
 
@@ -61,6 +66,7 @@ class RemoteFile:
 class Storage:
     """One S3 server under one access key. Safe to share between threads.
 
+    Every method raises a ``StorageError`` if the server refuses a request or does not answer.
     boto3 is imported by the first request, so that everything that sends none works without it.
     """
 
@@ -78,45 +84,32 @@ class Storage:
         return self._make_client()
 
     def folders(self, url: S3Url) -> list[str]:
-        """List the names of the folders directly below ``url``, sorted.
-
-        Raises:
-            StorageError
-        """
-        names: list[str] = []
-        prefix = f"{url.prefix}/" if url.prefix else ""
-        with self._told("list", url):
-            pages = self._client.get_paginator("list_objects_v2").paginate(
-                Bucket=url.bucket, Prefix=prefix, Delimiter="/"
-            )
-            for page in pages:
-                self._require_listing(page)
-                names += [item["Prefix"][len(prefix) :].strip("/") for item in page.get("CommonPrefixes", [])]
-        return sorted(names)
+        """List the names of the folders directly below ``url``, sorted."""
+        names = [item["Prefix"] for page in self._pages(url, Delimiter="/") for item in page.get("CommonPrefixes", [])]
+        return sorted(name.removeprefix(_below(url)).strip("/") for name in names)
 
     def files(self, url: S3Url) -> list[RemoteFile]:
-        """List all objects below ``url`` except folder markers, sorted by path; empty if there are none.
-
-        Raises:
-            StorageError
-        """
-        found = []
-        prefix = f"{url.prefix}/" if url.prefix else ""
-        with self._told("list", url):
-            for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=url.bucket, Prefix=prefix):
-                self._require_listing(page)
-                for item in page.get("Contents", []):
-                    path = item["Key"][len(prefix) :]
-                    if path and not path.endswith("/"):
-                        found.append(RemoteFile(path, item["Size"], item["ETag"].strip('"')))
+        """List all objects below ``url`` except folder markers, sorted by path; empty if there are none."""
+        found = [
+            RemoteFile(item["Key"].removeprefix(_below(url)), item["Size"], item["ETag"].strip('"'))
+            for page in self._pages(url)
+            for item in page.get("Contents", [])
+            if not item["Key"].endswith("/")
+        ]
         return sorted(found, key=lambda file: file.path)
 
-    def tail(self, url: S3Url, file: RemoteFile, size: int) -> bytes:
-        """Read the last ``size`` bytes of an object, or all bytes of a smaller one.
+    def _pages(self, url: S3Url, **options: str) -> Iterator[Mapping[str, Any]]:
+        with self._told("list", url):
+            paginator = self._client.get_paginator("list_objects_v2")
+            for page in paginator.paginate(Bucket=url.bucket, Prefix=_below(url), **options):
+                if "Name" not in page:  # a page of HTML would pass for a listing without objects
+                    raise StorageRefused(
+                        "storage_address_wrong", endpoint=self.endpoint, reason="its answer is no listing of a bucket"
+                    )
+                yield page
 
-        Raises:
-            StorageError
-        """
+    def tail(self, url: S3Url, file: RemoteFile, size: int) -> bytes:
+        """Read the last ``size`` bytes of an object, or all bytes of a smaller one."""
         with self._told("read", url / file.path):
             wanted = f"bytes={max(0, file.size - size)}-"
             reply = self._client.get_object(Bucket=url.bucket, Key=(url / file.path).prefix, Range=wanted)
@@ -153,21 +146,13 @@ class Storage:
                 raise StorageDamaged(endpoint=self.endpoint, place=str(url / file.path).rstrip("/"))
 
     def is_encrypted(self, url: S3Url, file: RemoteFile) -> bool:
-        """Return whether the server encrypts an object. Its ETag is then not the MD5 of the content.
-
-        Raises:
-            StorageError
-        """
+        """Return whether the server encrypts an object. Its ETag is then not the MD5 of the content."""
         with self._told("read", url / file.path):
             head = self._client.head_object(Bucket=url.bucket, Key=(url / file.path).prefix)
         return bool(head.get("ServerSideEncryption") or head.get("SSECustomerAlgorithm"))
 
     def write(self, path: Path, url: S3Url, name: str) -> bool:
-        """Upload a file as ``name`` below ``url``; return False, without an upload, if an equal object exists.
-
-        Raises:
-            StorageError
-        """
+        """Upload a file as ``name`` below ``url``; return False, without an upload, if an equal object exists."""
         there = {file.path: file for file in self.files(url)}.get(name)
         if there and there.size == path.stat().st_size and there.etag == etag_of(path):
             return False
@@ -229,13 +214,6 @@ class Storage:
                 elif code not in ("404", "NoSuchKey"):
                     raise
 
-    def _require_listing(self, page: Mapping[str, Any]) -> None:
-        """Refuse a page of HTML, which would pass for a listing without objects."""
-        if "Name" not in page:
-            raise StorageRefused(
-                "storage_address_wrong", endpoint=self.endpoint, reason="its answer is no listing of a bucket"
-            )
-
     def _told(self, action: str, url: S3Url) -> AbstractContextManager[None]:
         # An object's name has no slash at its end.
         place = str(url) if action == "list" else str(url).rstrip("/")
@@ -273,6 +251,10 @@ def _make_client(settings: Settings) -> Any:
         region_name=settings.minio_region,
         config=config,
     )
+
+
+def _below(url: S3Url) -> str:
+    return f"{url.prefix}/" if url.prefix else ""
 
 
 def _hashes(content: BinaryIO | bytes) -> tuple[bytes, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -28,7 +29,8 @@ _OLD_S = 3_600
 """An unfinished file that nobody has written to for so long belongs to a process that was killed."""
 _PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
 _LOCK_S, _POLL_S = 10, 0.01
-_LONE = re.compile("[\ud800-\udfff]")
+LONE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate, which UTF-8 cannot encode."""
 
 
 @contextmanager
@@ -145,15 +147,17 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
 def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> None:
     """Write a whole file atomically. Text is encoded as by ``in_utf8``; its line ends are not changed.
 
-    Args:
-        durable: as in ``replaced_file``.
-
-    Raises:
-        OSError: as in ``replaced_file``.
+    ``durable`` and errors are as in ``replaced_file``.
     """
     data = in_utf8(content) if isinstance(content, str) else content
     with replaced_file(path, durable) as file:
         file.write(data)
+
+
+def sha256_of(path: Path) -> bytes:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def in_utf8(text: str) -> bytes:
@@ -161,18 +165,16 @@ def in_utf8(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        return _LONE.sub("\ufffd", text).encode("utf-8")
+        return LONE.sub("\ufffd", text).encode("utf-8")
 
 
 def write_json(path: Path, value: Mapping[str, Any], indent: int | None = 2, durable: bool = True) -> None:
     """Write a JSON object atomically. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
-    Args:
-        durable: as in ``replaced_file``.
+    ``durable`` and errors are as in ``replaced_file``.
 
     Raises:
         ValueError: a number is NaN or infinite, which JSON cannot represent; nothing is written.
-        OSError: as in ``replaced_file``.
     """
     # Encode the object in one call: writing the millions of pieces of a large result one by one is slow.
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)

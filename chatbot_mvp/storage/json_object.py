@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import ConfigurationError
-from chatbot_mvp.storage.files import lock_beside, make_folder, write_json
+from chatbot_mvp.storage.files import LONE, lock_beside, make_folder, write_json
 from chatbot_mvp.storage.formats import VERSION, IncompleteFile, known_version
 
 MOST_LEVELS = 100
 """How deep lists and objects may be nested. Deeper values parse, but copying or writing them exceeds Python's stack."""
 _MOST_DIGITS = 300
 """Longest integer. A longer one cannot be converted to a float."""
-_LONE = re.compile("[\ud800-\udfff]")
-
+_TOO_DEEP = f"it is nested more than {MOST_LEVELS} levels deep"
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +49,7 @@ def parse_json(content: bytes | str) -> Any:
     if text.count("[") + text.count("{") > MOST_LEVELS:
         _require_levels(value)
     # A plain search is ten times as fast as a pattern, and only texts with such an escape need the walk.
-    if "\\ud" in text or "\\uD" in text or (text is content and _LONE.search(text)):
+    if "\\ud" in text or "\\uD" in text or (text is content and LONE.search(text)):
         value = _encodable(value)
     return value
 
@@ -106,9 +104,6 @@ def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: i
         raise ConfigurationError("choice_not_kept", path=str(path), reason=error.strerror or str(error)) from error
 
 
-_TOO_DEEP = f"it is nested more than {MOST_LEVELS} levels deep"
-
-
 def _constant(name: str) -> float:
     raise InvalidJson(f"{name} is not a number of JSON")
 
@@ -145,7 +140,7 @@ def _require_levels(value: object) -> None:
 
 def _encodable(value: Any) -> Any:
     if isinstance(value, str):
-        return _LONE.sub("\ufffd", value)
+        return LONE.sub("\ufffd", value)
     if isinstance(value, list):
         return [_encodable(part) for part in value]
     if isinstance(value, dict):

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from chatbot_mvp.errors import CacheUnusable
-from chatbot_mvp.storage.file_system import is_on_network
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.storage.formats import CACHE
 
 V = TypeVar("V", bytes, str)
-"""Number in the header of the file. Files of the first version have 0 and the same tables."""
 _LOOKUP = 500  # maximum keys per SQL statement, since SQLite limits its parameters
+
+_NETWORK = re.compile(
+    r"nfs4?|cifs|smb[23]?|smbfs|ceph|lustre|glusterfs|gpfs|beegfs|afs|9p|virtiofs|"
+    r"fuse\.(?!.*(?:overlay|gocryptfs|encfs|ntfs|exfat|portal)).*"
+)
+"""Types of file systems that several machines may use at the same time."""
+_MOUNTS = Path("/proc/self/mountinfo")
 
 
 class SqliteCache(Generic[V]):
@@ -95,6 +101,7 @@ class SqliteCache(Generic[V]):
         # which takes longer than embedding a question.
         connection = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
         try:
+            # Files of the first version have 0 and the same tables.
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
             if version > CACHE:
                 raise sqlite3.DatabaseError(f"a later version wrote it (format {version}; known up to {CACHE})")
@@ -112,3 +119,26 @@ class SqliteCache(Generic[V]):
         weakref.finalize(self, connection.close)
         self._connection = connection
         return connection
+
+
+def is_on_network(path: Path, mounts: Path = _MOUNTS) -> bool:
+    """Return whether a path is on a file system that other machines may use, too. False where that is unknown.
+
+    Args:
+        mounts: list of mounted file systems, in the format of Linux.
+    """
+    lines: list[str] = []
+    with suppress(OSError):
+        lines = mounts.read_text("utf-8", "replace").splitlines()
+    whole = path.absolute()
+    best, kind = -1, ""
+    for line in lines:
+        before, separator, after = line.partition(" - ")
+        fields = before.split()
+        if not separator or len(fields) < 5:
+            continue
+        point = Path(re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), fields[4]))
+        # Of several file systems mounted at one place, the last one is seen.
+        if whole.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), after.split()[0]
+    return _NETWORK.fullmatch(kind) is not None

@@ -13,9 +13,9 @@ import pytest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
-from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
+from chatbot_mvp.datasets.catalogue import Catalogue
 from chatbot_mvp.datasets.counts import Counts
-from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.text import fold
 from tests.raising import raises
 
@@ -254,17 +254,18 @@ def test_a_missing_file_is_named(tmp_path: Path, write: Any, file: str) -> None:
     refused(folder, "dataset_file_missing", [Path(file).name])
 
 
-def catalogue_of(root: Path) -> Catalogue:
-    """Without a server."""
-    return Catalogue(root / "samples", root / "datasets", root / "cache", StorageState(None, None, (), False))
+@pytest.fixture
+def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalogue:
+    """Without a server and without samples."""
+    monkeypatch.setattr(Settings, "samples_dir", tmp_path / "samples")
+    return Catalogue(load_settings(data_dir=tmp_path), None)
 
 
-def test_a_data_set_is_found_by_name_or_by_folder(tmp_path: Path) -> None:
+def test_a_data_set_is_found_by_name_or_by_folder(tmp_path: Path, catalogue: Catalogue) -> None:
     root = tmp_path / "datasets"
     root.mkdir()
     named, elsewhere = write_parquet(root / "uno"), write_beir(tmp_path / "dos")
     (root / "no_dataset").mkdir()
-    catalogue = catalogue_of(tmp_path)
     assert catalogue.names() == ["uno"]
     assert (catalogue.find("uno").folder, catalogue.find("uno").reference) == (named, "uno")
     assert (catalogue.find(str(elsewhere)).folder, catalogue.find(str(elsewhere)).reference) == (
@@ -274,26 +275,26 @@ def test_a_data_set_is_found_by_name_or_by_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", WRITERS)
-def test_rows_are_counted_without_loading(tmp_path: Path, write: Any) -> None:
+def test_rows_are_counted_without_loading(tmp_path: Path, catalogue: Catalogue, write: Any) -> None:
     (tmp_path / "datasets").mkdir()
     write(tmp_path / "datasets" / "uno")
-    [found], problem = catalogue_of(tmp_path).entries()
+    [found], problem = catalogue.entries()
     assert (found.place, found.counts, problem) == ("local", Counts(2, 3, 3), None)
 
 
-def test_rows_of_a_damaged_file_are_not_known(tmp_path: Path) -> None:
+def test_rows_of_a_damaged_file_are_not_known(tmp_path: Path, catalogue: Catalogue) -> None:
     (tmp_path / "datasets").mkdir()
     (write_parquet(tmp_path / "datasets" / "uno") / "queries.parquet").write_bytes(b"PAR1")
-    [found], _ = catalogue_of(tmp_path).entries()
+    [found], _ = catalogue.entries()
     assert found.counts == Counts(None, 3, 3)
 
 
-def test_an_unknown_data_set_is_answered_with_the_known_names(tmp_path: Path) -> None:
+def test_an_unknown_data_set_is_answered_with_the_known_names(tmp_path: Path, catalogue: Catalogue) -> None:
     root = tmp_path / "datasets"
     root.mkdir()
     write_parquet(root / "uno")
     with raises("dataset_not_found") as raised:
-        catalogue_of(tmp_path).find("tres")
+        catalogue.find("tres")
     assert "'tres'" in str(raised.value)
     assert "uno" in str(raised.value)
 

@@ -59,6 +59,13 @@ def hub_bytes(rows: Rows = ROWS, **options: Any) -> bytes:
     return target.getvalue()
 
 
+@pytest.fixture
+def hub(hub: HubStub) -> HubStub:
+    """The hub, with the file of the split "validation"."""
+    hub.files[f"distractor/{FILE}"] = hub_bytes()
+    return hub
+
+
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
@@ -95,7 +102,6 @@ def test_the_hubs_file_becomes_a_checked_data_set(hub: HubStub, tmp_path: Path) 
 
 
 def test_answers_of_yes_or_no_are_labels_and_all_columns_are_kept(hub: HubStub, tmp_path: Path) -> None:
-    hub.files[f"distractor/{FILE}"] = hub_bytes()
     fetched = fetch(hub, tmp_path)
     queries = load_dataset(fetched.folder).queries
     assert [(q.answer, q.answer_type) for q in queries] == [
@@ -108,7 +114,6 @@ def test_answers_of_yes_or_no_are_labels_and_all_columns_are_kept(hub: HubStub, 
 
 
 def test_what_was_left_out_is_counted(hub: HubStub, tmp_path: Path) -> None:
-    hub.files[f"distractor/{FILE}"] = hub_bytes()
     fetched = fetch(hub, tmp_path)
     names = ("repeated_titles", "of_other_text", "qrels_without_document")
     assert [fetched.notes.values[name] for name in names] == [2, 1, 1]
@@ -120,7 +125,7 @@ def test_document_ids_are_those_of_the_known_corpus(shared_datasets: Path) -> No
 
 
 def test_a_cut_connection_is_resumed_where_it_broke(hub: HubStub, tmp_path: Path) -> None:
-    content = hub.files[f"distractor/{FILE}"] = hub_bytes()
+    content = hub.files[f"distractor/{FILE}"]
     hub.cuts.extend([1_000, 500])
     assert fetch(hub, tmp_path).counts.queries == 3
     assert hub.ranges == ["", "bytes=1000-", "bytes=1500-"]
@@ -128,7 +133,6 @@ def test_a_cut_connection_is_resumed_where_it_broke(hub: HubStub, tmp_path: Path
 
 
 def test_a_stopped_download_goes_on_at_the_next_fetch(hub: HubStub, tmp_path: Path) -> None:
-    hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.cuts.extend([700, 0, 0, 0])
     with raises("download_failed", match="700 bytes are here"):
         fetch(hub, tmp_path)
@@ -148,14 +152,12 @@ def test_another_version_behind_the_address_is_fetched_from_its_start(hub: HubSt
 
 
 def test_a_server_without_ranges_is_asked_again_from_the_start(hub: HubStub, tmp_path: Path) -> None:
-    hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.ignores_ranges = True
     hub.cuts.append(1_000)
     assert fetch(hub, tmp_path).counts.queries == 3
 
 
 def test_a_busy_server_is_asked_again(hub: HubStub, tmp_path: Path) -> None:
-    hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.statuses.extend([503, 429])
     assert fetch(hub, tmp_path).counts.queries == 3
 
@@ -176,7 +178,6 @@ def test_an_address_that_does_not_answer_is_told(tmp_path: Path, base_url: str) 
 
 
 def test_bytes_that_are_not_the_file_are_thrown_away(hub: HubStub, tmp_path: Path) -> None:
-    hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.checksum = "0" * 64
     with raises("download_failed", match="checksum"):
         fetch(hub, tmp_path)
@@ -197,7 +198,6 @@ def test_bytes_that_are_not_the_file_are_thrown_away(hub: HubStub, tmp_path: Pat
 def test_a_file_of_another_form_is_named_and_the_data_set_stays_as_it_was(
     hub: HubStub, tmp_path: Path, content: bytes, code: str, said: str
 ) -> None:
-    hub.files[f"distractor/{FILE}"] = hub_bytes()
     before = load_dataset(fetch(hub, tmp_path).folder).sha256
     hub.files[f"distractor/{FILE}"] = content
     with raises(code, match=said):
@@ -222,7 +222,7 @@ def test_a_split_of_several_files_is_one_data_set(hub: HubStub, tmp_path: Path) 
 
 
 def test_progress_is_told_in_bytes(hub: HubStub, tmp_path: Path) -> None:
-    content = hub.files[f"distractor/{FILE}"] = hub_bytes()
+    content = hub.files[f"distractor/{FILE}"]
     seen: list[Progress] = []
     fetch(hub, tmp_path, progress=seen.append)
     last = [progress for progress in seen if progress.phase == "download"][-1]

@@ -16,7 +16,7 @@ from ir_measures import AP, RR, R, nDCG
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.datasets.counts import Counts, count_rows
-from chatbot_mvp.datasets.details import splits_of
+from chatbot_mvp.datasets.layout import folder_layout
 from chatbot_mvp.settings.model import Settings
 from tests.datasets.test_uploads import packed
 from tests.raising import raises
@@ -134,7 +134,7 @@ def test_a_named_split_is_read_and_no_other(tmp_path: Path, form: str) -> None:
     train = load_dataset(folder, "train")
     assert (train.qrels, train.split, train.name) == ({"PLAIN-33": {"MED-118": 1}}, "train", "nfcorpus/train")
     assert train.sha256 != load_dataset(folder).sha256
-    assert splits_of(folder) == ("test", "train")
+    assert folder_layout(folder).splits == ("test", "train")
     with raises("split_unknown", match=r"no split 'dev'; its splits: test, train\."):
         load_dataset(folder, "dev")
 

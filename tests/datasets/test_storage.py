@@ -16,7 +16,7 @@ import pytest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import load_dataset
-from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
+from chatbot_mvp.datasets.catalogue import Catalogue
 from chatbot_mvp.datasets.counts import Counts
 from chatbot_mvp.errors import ChatbotError, RunStopped, StorageFailed, StorageUnreachable
 from chatbot_mvp.remote import s3 as storage
@@ -60,6 +60,7 @@ class Spy(Storage):
         real = open_storage(settings)
         assert real is not None
         super().__init__(lambda: real._client, real.endpoint)
+        self.settings = settings
         self.read_from: list[tuple[str, int]] = []
         self.breaks_after: list[int] = []
 
@@ -71,6 +72,16 @@ class Spy(Storage):
         whole = b"".join(super().read(url, file, begin))
         yield whole[: self.breaks_after.pop(0)]
         raise StorageFailed(endpoint=self.endpoint, action="read", place=str(url), reason="the connection broke")
+
+
+@pytest.fixture
+def spy(settings_of: Callable[..., Settings]) -> Spy:
+    return Spy(settings_of())
+
+
+@pytest.fixture
+def catalogue(spy: Spy) -> Catalogue:
+    return Catalogue(spy.settings, spy)
 
 
 class Cable:
@@ -110,42 +121,32 @@ class Cable:
             target.shutdown(socket.SHUT_WR)
 
 
-def catalogue_of(settings: Settings, spy: Storage) -> Catalogue:
-    home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix)
-    state = StorageState(spy, home, (), True)
-    return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)
-
-
 # --- finding and copying
 
 
 def test_a_name_under_the_prefix_and_its_address_are_the_same_data_set(
-    remote: Path, settings_of: Callable[..., Settings], prefix: str
+    remote: Path, spy: Spy, catalogue: Catalogue, prefix: str
 ) -> None:
-    settings = settings_of()
-    catalogue = catalogue_of(settings, Spy(settings))
     for reference in ("uno", f"s3://{BUCKET}/{prefix}/uno", f"s3://{BUCKET}/{prefix}/uno/"):
         found = catalogue.find(reference)
         assert (found.place, found.reference) == ("remote", f"s3://{BUCKET}/{prefix}/uno/")
         loaded = catalogue.load(reference)
         assert (loaded.name, loaded.sha256) == ("uno", load_dataset(remote).sha256)
-    assert settings.cache_dir in (catalogue.find("uno").folder or Path()).parents
+    assert spy.settings.cache_dir in (catalogue.find("uno").folder or Path()).parents
 
 
 def test_a_beir_folder_is_copied_with_its_qrels(
-    s3: S3Server, settings_of: Callable[..., Settings], prefix: str, tmp_path: Path
+    s3: S3Server, catalogue: Catalogue, prefix: str, tmp_path: Path
 ) -> None:
     s3.put(write_beir(tmp_path / "dos"), prefix)
-    settings = settings_of()
-    assert catalogue_of(settings, Spy(settings)).load("dos").qrels["q2"] == {"d2": 1}
+    assert catalogue.load("dos").qrels["q2"] == {"d2": 1}
 
 
 def test_a_hub_folder_is_found_on_s3_and_copied_with_its_splits(
-    s3: S3Server, settings_of: Callable[..., Settings], prefix: str, tmp_path: Path
+    s3: S3Server, catalogue: Catalogue, prefix: str, tmp_path: Path
 ) -> None:
     files = FORMS["MTEB hub, Parquet with shards"]
     s3.put(write(tmp_path / "nfcorpus", {**files, "notes.txt": b"x"}), prefix)
-    catalogue = catalogue_of(settings_of(), Spy(settings_of()))
     train = catalogue.load("nfcorpus#train")
     assert (train.qrels, train.name) == ({"PLAIN-33": {"MED-118": 1}}, "nfcorpus/train")
     found = catalogue.find(f"s3://{BUCKET}/{prefix}/nfcorpus#train")
@@ -154,104 +155,87 @@ def test_a_hub_folder_is_found_on_s3_and_copied_with_its_splits(
 
 
 def test_what_lies_beside_a_data_set_is_not_copied(
-    s3: S3Server, remote: Path, settings_of: Callable[..., Settings], prefix: str
+    s3: S3Server, remote: Path, spy: Spy, catalogue: Catalogue, prefix: str
 ) -> None:
     s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/uno/embeddings/all.bin", Body=b"x" * 1_000)
     s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/notes/README.md", Body=b"x")
-    settings = settings_of()
-    spy = Spy(settings)
-    catalogue_of(settings, spy).load("uno")
+    catalogue.load("uno")
     assert "embeddings/all.bin" not in dict(spy.read_from)
     with raises("dataset_not_found"):
-        catalogue_of(settings, spy).find("notes")
+        catalogue.find("notes")
 
 
 def test_a_name_here_comes_before_the_same_name_there(
-    remote: Path, settings_of: Callable[..., Settings], tmp_path: Path
+    remote: Path, spy: Spy, catalogue: Catalogue, tmp_path: Path
 ) -> None:
-    settings = settings_of()
-    settings.datasets_dir.mkdir(parents=True)
-    write_parquet(settings.datasets_dir / "uno", corpus=[*CORPUS, {"doc_id": "d4", "title": "", "text": "nuevo"}])
-    spy = Spy(settings)
-    assert len(catalogue_of(settings, spy).load("uno").documents) == 4
+    spy.settings.datasets_dir.mkdir(parents=True)
+    write_parquet(spy.settings.datasets_dir / "uno", corpus=[*CORPUS, {"doc_id": "d4", "title": "", "text": "nuevo"}])
+    assert len(catalogue.load("uno").documents) == 4
     assert spy.read_from == []
 
 
 def test_what_has_not_changed_is_never_downloaded_again(
-    s3: S3Server, remote: Path, settings_of: Callable[..., Settings], prefix: str, tmp_path: Path
+    s3: S3Server, remote: Path, spy: Spy, catalogue: Catalogue, prefix: str, tmp_path: Path
 ) -> None:
-    settings = settings_of()
-    spy = Spy(settings)
-    catalogue_of(settings, spy).load("uno")
+    catalogue.load("uno")
     assert sorted(spy.read_from) == [("corpus.parquet", 0), ("qrels.parquet", 0), ("queries.parquet", 0)]
     spy.read_from.clear()
-    catalogue_of(settings, spy).load("uno")
+    Catalogue(spy.settings, spy).load("uno")
     assert spy.read_from == []
     (tmp_path / "new").mkdir()
     s3.put(write_parquet(tmp_path / "new" / "uno", queries=[{**QUERIES[0], "text": "¿Y?"}, QUERIES[1]]), prefix)
-    assert catalogue_of(settings, spy).load("uno").queries[0].text == "¿Y?"
+    assert catalogue.load("uno").queries[0].text == "¿Y?"
     assert spy.read_from == [("queries.parquet", 0)]
-    assert len(list(settings.cache_dir.rglob("corpus.parquet"))) == 1
+    assert len(list(spy.settings.cache_dir.rglob("corpus.parquet"))) == 1
 
 
-def test_counts_and_bytes_are_known_before_a_download(remote: Path, settings_of: Callable[..., Settings]) -> None:
-    settings = settings_of()
-    spy = Spy(settings)
-    entries, problem = catalogue_of(settings, spy).entries()
+def test_counts_and_bytes_are_known_before_a_download(remote: Path, spy: Spy, catalogue: Catalogue) -> None:
+    entries, problem = catalogue.entries()
     [found] = [entry for entry in entries if entry.place == "remote"]
     assert (found.name, found.folder, found.counts, problem) == ("uno", None, Counts(2, 3, 3), None)
     assert found.download_bytes == sum(path.stat().st_size for path in remote.iterdir())
     assert spy.read_from == []
 
 
-def test_half_a_download_is_no_copy_and_is_gone_on_with(remote: Path, settings_of: Callable[..., Settings]) -> None:
-    settings = settings_of()
-    spy = Spy(settings)
+def test_half_a_download_is_no_copy_and_is_gone_on_with(remote: Path, spy: Spy, catalogue: Catalogue) -> None:
     spy.breaks_after = [100, 0]
     with pytest.raises(StorageFailed, match="broke"):
-        catalogue_of(settings, spy).load("uno")
-    assert catalogue_of(settings, spy).find("uno").folder is None
+        catalogue.load("uno")
+    assert catalogue.find("uno").folder is None
     spy.read_from.clear()
-    assert catalogue_of(settings, spy).load("uno").sha256 == load_dataset(remote).sha256
+    assert Catalogue(spy.settings, spy).load("uno").sha256 == load_dataset(remote).sha256
     assert spy.read_from[0] == ("corpus.parquet", 100)
 
 
-def test_a_connection_that_broke_on_the_way_is_made_again(remote: Path, settings_of: Callable[..., Settings]) -> None:
-    settings = settings_of()
-    spy = Spy(settings)
+def test_a_connection_that_broke_on_the_way_is_made_again(remote: Path, spy: Spy, catalogue: Catalogue) -> None:
     spy.breaks_after = [100, 200]
-    catalogue_of(settings, spy).load("uno")
+    catalogue.load("uno")
     assert spy.read_from[:3] == [("corpus.parquet", 0), ("corpus.parquet", 100), ("corpus.parquet", 300)]
 
 
-def test_a_download_can_be_stopped(remote: Path, settings_of: Callable[..., Settings]) -> None:
+def test_a_download_can_be_stopped(remote: Path, catalogue: Catalogue) -> None:
     def stop(progress: Progress) -> None:
         raise RunStopped(run_id="?")
 
-    settings = settings_of()
     with pytest.raises(RunStopped):
-        catalogue_of(settings, Spy(settings)).load("uno", stop)
-    assert catalogue_of(settings, Spy(settings)).find("uno").folder is None
+        catalogue.load("uno", stop)
+    assert catalogue.find("uno").folder is None
 
 
-def test_bytes_that_are_not_the_object_are_thrown_away(remote: Path, settings_of: Callable[..., Settings]) -> None:
-    settings = settings_of()
-
+def test_bytes_that_are_not_the_object_are_thrown_away(remote: Path, spy: Spy, catalogue: Catalogue) -> None:
     class Liar(Spy):
         def read(self, url: S3Url, file: Any, begin: int) -> Any:
             yield b"?" * (file.size - begin)
 
     with pytest.raises(StorageFailed, match="checksum"):
-        catalogue_of(settings, Liar(settings)).load("uno")
-    assert list(settings.cache_dir.rglob("*.part")) == []
-    assert catalogue_of(settings, Spy(settings)).load("uno").sha256 == load_dataset(remote).sha256
+        Catalogue(spy.settings, Liar(spy.settings)).load("uno")
+    assert list(spy.settings.cache_dir.rglob("*.part")) == []
+    assert catalogue.load("uno").sha256 == load_dataset(remote).sha256
 
 
 def test_an_object_that_changed_since_it_was_listed_is_not_mixed_in(
-    s3: S3Server, remote: Path, settings_of: Callable[..., Settings], prefix: str
+    s3: S3Server, remote: Path, spy: Spy, prefix: str
 ) -> None:
-    settings = settings_of()
-    spy = Spy(settings)
     url = S3Url(BUCKET, f"{prefix}/uno")
     [listed] = [file for file in spy.files(url) if file.path == "corpus.parquet"]
     s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/uno/corpus.parquet", Body=b"x" * listed.size)
@@ -268,7 +252,7 @@ def test_offline_the_copy_is_used_and_said_so(
 ) -> None:
     with Cable(s3.endpoint) as cable:
         settings = settings_of(minio_endpoint=cable.endpoint)
-        catalogue = catalogue_of(settings, Spy(settings))
+        catalogue = Catalogue(settings, Spy(settings))
         before = catalogue.load("uno").sha256
     with caplog.at_level(logging.WARNING):
         for reference in ("uno", f"s3://{BUCKET}/{settings.s3_datasets_prefix}/uno"):
@@ -287,10 +271,10 @@ def test_a_server_that_answers_with_an_error_of_its_own_is_treated_as_unreachabl
     """A gateway that has lost the server behind it answers with a page of HTML and a status of 5xx."""
     with Cable(s3.endpoint) as cable:
         settings = settings_of(minio_endpoint=cable.endpoint)
-        before = catalogue_of(settings, Spy(settings)).load("uno").sha256
+        before = Catalogue(settings, Spy(settings)).load("uno").sha256
     with gateway(cable.endpoint, status), caplog.at_level(logging.WARNING):
         spy = Spy(settings)
-        catalogue = catalogue_of(settings, spy)
+        catalogue = Catalogue(settings, spy)
         for reference in ("uno", f"s3://{BUCKET}/{settings.s3_datasets_prefix}/uno"):
             assert catalogue.load(reference).sha256 == before
         assert f"answered {status}" in catalogue.find("uno").offline
@@ -398,7 +382,7 @@ def test_a_push_sends_what_is_new_and_nothing_twice(
 def app_elsewhere(settings: Settings, tmp_path: Path, prefix: str) -> str:
     """The hash of what another machine finds under the address."""
     other = settings.with_changes(data_dir=tmp_path / "elsewhere")
-    return catalogue_of(other, Spy(other)).load(f"s3://{BUCKET}/{prefix}/uno").sha256
+    return Catalogue(other, Spy(other)).load(f"s3://{BUCKET}/{prefix}/uno").sha256
 
 
 def test_a_large_file_is_sent_in_parts_and_known_by_their_etag(

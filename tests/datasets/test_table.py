@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset, table
-from chatbot_mvp.datasets.reading import DOC_ID, read_rows
+from chatbot_mvp.datasets.row_files import DOC_ID, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.errors import FileNotWritten
 from chatbot_mvp.types import Document
@@ -30,7 +30,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 @given(rows=st.lists(st.tuples(st.text(max_size=3), texts, texts), max_size=9), batch=st.integers(1, 4))
 def test_a_table_is_the_list_of_its_documents(limit: int, rows: list[tuple[str, str, str]], batch: int) -> None:
     documents = [Document(*row, "set") for row in rows]
-    with mock.patch.object(table, "_IN_MEMORY", limit), mock.patch.object(table, "_BATCH", batch):
+    with mock.patch.object(table, "_IN_MEMORY", limit), mock.patch.object(table, "BATCH_ROWS", batch):
         made = DocumentTable(iter(documents))
     assert list(made) == documents
     assert [made[row] for row in range(len(made))] == documents
@@ -76,7 +76,7 @@ def test_reading_a_mapped_table_keeps_few_of_its_pages_in_memory(monkeypatch: py
     if not Path("/proc/self/status").is_file():
         pytest.skip("needs /proc")
     monkeypatch.setattr(table, "_IN_MEMORY", 0)
-    monkeypatch.setattr(table, "_BATCH", 8)
+    monkeypatch.setattr(table, "BATCH_ROWS", 8)
     assert DocumentTable([Document("first", "", "")])[0].doc_id == "first"  # loads the code of Arrow
     before = resident_pages_of_files()
     made = DocumentTable(Document(str(n), "title", "text " * 2_000) for n in range(4_000))  # 40 MB

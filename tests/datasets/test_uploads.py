@@ -15,8 +15,8 @@ import pytest
 from chatbot_mvp import errors
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import hotpotqa
-from chatbot_mvp.datasets.service import DatasetService
-from chatbot_mvp.datasets.trial import try_to_load
+from chatbot_mvp.datasets.dataset_service import DatasetService
+from chatbot_mvp.datasets.upload import try_to_load
 from chatbot_mvp.errors import ChatbotError
 from tests.datasets.hub_stub import HubStub
 from tests.raising import raises

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 Line = tuple[str, float]
 """(text, size in points)."""
 
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
 
 def pdf(
     pages: Sequence[Sequence[Line]],
@@ -102,6 +104,15 @@ def docx_with(*parts: tuple[str, ...]) -> bytes:
     return out.getvalue()
 
 
+def relationship(kind: str, target: str, name: str = "r1", mode: str = "Internal") -> str:
+    """The part of a Word document that relates it to one other part, or to something outside."""
+    place = "http://schemas.openxmlformats.org/package/2006/relationships"
+    return (
+        f'<Relationships xmlns="{place}"><Relationship Id="{name}" Type="{_OFFICE}/{kind}" Target="{target}" '
+        f'TargetMode="{mode}"/></Relationships>'
+    )
+
+
 def docx_of(body: str, **parts: str | bytes) -> bytes:
     """A Word document of this XML in its body, with further parts by path ("__" for "/")."""
     import zipfile
@@ -112,15 +123,11 @@ def docx_of(body: str, **parts: str | bytes) -> bytes:
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
         '<Default Extension="xml" ContentType="application/xml"/></Types>'
     )
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    rels = (
-        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" '
-        f'Type="{office}/officeDocument" Target="word/document.xml"/></Relationships>'
-    )
+    rels = relationship("officeDocument", "word/document.xml")
     files: dict[str, str | bytes] = {"[Content_Types].xml": types, "_rels/.rels": rels}
     prolog, found, rest = body.partition("<w:p")
     files["word/document.xml"] = (
-        f'{prolog}<w:document xmlns:w="{main}" xmlns:r="{office}"><w:body>{found}{rest}</w:body></w:document>'
+        f'{prolog}<w:document xmlns:w="{main}" xmlns:r="{_OFFICE}"><w:body>{found}{rest}</w:body></w:document>'
     )
     files |= {name.replace("__", "/"): content for name, content in parts.items()}
     out = io.BytesIO()

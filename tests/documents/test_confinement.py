@@ -36,7 +36,7 @@ nothing = (ctypes.c_char_p * 1)(None)
 handle = functions["socket"](2, 1, 0)
 if "hook" not in sys.argv:
     sys.addaudithook = lambda hook: None  # machine code does not meet the hook
-sandbox._lock_up()
+sandbox._lock_up(sandbox.Job(".html", "a.html", 1, ""))
 print(json.dumps({
     "version": found[0],
     "read": tried(functions["open"], path, 0),
@@ -52,7 +52,7 @@ print(json.dumps({
 _PYTHON = """
 import json, os, sqlite3, sys, _ctypes
 from chatbot_mvp.documents.reading import sandbox
-sandbox._lock_up()
+sandbox._lock_up(sandbox.Job(".html", "a.html", 1, ""))
 
 def refused(act):
     try:

@@ -15,7 +15,7 @@ from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.reading.sandbox import read_apart
 from chatbot_mvp.errors import ChatbotError, RunStopped, UploadScanned
 from chatbot_mvp.types import Document
-from tests.documents.made import docx_of, docx_with, locked_pdf, pdf
+from tests.documents.made import docx_of, docx_with, locked_pdf, pdf, relationship
 from tests.raising import raises
 
 PROSE = "Cada persona tiene veintitrés días laborables de vacaciones al año, que se piden"
@@ -140,11 +140,7 @@ def test_a_heading_style_with_a_spanish_name_is_one() -> None:
         'w:styleId="T2"><w:name w:val="Título 2"/></w:style></w:styles>'
     )
     body = '<w:p><w:pPr><w:pStyle w:val="T2"/></w:pPr><w:r><w:t>Permisos</w:t></w:r></w:p>'
-    rels = (
-        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="s" '
-        'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/>'
-        "</Relationships>"
-    )
+    rels = relationship("styles", "styles.xml")
     content = docx_of(body, **{"word__styles.xml": styles, "word___rels__document.xml.rels": rels})
     assert parse("a.docx", content).text == "## Permisos"
 
@@ -154,11 +150,7 @@ def test_a_footnote_stands_where_it_is_referred_to() -> None:
         '<w:footnotes xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:footnote w:id="2">'
         "<w:p><w:r><w:t>Salvo en agosto.</w:t></w:r></w:p></w:footnote></w:footnotes>"
     )
-    rels = (
-        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="f" '
-        'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes" Target="footnotes.xml"/>'
-        "</Relationships>"
-    )
+    rels = relationship("footnotes", "footnotes.xml")
     body = (
         '<w:p><w:r><w:t>Se abre a diario</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r>'
         "<w:r><w:t>.</w:t></w:r></w:p>"
@@ -322,11 +314,7 @@ def test_nothing_that_a_document_names_is_fetched_or_opened(asked: tuple[str, li
         "</a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>"
     )
     for target in (f"{address}/picture.png", secret.as_uri()):
-        rels = (
-            '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r9" '
-            'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/image" '
-            f'Target="{target}" TargetMode="External"/></Relationships>'
-        )
+        rels = relationship("image", target, "r9", "External")
         assert parse("a.docx", docx_of(body, **{"word___rels__document.xml.rels": rels})).text == "hola"
     assert parse("a.html", page.encode()).text == "hola"
     assert paths == []
@@ -347,7 +335,7 @@ def test_a_reader_that_is_taken_over_finds_no_network_no_file_and_no_key(
     code = f"""
 import os, socket, subprocess
 from chatbot_mvp.documents.reading import sandbox
-sandbox._lock_up()
+sandbox._lock_up(sandbox.Job(".html", "a.html", 1, ""))
 for attempt in (
     lambda: open({str(secret)!r}),
     lambda: open({str(tmp_path / "nuevo")!r}, "w"),

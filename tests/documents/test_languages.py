@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.kb_files import join_sources
 from chatbot_mvp.documents.languages import HOMOGRAPHS, clear_language, languages_of, paragraph_languages, tally
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.documents.sources import join_sources
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.text import STOP_WORDS
 from chatbot_mvp.types import Chunk, Document

@@ -11,12 +11,12 @@ import pytest
 
 from chatbot_mvp.documents.blocks import begins_block, blocks
 from chatbot_mvp.documents.chunking import chunk_document, heading_text
+from chatbot_mvp.documents.kb_files import join_sources
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.reading.extracted import clean_line, clean_text
 from chatbot_mvp.documents.reading.html import html_to_text
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
-from chatbot_mvp.documents.sources import join_sources
 from chatbot_mvp.errors import UploadError
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.retrieval.bridge.names import without_parenthesis

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.documents.names import MAX_NAME, clean_file_name, clean_name
-from chatbot_mvp.settings.model import Settings
 from tests.documents.made import docx_with
-from tests.knowledge_base.test_service import wait
+from tests.knowledge_base.uploading import wait, words_app
 from tests.raising import raises
 
 NAMES = {
@@ -46,7 +45,7 @@ def test_a_file_name_is_cleaned(name: str) -> None:
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> App:
     folder = tmp_path_factory.mktemp("names")
-    return build_app(Settings(data_dir=folder, retrieval_strategy="LEXICAL", provider="demo"))
+    return words_app(folder)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if NAMES[name]])

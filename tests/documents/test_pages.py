@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.documents.pages import empty_pages, with_pages
-from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.extracted import Extracted, empty_pages, with_pages
 from chatbot_mvp.documents.reading.reader import PageReader
 from chatbot_mvp.documents.reading.sandbox import read_pages_apart
 from chatbot_mvp.errors import RunStopped

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.kb_files import FilePlace, join_sources, place_of
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.documents.sources import Place, join_sources, place_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.types import Document
@@ -32,7 +32,7 @@ def test_each_file_stands_under_its_name_and_its_headings_below() -> None:
     assert [chunk.section for chunk in chunks] == ["manual > Manual > Horario", "avisos > Avisos"]
     for chunk, name in zip(chunks, ("manual.md", "avisos.md"), strict=True):
         assert chunk.text == text[chunk.start : chunk.end]
-        assert place_of(files, chunk.start) == Place(name, None)
+        assert place_of(files, chunk.start) == FilePlace(name, None)
     assert not any(file.cut for file in files)
 
 
@@ -48,8 +48,8 @@ def test_the_page_of_a_place_is_known_in_a_pdf_among_other_files() -> None:
     parsed = parse_upload("guia.pdf", content, 10_000, 1)
     text, files = join_sources([text_of("avisos.md", AVISOS), ("guia.pdf", parsed)], 10_000)
     for page, said in enumerate(("Son veintitrés", "Son treinta", "Dos batas"), 1):
-        assert place_of(files, text.index(said)) == Place("guia.pdf", page)
-    assert place_of(files, text.index("El lunes")) == Place("avisos.md", None)
+        assert place_of(files, text.index(said)) == FilePlace("guia.pdf", page)
+    assert place_of(files, text.index("El lunes")) == FilePlace("avisos.md", None)
 
 
 def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut() -> None:

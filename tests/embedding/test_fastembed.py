@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot_mvp.embedding.fastembed_models import FastEmbedEmbedder
+from chatbot_mvp.embedding.libraries import FastEmbedEmbedder
 from chatbot_mvp.embedding.own.embedder import own_embedder
 from chatbot_mvp.embedding.registry import create_embedder, is_configured
 from chatbot_mvp.errors import MissingPackage, UnknownChoice

@@ -17,9 +17,9 @@ from chatbot_mvp.embedding.e5.conversion import converted_model
 from chatbot_mvp.embedding.e5.embedder import local_e5
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.own.embedder import own_embedder
-from chatbot_mvp.embedding.own.files import ct2_vocabulary_size, find_files
+from chatbot_mvp.embedding.own.model_files import ct2_vocabulary_size, find_files
 from chatbot_mvp.embedding.registry import create_embedder, is_configured
-from chatbot_mvp.embedding.transformer import PooledEmbedder, TransformerEmbedder
+from chatbot_mvp.embedding.transformer import TransformerEmbedder
 from chatbot_mvp.errors import ChatbotError, EmbedderFileMissing
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.conftest import Command
@@ -32,6 +32,7 @@ from tests.embedding.own_models import (
     minilm_folder,
     onnx_folder,
     positions,
+    states_of,
     table,
     tokenizer,
 )
@@ -87,7 +88,7 @@ def test_the_first_token_as_the_vector_is_another_model(minilm_path: Path, tmp_p
     copy = shutil.copytree(minilm_path, tmp_path / "cls")
     (copy / "embedding.toml").write_text('pooling = "cls"\n')
     model = transformer(f"onnx:{copy}")
-    first = model.token_states([QUESTION], "query")[0][0]
+    first = states_of(model, QUESTION, "query")[0]
     np.testing.assert_allclose(first / np.linalg.norm(first), model.embed([QUESTION], "query")[0], atol=1e-6)
 
 
@@ -117,7 +118,7 @@ def test_the_local_model_as_a_ctranslate2_folder_gives_its_own_vectors(e5_folder
     for kind in ("query", "passage"):
         np.testing.assert_allclose(own.embed(texts, kind), local.embed(texts, kind), atol=1e-6)  # type: ignore[arg-type]
     assert own.model_id != local.model_id
-    states = own.token_states(texts[:1], "passage")[0].mean(axis=0)
+    states = states_of(own, texts[0], "passage").mean(axis=0)
     np.testing.assert_allclose(states / np.linalg.norm(states), own.embed(texts[:1], "passage")[0], atol=1e-6)
 
 
@@ -153,7 +154,7 @@ def expected(ids: list[int]) -> np.ndarray:
 
 def test_states_are_those_of_the_graph_and_pooled_by_their_mean(folder: Path) -> None:
     model = transformer(f"onnx:{folder}")
-    [states] = model.token_states(["La CASA roja"], "passage")
+    states = states_of(model, "La CASA roja", "passage")
     np.testing.assert_allclose(states, expected([1, 4, 5, 6, 2]), atol=1e-6)
     mean = states.mean(axis=0)
     np.testing.assert_allclose(model.embed(["la casa roja"], "query")[0], mean / np.linalg.norm(mean), atol=1e-6)
@@ -162,7 +163,7 @@ def test_states_are_those_of_the_graph_and_pooled_by_their_mean(folder: Path) ->
 def test_prefixes_stand_before_the_texts_of_their_type(tmp_path: Path) -> None:
     options = 'query_prefix = "query: "\npassage_prefix = "passage: "\nmax_tokens = 32\n'
     model = transformer(f"onnx:{onnx_folder(tmp_path, options=options)}")
-    assert len(model.token_states(["casa"], "query")[0]) == 4
+    assert len(states_of(model, "casa", "query")) == 4
     query, passage = model.embed(["casa"], "query"), model.embed(["casa"], "passage")
     plain = transformer(f"onnx:{onnx_folder(tmp_path / 'plain')}")
     np.testing.assert_array_equal(query, plain.embed(["query: casa"], "query"))
@@ -177,8 +178,8 @@ def test_a_long_text_is_read_whole_in_windows_with_special_tokens(folder: Path) 
 
 
 def test_a_model_with_one_vector_per_text_is_used_as_it_is(tmp_path: Path, folder: Path) -> None:
-    pooled = own_embedder(f"onnx:{onnx_folder(tmp_path / 'pooled', 'pooled')}", threads=2)
-    assert isinstance(pooled, PooledEmbedder)
+    pooled = transformer(f"onnx:{onnx_folder(tmp_path / 'pooled', 'pooled')}")
+    assert pooled._encoder.pooled
     texts = ["la casa", "el río azul", LONG, ""]
     np.testing.assert_allclose(
         pooled.embed(texts, "passage"), transformer(f"onnx:{folder}").embed(texts, "passage"), atol=1e-6
@@ -205,10 +206,10 @@ def test_a_graph_that_is_no_text_encoder_is_refused(tmp_path: Path, kind: Kind, 
 def test_the_token_limit_is_that_of_the_files_beside_the_model(tmp_path: Path) -> None:
     onnx_folder(tmp_path, options="")
     model = transformer(f"onnx:{tmp_path}")
-    assert len(model.token_states([LONG], "passage")[0]) == 24  # of the tokenizer
+    assert len(states_of(model, LONG, "passage")) == 24  # of the tokenizer
     (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 1000000000000000019884624838656}')
     (tmp_path / "config.json").write_text('{"model_type": "xlm-roberta", "max_position_embeddings": 18}')
-    assert len(transformer(f"onnx:{tmp_path}").token_states([LONG], "passage")[0]) == 16
+    assert len(states_of(transformer(f"onnx:{tmp_path}"), LONG, "passage")) == 16
 
 
 # --- where the files are

@@ -10,7 +10,7 @@ from typing import Any
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.documents.sources import text_hash
+from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore, SetQuestion
 from chatbot_mvp.llm.demo import DemoModel

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.documents.chunking import LIMIT_CHARS
 from chatbot_mvp.errors import UploadError
-from chatbot_mvp.settings.model import Settings
+from tests.knowledge_base.uploading import words_app
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "15"))
 PIECES = st.one_of(
@@ -48,7 +48,7 @@ TEXTS = st.lists(PIECES, max_size=40).map("".join)
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> App:
     folder = tmp_path_factory.mktemp("any")
-    return build_app(Settings(data_dir=folder, retrieval_strategy="LEXICAL", provider="demo"))
+    return words_app(folder)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])

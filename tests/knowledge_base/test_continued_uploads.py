@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.knowledge_base import intake, memory, parsed_files
 from chatbot_mvp.knowledge_base.parsed_files import MOST_HOURS, ParsedFiles
-from chatbot_mvp.settings.model import Settings
 from tests.documents.made import Line, docx_with, pdf
-from tests.knowledge_base.test_service import wait
+from tests.knowledge_base.uploading import wait, words_app
 from tests.raising import raises
 from tests.waiting import wait_until
 
@@ -31,13 +30,9 @@ FILES = [
 LONG = ("largo.pdf", pdf([[("Una línea de texto cualquiera para leer", 11.0)] * 45] * 400))
 
 
-def made(folder: Path) -> App:
-    return build_app(Settings(data_dir=folder, retrieval_strategy="LEXICAL", provider="demo"))
-
-
 @pytest.fixture
 def app(tmp_path: Path) -> App:
-    return made(tmp_path)
+    return words_app(tmp_path)
 
 
 def kept(app: App) -> list[Path]:
@@ -74,7 +69,7 @@ def test_the_same_upload_continues_behind_the_files_that_were_read(app: App, mon
         ("indexed", False),
     ]
     assert kept(app) == []
-    fresh = made(app.settings.data_dir.parent / "fresh")
+    fresh = words_app(app.settings.data_dir.parent / "fresh")
     same = wait(fresh, fresh.uploads.take([*FILES, ("tres.txt", b"Otro texto.")]))
     assert same.kb_id == upload.kb_id
     assert fresh.kbs.store.files(same.kb_id) == app.kbs.store.files(upload.kb_id)
@@ -85,9 +80,10 @@ def test_an_upload_of_a_killed_process_continues_in_the_next_one(tmp_path: Path)
     script = """
         import os, signal, sys, time
         from pathlib import Path
-        from tests.knowledge_base.test_continued_uploads import LONG, made
+        from tests.knowledge_base.test_continued_uploads import LONG
+        from tests.knowledge_base.uploading import words_app
         files = [(path.name, path.read_bytes()) for path in sorted(Path(sys.argv[2]).iterdir())]
-        app = made(Path(sys.argv[1]))
+        app = words_app(Path(sys.argv[1]))
         app.uploads.take([*files, LONG])
         while app.uploads.uploads()[0].files[2].stage != "reading":
             time.sleep(0.01)
@@ -101,7 +97,7 @@ def test_an_upload_of_a_killed_process_continues_in_the_next_one(tmp_path: Path)
     command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "data"), str(given)]
     ended = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, timeout=120)
     assert ended.returncode == -9, ended.stderr.decode()
-    app = made(tmp_path / "data")
+    app = words_app(tmp_path / "data")
     assert app.kbs.records() == []
     upload = wait(app, app.uploads.take([*FILES, ("tres.txt", b"Otro texto.")]))
     assert [state.resumed for state in upload.files] == [True, True, False]
@@ -163,13 +159,13 @@ def test_an_app_that_starts_deletes_texts_that_are_too_old(app: App) -> None:
     stopped_at_the_last_file(app)
     for path in kept(app):
         os.utime(path, (1, 1))
-    assert kept(made(app.settings.data_dir)) == []
+    assert kept(words_app(app.settings.data_dir)) == []
 
 
 def test_an_upload_that_needs_more_memory_than_there_is_does_not_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo", kb_max_chars=5_000_000))
+    app = words_app(tmp_path, kb_max_chars=5_000_000)
     monkeypatch.setattr(memory, "available_mb", lambda: 300)
     with raises("upload_needs_memory") as refused:
         app.uploads.take([("libro.txt", b"palabra " * 500_000)])
@@ -208,7 +204,7 @@ def test_a_packed_file_counts_once_it_is_read_and_then_with_its_text(
     assert memory.known_chars(files, 1_000) == 20
     assert memory.known_chars(files, 15) == 15
     assert memory.needed_mb(1_000_000) == 200
-    app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo"))
+    app = words_app(tmp_path)
     lines: list[Line] = [("Una palabra y otra más hasta el final de la línea.", 9)] * 60
     monkeypatch.setattr(memory, "available_mb", lambda: 100)
     long = wait(app, app.uploads.take([("largo.pdf", pdf([lines] * 190))]))

@@ -11,11 +11,11 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.errors import ProviderUnavailable
-from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder, fake_app
+from tests.knowledge_base.uploading import wait
 from tests.waiting import wait_until
 
 SECRET = "xilotecnia"
@@ -63,14 +63,6 @@ def share(pipeline: Pipeline) -> float:
     found = pipeline.vectors_share
     assert found is not None
     return found
-
-
-def ended(app: App, job_id: str) -> Upload:
-    def over() -> Upload | None:
-        upload = app.uploads.upload(job_id)
-        return None if upload is None or upload.job.active else upload
-
-    return wait_until(over, 30, "the end of the upload")
 
 
 def test_a_question_is_answered_from_words_and_later_with_vectors(app: App, gated: GatedEmbedder) -> None:
@@ -122,7 +114,7 @@ def test_an_upload_ends_when_it_can_be_asked_and_the_next_one_does_not_wait_for_
     app: App, gated: GatedEmbedder
 ) -> None:
     for name in ("garantía.md", "otra.md"):
-        upload = ended(app, app.uploads.take([(name, TEXT.replace("garantía", name).encode())]))
+        upload = wait(app, app.uploads.take([(name, TEXT.replace("garantía", name).encode())]))
         assert upload.job.state == "done"
         assert app.answering.ask(upload.kb_id, "¿Cuántos meses dura?").vectors_share == 0.0
     gated.gate.set()
@@ -189,7 +181,7 @@ def test_a_deleted_base_leaves_no_searchable_trace(settings: Settings, asked_fir
     app = fake_app(settings, embedder=lambda _: embedder)
     other = app.kbs.add("otra.md", TEXT.encode())
     app.kbs.pipeline(other.kb_id)
-    upload = ended(app, app.uploads.take([("secreto.md", f"# Taller\n\nLa {SECRET} estudia la madera.".encode())]))
+    upload = wait(app, app.uploads.take([("secreto.md", f"# Taller\n\nLa {SECRET} estudia la madera.".encode())]))
     if asked_first:
         assert app.answering.ask(upload.kb_id, f"¿Qué estudia la {SECRET}?").sources
     assert traces(settings.data_dir, SECRET)
@@ -218,7 +210,7 @@ def test_deleting_a_base_ends_the_work_on_its_vectors(app: App, gated: GatedEmbe
 def test_the_coldest_pipelines_leave_when_the_bases_grow_too_large(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatbot_mvp.knowledge_base.service._CHARS_KEPT", 10_000)
+    monkeypatch.setattr("chatbot_mvp.knowledge_base.knowledge_bases._CHARS_KEPT", 10_000)
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"))
     kbs = [app.kbs.add(f"base{n}.md", f"{TEXT}\n\nFin {n}.".encode()) for n in range(6)]
     kept = [app.kbs.growing(kb.kb_id) for kb in kbs]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from chatbot_mvp.app import build_app
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.settings.model import load_settings
 from tests.documents.made import Line, pdf
-from tests.knowledge_base.test_service import wait
+from tests.knowledge_base.uploading import wait, words_app
 
 PAGE = 1_328
 WORDS = [
@@ -32,7 +30,7 @@ def page(number: int) -> list[Line]:
 
 
 def test_a_pdf_of_1400_pages_is_uploaded_at_the_defaults_and_page_1328_is_cited(tmp_path: Path) -> None:
-    app = build_app(load_settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo"))
+    app = words_app(tmp_path)
     manual = pdf([page(number) for number in range(1, 1_401)])
     upload = wait(app, app.uploads.take([("vmware-vsphere-8-0.pdf", manual)]))
     [state] = upload.files
@@ -48,9 +46,7 @@ def test_a_pdf_of_1400_pages_is_uploaded_at_the_defaults_and_page_1328_is_cited(
 
 
 def test_the_limit_of_the_kb_chat_can_be_set_and_cuts_with_a_mark(tmp_path: Path) -> None:
-    app = build_app(
-        load_settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo", kb_max_chars=120_000)
-    )
+    app = words_app(tmp_path, kb_max_chars=120_000)
     text = "\n\n".join(f"Párrafo {number}. Una frase cualquiera de unas cuantas palabras." for number in range(4_000))
     upload = wait(app, app.uploads.take([("largo.txt", text.encode())]))
     record = app.kbs.store.record(upload.kb_id)

@@ -14,7 +14,7 @@ from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.text import Analyzer
 from tests.documents.made import Line, pdf
-from tests.knowledge_base.test_service import wait
+from tests.knowledge_base.uploading import wait
 
 COMMAND = "vim-cmd vmsvc/power.off"
 PAGES: list[list[Line]] = [

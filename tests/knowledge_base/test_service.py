@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
-from chatbot_mvp.knowledge_base.uploads import Upload
-from chatbot_mvp.settings.model import Settings
 from tests.documents.made import docx_with, pdf
+from tests.knowledge_base.uploading import wait, words_app
 from tests.waiting import wait_until
 
 DOCX = docx_with(
@@ -24,15 +23,7 @@ PDF = pdf([[("Gastos de viaje", 18.0), ("El kilómetro se paga a veintiséis cé
 
 @pytest.fixture
 def app(tmp_path: Path) -> App:
-    return build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo"))
-
-
-def wait(app: App, job_id: str) -> Upload:
-    def ended() -> Upload | None:
-        upload = app.uploads.upload(job_id)
-        return None if upload is None or upload.job.active else upload
-
-    return wait_until(ended, 60, "the end of the upload")
+    return words_app(tmp_path)
 
 
 @pytest.mark.slow
@@ -120,7 +111,7 @@ def test_a_disk_that_is_full_while_files_are_kept_leaves_what_was_there_before(
 
 
 def test_files_over_the_limit_of_all_together_are_told(tmp_path: Path) -> None:
-    app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo", kb_max_chars=1_000))
+    app = words_app(tmp_path, kb_max_chars=1_000)
     long = "Un párrafo cualquiera.\n\n" * 60
     upload = wait(app, app.uploads.take([("largo.txt", long.encode()), ("comedor.docx", DOCX)]))
     assert [(state.stage, state.cut, state.code) for state in upload.files] == [

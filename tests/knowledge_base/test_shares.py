@@ -9,20 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.documents.reading import sandbox
 from chatbot_mvp.errors import KbNotWritten
 from chatbot_mvp.knowledge_base import intake, uploads
-from chatbot_mvp.settings.model import Settings
 from tests.file_sizes import files_of_at_most
-from tests.knowledge_base.test_service import wait
+from tests.knowledge_base.uploading import kept_files, wait, words_app
 from tests.raising import raises
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> App:
-    return build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo"))
+    return words_app(tmp_path)
 
 
 @pytest.fixture
@@ -118,11 +117,7 @@ def test_a_session_has_only_so_many_knowledge_bases_and_others_have_theirs(
 
 def test_a_full_disk_is_said_clearly_and_leaves_everything_as_it_was(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     wait(app, app.uploads.take(texts("a", 1)))
-
-    def contents() -> dict[str, bytes]:
-        return {str(path): path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()}
-
-    before, fsync = contents(), os.fsync
+    before, fsync = kept_files(app), os.fsync
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
@@ -132,13 +127,13 @@ def test_a_full_disk_is_said_clearly_and_leaves_everything_as_it_was(app: App, m
     monkeypatch.setattr(os, "fsync", fsync)
     assert (upload.job.state, upload.job.error_code) == ("failed", "kb_not_written")
     assert "No space left on device" in (upload.job.error or "")
-    assert contents() == before
+    assert kept_files(app) == before
     assert wait(app, app.uploads.take(texts("b", 1))).kb_id
 
 
 def test_a_folder_that_cannot_be_made_is_said_before_anything_is_queued(tmp_path: Path) -> None:
     (tmp_path / "kb_jobs").write_text("in the way", "utf-8")
-    app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo"))
+    app = words_app(tmp_path)
     assert app.settings.kb_jobs_dir == tmp_path / "kb_jobs"
     with pytest.raises(KbNotWritten, match="kb_jobs"):
         app.uploads.take(texts("a", 1))
@@ -151,16 +146,12 @@ def test_a_folder_that_cannot_be_made_is_said_before_anything_is_queued(tmp_path
 def test_a_file_that_cannot_be_written_to_its_end_leaves_no_part_of_it(app: App) -> None:
     """The system itself refuses to write more than 100 kB here, after a part has been written."""
     wait(app, app.uploads.take(texts("a", 1)))
-
-    def contents() -> dict[str, bytes]:
-        return {str(path): path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()}
-
-    before = contents()
+    before = kept_files(app)
     with files_of_at_most(100_000):
         upload = wait(app, app.uploads.take([("largo.txt", b"palabra " * 14_000)]))
     assert (upload.job.state, upload.job.error_code) == ("failed", "kb_not_written")
     assert "File too large" in (upload.job.error or "")
-    assert contents() == before
+    assert kept_files(app) == before
     assert list(app.settings.data_dir.rglob(f".*.{os.getpid()}.*")) == []
     assert wait(app, app.uploads.take([("largo.txt", b"palabra " * 14_000)])).kb_id
 

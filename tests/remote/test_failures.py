@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from chatbot_mvp.remote.failures import Endpoint, Failure, HiddenCause, Kind, error_of, failure_of_status, safe_cause
-from chatbot_mvp.remote.retry_after import retry_after_seconds
+from chatbot_mvp.remote.failures import (
+    Endpoint,
+    Failure,
+    HiddenCause,
+    Kind,
+    error_of,
+    failure_of_status,
+    retry_after_seconds,
+    safe_cause,
+)
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 TPM = "Rate limit reached for model `x` on tokens per minute (TPM): Limit 6000. Please try again in 2s."

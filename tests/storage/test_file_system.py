@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.storage import sqlite_cache
-from chatbot_mvp.storage.file_system import is_on_network
-from chatbot_mvp.storage.sqlite_cache import SqliteCache
+from chatbot_mvp.storage.sqlite_cache import SqliteCache, is_on_network
 
 MOUNTS = r"""
 21 1 254:0 / / rw,relatime - ext4 /dev/vda rw

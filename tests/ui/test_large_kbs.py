@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.knowledge_base import memory
-from chatbot_mvp.knowledge_base.growth import GrowingPipeline
+from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.types import Progress, ProgressCallback
 from streamlit_app.mykb import one_question

@@ -17,39 +17,32 @@ class OutOfTimeError(BaseException):
     """Not an Exception, because readers catch those of damaged pages and go on."""
 
 
-def read_with(
-    source: str,
-    kind: str,
-    name: str,
-    content: bytes,
-    max_pages: int,
-    on_pages: Callable[[int], None] = lambda pages: None,
-) -> Extracted:
+def read_with(source: str, kind: str, file: GivenFile) -> Extracted:
     """Read a file with a reader, inside the restricted process.
 
     Args:
         source: "module:function" of the reader.
-        on_pages: as in ``GivenFile``.
+        kind: the format's name in errors.
 
     Raises:
         UploadError: the file cannot be read, or its text is too large.
         MissingPackage: the reader's package is not installed.
     """
     try:
-        found = attribute(source)(GivenFile(name, content, max_pages, on_pages))
+        found = attribute(source)(file)
         if not isinstance(found, Extracted):
             raise TypeError(f"{source} returned a {type(found).__name__}, not Extracted")
     except ChatbotError:
         raise
     except OutOfTimeError as error:
-        raise UploadError("upload_too_slow", name=name, seconds=math.ceil(time.process_time())) from error
+        raise UploadError("upload_too_slow", name=file.name, seconds=math.ceil(time.process_time())) from error
     except MemoryError as error:
-        raise UploadError("upload_expands", name=name, limit_mb=MEMORY_MB) from error
+        raise UploadError("upload_expands", name=file.name, limit_mb=MEMORY_MB) from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".strip(": ")[:200]
-        raise UploadError("upload_damaged", name=name, kind=kind, reason=reason) from error
+        raise UploadError("upload_damaged", name=file.name, kind=kind, reason=reason) from error
     if len(found.text) > MAX_TEXT_CHARS:
-        raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
+        raise UploadError("upload_expands", name=file.name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
     return found
 
 

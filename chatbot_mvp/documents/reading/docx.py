@@ -34,11 +34,6 @@ p[style-name='Puesto'] => h1.title:fresh
 
 
 def read(file: GivenFile) -> Extracted:
-    """Read a file as ``read_docx`` does."""
-    return read_docx(file.name, file.content)
-
-
-def read_docx(name: str, content: bytes) -> Extracted:
     """Read the body text, with each footnote at its reference. Omits headers, footers, comments, deletions, pictures.
 
     Raises:
@@ -47,14 +42,14 @@ def read_docx(name: str, content: bytes) -> Extracted:
         UploadError: it would become too large; nothing was unpacked.
         UploadError: it is not a document that people write.
     """
-    _check(name, content)
+    _check(file.name, file.content)
     try:
         import mammoth
         from bs4 import BeautifulSoup
     except ImportError as error:
         raise missing(error.name or "mammoth") from error
     html = mammoth.convert_to_html(
-        io.BytesIO(content),
+        io.BytesIO(file.content),
         style_map=_STYLES,
         include_embedded_style_map=False,
         convert_image=lambda image: [],  # images are never opened
@@ -78,10 +73,6 @@ def _check(name: str, content: bytes) -> None:
 
 
 def _require_small(name: str, parts: list[zipfile.ZipInfo]) -> None:
-    """
-    Raises:
-        UploadError (upload_too_many_parts, upload_expands, upload_too_steep)
-    """
     if len(parts) > MAX_PARTS:
         raise UploadError("upload_too_many_parts", name=name, parts=len(parts), limit=MAX_PARTS)
     read = [part for part in parts if part.filename.lower().endswith((".xml", ".rels"))]

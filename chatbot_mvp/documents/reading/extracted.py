@@ -1,9 +1,11 @@
-"""The common result of all format readers, and the text clean-up that they share."""
+"""The common result of all format readers, the text clean-up that they share, and pages whose text is read later."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatbot_mvp.text import normalize
@@ -37,3 +39,36 @@ def clean_text(text: str) -> str:
     text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").translate(_LIGATURES).replace("\xa0", " "))
     lines = [line.rstrip() for line in normalize("NFC", text).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def empty_pages(found: Extracted) -> list[int]:
+    """Return the numbers, from 1, of the pages without text."""
+    return [number for number, text in enumerate(_pages(found), 1) if not text.strip()]
+
+
+def with_pages(found: Extracted, texts: Mapping[int, str]) -> Extracted:
+    """Return a document in which pages without text have a text of their own, each as paragraphs of its own.
+
+    Args:
+        texts: page number from 1 -> its text, which is cleaned; numbers of pages with text are ignored.
+    """
+    whole, left = "", 0
+    starts: list[int] = []
+    apart = False  # whether the next text must begin a paragraph
+    for number, text in enumerate(_pages(found), 1):
+        given = "" if text.strip() else clean_text(texts.get(number, ""))
+        piece = given or text
+        if piece.strip() and whole.strip() and (given or apart):
+            whole = whole.rstrip() + "\n\n"
+        if piece.strip():  # a page without text begins where the next one with text does
+            starts.extend([len(whole)] * (number - len(starts)))
+        whole += piece
+        left += not piece.strip()
+        apart = bool(given) or (apart and not piece.strip())
+    starts.extend([len(whole)] * (len(found.page_starts) - len(starts)))
+    return Extracted(whole, tuple(starts), left)
+
+
+def _pages(found: Extracted) -> list[str]:
+    bounds = [*found.page_starts, len(found.text)]
+    return [found.text[start:end] for start, end in itertools.pairwise(bounds)]

@@ -25,22 +25,17 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 def read(file: GivenFile) -> Extracted:
-    """Read a file as ``read_html`` does."""
-    return read_html(file.name, file.content)
-
-
-def read_html(name: str, content: bytes) -> Extracted:
     """Read the text of an HTML page, or of its ``main`` or only ``article`` element if it has one.
 
     Raises:
         MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
         UploadError (upload_too_many_elements, upload_too_deep): the page is not one that people write.
     """
-    return Extracted(html_to_text(name, content))
+    return Extracted(html_to_text(file.name, file.content))
 
 
 def html_to_text(name: str, content: bytes | str) -> str:
-    """Convert a page to Markdown text as ``read_html`` describes."""
+    """Convert a page to Markdown text as ``read`` describes."""
     try:
         from bs4 import BeautifulSoup, FeatureNotFound
     except ImportError as error:

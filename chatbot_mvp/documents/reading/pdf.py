@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
@@ -21,17 +20,7 @@ _MAX_DEPTH = 6
 
 
 def read(file: GivenFile) -> Extracted:
-    """Read a file as ``read_pdf`` does."""
-    return read_pdf(file.name, file.content, file.max_pages, file.on_pages)
-
-
-def read_pdf(
-    name: str, content: bytes, max_pages: int, on_page: Callable[[int], None] = lambda pages: None
-) -> Extracted:
-    """Read the text of a PDF of at most ``max_pages`` pages.
-
-    Args:
-        on_page: called with the number of pages read after each page.
+    """Read the text of a PDF of at most ``file.max_pages`` pages.
 
     Raises:
         MissingPackage: pypdf is not installed, or cryptography for an encrypted file.
@@ -43,14 +32,15 @@ def read_pdf(
         from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
     except ImportError as error:
         raise missing("pypdf") from error
+    name = file.name
     try:
-        reader = PdfReader(io.BytesIO(content))
+        reader = PdfReader(io.BytesIO(file.content))
         # Many files restrict only printing or copying: their password for reading is empty.
         if reader.is_encrypted and not reader.decrypt(""):
             raise UploadError("upload_encrypted", name=name)
         count = len(reader.pages)
-        if count > max_pages:
-            raise UploadError("upload_too_many_pages", name=name, pages=count, limit=max_pages)
+        if count > file.max_pages:
+            raise UploadError("upload_too_many_pages", name=name, pages=count, limit=file.max_pages)
         pages: list[list[Line]] = []
         chars = 0
         for page in reader.pages:
@@ -58,12 +48,11 @@ def read_pdf(
             chars += sum(len(line.text) for line in pages[-1])
             if chars > MAX_TEXT_CHARS:
                 raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
-            on_page(len(pages))
+            file.on_pages(len(pages))
         outline = _outline(reader)
     except DependencyError as error:
-        raise MissingPackage(
-            feature="An encrypted PDF", package="cryptography", command='pip install "pypdf[crypto]"'
-        ) from error
+        command = 'pip install "pypdf[crypto]"'
+        raise MissingPackage(feature="An encrypted PDF", package="cryptography", command=command) from error
     except LimitReachedError as error:
         raise UploadError("upload_expands", name=name, limit_mb=75) from error
     except PyPdfError as error:

@@ -102,9 +102,8 @@ def read_apart(
     """
     reader = reader_of(kind)
     assert reader is not None, kind
-    job = Job(
-        kind, name, max_pages, reader.read, cpu_seconds_per_page=CPU_SECONDS_PER_PAGE if reader.has_pages else 0.0
-    )
+    per_page = CPU_SECONDS_PER_PAGE if reader.has_pages else 0.0
+    job = Job(kind, name, max_pages, reader.read, cpu_seconds_per_page=per_page)
     with _started(job, content, subprocess.PIPE) as process:
         deadline = time.monotonic() + seconds
         while True:
@@ -135,16 +134,8 @@ def read_pages_apart(
     Returns:
         Page number -> its text, of the pages that have one.
     """
-    job = Job(
-        reader.suffix,
-        name,
-        len(pages),
-        reader.read,
-        tuple(pages),
-        dict(reader.options()),
-        reader.cpu_seconds_per_page,
-        reader.memory_mb,
-    )
+    limits = (reader.cpu_seconds_per_page, reader.memory_mb)
+    job = Job(reader.suffix, name, len(pages), reader.read, tuple(pages), dict(reader.options()), *limits)
     deadline = time.monotonic() + 4 * job.most_seconds
     with tempfile.TemporaryFile() as given, _started(job, content, given) as process:
         done, ended = 0, False
@@ -231,9 +222,9 @@ def _allow_pages(job: Job, pages: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (round(seconds), resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def _lock_up(job: Job | None = None) -> None:
+def _lock_up(job: Job) -> None:
     """Restrict this process for good: it can only read the files of its libraries."""
-    per_page, memory_mb = (job.cpu_seconds_per_page, job.memory_mb) if job else (CPU_SECONDS_PER_PAGE, MEMORY_MB)
+    per_page, memory_mb = job.cpu_seconds_per_page, job.memory_mb
     # On systems without these limits, the parent process still enforces the time limit.
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
@@ -248,8 +239,8 @@ def _lock_up(job: Job | None = None) -> None:
             resource.setrlimit(limit, (round(mb * 1_000_000), round(mb * 1_000_000)))
         signal.signal(signal.SIGXCPU, _out_of_time)
         # A signal comes at the first limit. Code that does not return to Python is ended at the second one.
-        first = CPU_SECONDS + (round(per_page) if job and job.pages else 0)
-        last = max(first, round(job.most_seconds) if job else READ_SECONDS) if per_page else CPU_SECONDS
+        first = CPU_SECONDS + (round(per_page) if job.pages else 0)
+        last = max(first, round(job.most_seconds)) if per_page else CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (first, last + 5))
     readable = [str(Path(entry).resolve()) + os.sep for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
     readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
@@ -283,10 +274,8 @@ def main() -> None:
         read_pages(job.source, file, job.pages, job.options, write)
         return
     try:
-        found = read_with(
-            job.source, job.kind, job.name, content, job.max_pages, lambda pages: _allow_pages(job, pages)
-        )
-        write(asdict(found))
+        file = GivenFile(job.name, content, job.max_pages, lambda pages: _allow_pages(job, pages))
+        write(asdict(read_with(job.source, job.kind, file)))
     except ChatbotError as error:
         write({"code": error.code, "params": error.params})
 

@@ -6,7 +6,6 @@ weights, and a folder that is incomplete or damaged is made again.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from filelock import FileLock
 
 from chatbot_mvp.embedding.e5.weights import E5File
 from chatbot_mvp.errors import CacheUnusable
-from chatbot_mvp.storage.files import make_folder, replaced_folder, write_json
+from chatbot_mvp.storage.files import make_folder, replaced_folder, sha256_of, write_json
 from chatbot_mvp.storage.json_object import parse_json
 
 _VERSION = 1
@@ -36,7 +35,7 @@ def converted_model(source: Path, models_dir: Path) -> Path:
         CacheUnusable: the folder cannot be written.
         ImportError: CTranslate2 is not installed, or its library cannot be loaded.
     """
-    folder = models_dir / f"e5-small-int8-v{_VERSION}-{_sha256(source)[:16]}"
+    folder = models_dir / f"e5-small-int8-v{_VERSION}-{sha256_of(source).hex()[:16]}"
     try:
         make_folder(models_dir)
         # If two processes need the model, the second waits and finds it complete.
@@ -45,7 +44,7 @@ def converted_model(source: Path, models_dir: Path) -> Path:
                 log.info("converting the local embedding model into %s", folder)
                 with replaced_folder(folder) as work:
                     _save(E5File(source), work)
-                    write_json(work / _MANIFEST, {path.name: _sha256(path) for path in sorted(work.iterdir())})
+                    write_json(work / _MANIFEST, {path.name: sha256_of(path).hex() for path in sorted(work.iterdir())})
     except OSError as error:
         raise CacheUnusable(path=str(folder), reason=str(error)) from error
     return folder
@@ -54,14 +53,9 @@ def converted_model(source: Path, models_dir: Path) -> Path:
 def _is_complete(folder: Path) -> bool:
     try:
         expected = parse_json((folder / _MANIFEST).read_bytes())
-        return all(_sha256(folder / name) == sha for name, sha in expected.items())
+        return all(sha256_of(folder / name).hex() == sha for name, sha in expected.items())
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _save(file: E5File, folder: Path) -> None:

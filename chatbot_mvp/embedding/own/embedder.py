@@ -3,17 +3,57 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
+from pathlib import Path
+
+from tokenizers import Tokenizer
 
 from chatbot_mvp.embedding.base import Embedder, InputType
 from chatbot_mvp.embedding.engines import CTranslate2Encoder, OnnxEncoder
-from chatbot_mvp.embedding.own.files import ModelFiles, ct2_vocabulary_size, find_files
-from chatbot_mvp.embedding.own.options import LEAST_TOKENS, Options, read_options, stated_max_tokens
-from chatbot_mvp.embedding.own.tokens import LibraryTokens, load_tokenizer
-from chatbot_mvp.embedding.transformer import PooledEmbedder, TransformerEmbedder, usable_cores
+from chatbot_mvp.embedding.own.model_files import (
+    LEAST_TOKENS,
+    ModelFiles,
+    ct2_vocabulary_size,
+    find_files,
+    read_options,
+    stated_max_tokens,
+)
+from chatbot_mvp.embedding.transformer import Encoder, TransformerEmbedder, usable_cores
 from chatbot_mvp.errors import ConfigurationError, MissingPackage
 
 _TRIED_TOKENS = 2_048
 """Longest text that is tried when a model is loaded. Longer ones would take seconds and gigabytes."""
+
+
+class _LibraryTokens:
+    """Turns texts into token ids with the library ``tokenizers``. Safe to share between threads."""
+
+    def __init__(self, tokenizer: Tokenizer, prefixes: Mapping[InputType, str], max_tokens: int) -> None:
+        """
+        Args:
+            prefixes: what stands before a text of each type.
+            max_tokens: length of a window, special tokens included.
+        """
+        # The encoder pads, to the longest text of a batch only.
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(max_tokens)
+        self._tokenizer = tokenizer
+        self._prefixes = prefixes
+
+    def windows(self, text: str, input_type: InputType) -> list[list[int]]:
+        """Return the token ids of a text with its prefix; a longer text has several windows, without overlap."""
+        first = self._tokenizer.encode(self._prefixes[input_type] + text)
+        # An encoder needs at least one token; the tokenizer of some models has none for an empty text.
+        return [part.ids or [0] for part in (first, *first.overflowing)]
+
+
+def _load_tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise ConfigurationError(
+            "embedder_file_unreadable", path=str(path), format="tokenizer.json", reason=str(error)
+        ) from error
 
 
 def own_embedder(name: str, threads: int) -> Embedder:
@@ -31,19 +71,19 @@ def own_embedder(name: str, threads: int) -> Embedder:
     """
     files = find_files(name)
     options = read_options(files.options)
-    tokenizer = load_tokenizer(files.tokenizer)
+    tokenizer = _load_tokenizer(files.tokenizer)
     max_tokens = options.max_tokens or stated_max_tokens(files.tokenizer.parent, tokenizer.truncation)
     highest = max(tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
     prefixes: dict[InputType, str] = {"query": options.query_prefix, "passage": options.passage_prefix}
-    tokens = LibraryTokens(tokenizer, prefixes, max_tokens)
+    tokens = _LibraryTokens(tokenizer, prefixes, max_tokens)
     at_once = threads or usable_cores()
     encoder = _load(files, at_once)
     _check_vocabulary(files, encoder, highest)
     _check_max_tokens(files, encoder, max_tokens)
     model_id = files.model_id(options, max_tokens)
-    if isinstance(encoder, OnnxEncoder) and encoder.pooled:
-        _check_not_pooled_twice(files, options)
-        return PooledEmbedder(model_id, tokens, encoder, at_once)
+    if encoder.pooled and options.pooling is not None:
+        found, legal = f"pooling = {options.pooling!r}", "no value, because the model gives one vector per text"
+        raise ConfigurationError("embedder_option_invalid", path=str(files.options), found=found, legal=legal)
     engine = f"@{encoder.digest()}" if isinstance(encoder, CTranslate2Encoder) and encoder.equal_lengths else ""
     return TransformerEmbedder(model_id, tokens, encoder, at_once, options.pooling or "mean", engine)
 
@@ -55,29 +95,15 @@ def _load(files: ModelFiles, threads: int) -> OnnxEncoder | CTranslate2Encoder:
             return OnnxEncoder(files.model)
         return CTranslate2Encoder(files.model, threads, "default")
     except ImportError as error:
-        command = f"pip install {package}"
-        raise MissingPackage(
-            feature=f"EMBEDDING_MODEL_NAME={files.engine}:", package=package, command=command
-        ) from error
+        feature = f"EMBEDDING_MODEL_NAME={files.engine}:"
+        raise MissingPackage(feature=feature, package=package, command=f"pip install {package}") from error
     except (RuntimeError, ValueError) as error:
         raise ConfigurationError(
             "embedder_file_unreadable", path=str(files.model), format=format_, reason=str(error)
         ) from error
 
 
-def _run(encoder: OnnxEncoder | CTranslate2Encoder, ids: list[int]) -> None:
-    if isinstance(encoder, OnnxEncoder) and encoder.pooled:
-        encoder.text_vectors([ids])
-    else:
-        encoder.token_states([ids])
-
-
-def _check_vocabulary(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encoder, highest: int) -> None:
-    """Check that the model knows the tokenizer's highest id.
-
-    Raises:
-        ConfigurationError (embedder_tokens_mismatch, embedder_file_unreadable)
-    """
+def _check_vocabulary(files: ModelFiles, encoder: Encoder, highest: int) -> None:
     mismatch = ConfigurationError(
         "embedder_tokens_mismatch", tokenizer=str(files.tokenizer), model=str(files.model), highest=highest
     )
@@ -93,31 +119,17 @@ def _check_vocabulary(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encod
             raise mismatch
         return
     try:
-        _run(encoder, [highest])
+        encoder.outputs([[highest]])
     except ValueError as error:
         raise mismatch from error
 
 
-def _check_not_pooled_twice(files: ModelFiles, options: Options) -> None:
-    if options.pooling is not None:
-        raise ConfigurationError(
-            "embedder_option_invalid",
-            path=str(files.options),
-            found=f"pooling = {options.pooling!r}",
-            legal="no value, because the model gives one vector per text",
-        )
-
-
-def _check_max_tokens(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encoder, max_tokens: int) -> None:
-    """Check that the model reads ``max_tokens`` at once; if not, find out how many it reads.
-
-    Raises:
-        ConfigurationError (embedder_option_invalid)
-    """
+def _check_max_tokens(files: ModelFiles, encoder: Encoder, max_tokens: int) -> None:
+    """Check that the model reads ``max_tokens`` at once; if not, find out how many it reads."""
 
     def fails(length: int) -> bool:
         try:
-            _run(encoder, [1] * length)
+            encoder.outputs([[1] * length])
         except (RuntimeError, ValueError):
             return True
         return False

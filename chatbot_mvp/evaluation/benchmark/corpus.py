@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import Sample, sample
-from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.documents.passages import Passages
+from chatbot_mvp.documents.chunking import Passages, passage_chunk
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.metrics.registry import ranking_metrics
 from chatbot_mvp.retrieval.factory import PipelineFactory

@@ -20,8 +20,8 @@ from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import Sample
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, places_of, unique_ids
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE, Decision
 from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics

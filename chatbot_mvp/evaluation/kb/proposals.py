@@ -15,7 +15,7 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.evaluation.kb.by_model import ModelProposer
 from chatbot_mvp.evaluation.kb.rules import answerable_by_rules, far_by_rules, near_by_rules, renumbered, split_count
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import ChatModel

@@ -18,7 +18,7 @@ from chatbot_mvp.evaluation.kb.sets import (
     check_set,
     new_question_id,
 )
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from filelock import FileLock
 
-from chatbot_mvp.documents.passages import Passages
+from chatbot_mvp.documents.chunking import Passages
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.bridge.corpus import Corpus

@@ -13,7 +13,7 @@ from chatbot_mvp.api import MODES, Mode, UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import require_short
 from chatbot_mvp.chat.records import record_of
-from chatbot_mvp.documents.sources import Place, place_of
+from chatbot_mvp.documents.kb_files import FilePlace, place_of
 from chatbot_mvp.errors import ChatbotError, KbNotFound, UnknownChoice
 from chatbot_mvp.types import Chunk
 
@@ -154,15 +154,15 @@ class Tools:
         own = f"{kb_id}/{chunk.start}-{chunk.end}"
         return {"id": own, "title": _title(place, chunk.section), "url": _url(own, place)}
 
-    def _place(self, kb_id: str, offset: int) -> Place | None:
+    def _place(self, kb_id: str, offset: int) -> FilePlace | None:
         return place_of(self._app.kbs.files(kb_id), offset)
 
 
-def _title(place: Place | None, section: str) -> str:
+def _title(place: FilePlace | None, section: str) -> str:
     file = "" if place is None else f"{place.file}, p. {place.page}" if place.page else place.file
     return " · ".join(part for part in (file, section) if part)
 
 
-def _url(own: str, place: Place | None) -> str:
+def _url(own: str, place: FilePlace | None) -> str:
     """Return an address for citations. It names the passage; no server answers under it."""
     return f"chatbot-mvp://{own}" + (f"#page={place.page}" if place and place.page else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from chatbot_mvp.documents.sources import KbFile
+from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.types import Chunk
 

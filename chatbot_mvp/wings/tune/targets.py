@@ -13,7 +13,7 @@ from chatbot_mvp.evaluation.kb.sets import SET_ID
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources, kb_reference, names_kb
-from chatbot_mvp.knowledge_base.service import KnowledgeBases
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
 from chatbot_mvp.wings.tune.errors import TuneError

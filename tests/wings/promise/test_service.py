@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.documents.sources import KbFile
+from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import ResultRow

@@ -7,7 +7,8 @@ import pytest
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.ragas.rows import rows_from
 from chatbot_mvp.wings.ragas.service import RagasService
-from tests.llm.test_provider_left_while_working import AT_ONCE, OpenAiStub, app_between, chosen, left  # noqa: F401
+from tests.llm.conftest import between, chosen  # noqa: F401
+from tests.llm.test_provider_left_while_working import AT_ONCE, OpenAiStub, left  # noqa: F401
 from tests.waiting import wait_until
 
 
@@ -17,7 +18,7 @@ def test_an_evaluation_of_answers_ends_when_its_judge_is_left(
     left: OpenAiStub,  # noqa: F811
     chosen: OpenAiStub,  # noqa: F811
 ) -> None:
-    app = app_between(settings, left, chosen, retrieval_strategy="LEXICAL")
+    app = between(settings, left, chosen)
     rows = rows_from(
         [
             {"id": f"r{n}", "user_input": f"¿Qué guarda la sala {n}?", "response": f"Guarda {n} cuadros.",

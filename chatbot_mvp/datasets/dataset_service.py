@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from chatbot_mvp.datasets import Dataset, load_dataset
-from chatbot_mvp.datasets.catalogue import Catalogue, Found, StorageState
-from chatbot_mvp.datasets.details import DatasetDetails, license_of, read_details, splits_of
+from chatbot_mvp.datasets.catalogue import Catalogue, Found
+from chatbot_mvp.datasets.details import DatasetDetails, license_of, read_details
 from chatbot_mvp.datasets.fetching import DATASET_SOURCES, Fetched, fetch
-from chatbot_mvp.datasets.files import check_dataset, dataset_files
+from chatbot_mvp.datasets.layout import folder_layout
+from chatbot_mvp.datasets.loading import check_dataset, dataset_files
 from chatbot_mvp.datasets.source import DatasetSource
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
 from chatbot_mvp.errors import DatasetError, StorageError, UnknownChoice
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
-from chatbot_mvp.remote.s3 import S3Url, open_storage
+from chatbot_mvp.remote.s3 import open_storage
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, recover_folders
 from chatbot_mvp.storage.lru import BoundedCache
-from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
+from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _DETAILS_KEPT = 16
 
@@ -54,34 +54,31 @@ class RemoteList:
     """Time of the listing, ISO 8601, UTC."""
 
 
-class DatasetService:
-    """The data sets of this machine and of S3. Safe to share between sessions; holds nothing of one user."""
+class DatasetService(Catalogue):
+    """The data sets of this machine and of S3. Safe to share between sessions; holds nothing of one user.
+
+    Errors are those of ``Catalogue`` unless a method says otherwise.
+    """
 
     def __init__(self, live: LiveSettings) -> None:
+        super().__init__(live.current, open_storage(live.current))
+        recover_folders(live.current.datasets_dir)
         self._live = live
         self._details: BoundedCache[tuple[object, ...], DatasetDetails] = BoundedCache(_DETAILS_KEPT)
         self._asked: RemoteList | None = None
 
-    # --- listing and loading
-
-    @performs(Action.READ)
-    def names(self) -> list[str]:
-        """List the names of the bundled data sets and of those in ``data/datasets``."""
-        return self._catalogue.names()
-
-    def entries(self) -> tuple[list[Found], StorageError | None]:
-        """Return (local and S3 data sets, the error that kept S3 data sets out or None)."""
-        return self._catalogue.entries()
+    # --- listing
 
     @performs(Action.READ)
     def here(self) -> list[Listed]:
         """List the bundled and local data sets. Sends no request."""
         listed = []
-        for found in self._catalogue.entries_here():
+        for found in self.entries_here():
             assert found.folder is not None
             own = found.place == "local"
             link = own and found.folder.is_symlink()
-            listed.append(Listed(found, license_of(found.folder.resolve()), splits_of(found.folder), own, link))
+            splits = folder_layout(found.folder).splits
+            listed.append(Listed(found, license_of(found.folder.resolve()), splits, own, link))
         return listed
 
     @performs(Action.READ)
@@ -95,7 +92,7 @@ class DatasetService:
             problem: StorageError | None = None
             found: tuple[Found, ...] = ()
             try:
-                found = tuple(self._catalogue.entries_remote())
+                found = tuple(self.entries_remote())
             except StorageError as error:
                 problem = error
             self._asked = RemoteList(found, problem, utc_now())
@@ -103,11 +100,7 @@ class DatasetService:
 
     @performs(Action.READ)
     def details(self, reference: str) -> DatasetDetails | None:
-        """Describe a data set; None if it would have to be downloaded first. The last 16 results are cached.
-
-        Raises:
-            DatasetError, StorageError
-        """
+        """Describe a data set; None if it would have to be downloaded first. The last 16 results are cached."""
         found = self.find(reference)
         folder = found.folder
         if folder is None:
@@ -115,30 +108,6 @@ class DatasetService:
         files = dataset_files(folder, found.split)
         key = (folder, *((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
         return self._details.get_or_build(key, lambda: read_details(folder, found.split))
-
-    def find(self, reference: str) -> Found:
-        """Find a data set by name, folder, or address on S3.
-
-        Raises:
-            DatasetError (dataset_not_found), StorageError
-        """
-        return self._catalogue.find(reference)
-
-    def load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
-        """Find, download if need be, read and check a data set.
-
-        Raises:
-            DatasetError, StorageError
-        """
-        return self._catalogue.load(reference, progress)
-
-    def load_found(self, found: Found, progress: ProgressCallback = ignore_progress) -> Dataset:
-        """Load a data set that ``find`` returned, and download it first if needed.
-
-        Raises:
-            DatasetError, StorageError
-        """
-        return load_dataset(self._catalogue.folder(found, progress), found.split)
 
     # --- bringing in, deleting
 
@@ -194,11 +163,7 @@ class DatasetService:
             shutil.rmtree(place)
 
     def _refuse_name(self, name: str, replaceable: bool) -> None:
-        """Check that a name is free, or names an added data set that may be replaced.
-
-        Raises:
-            DatasetError (dataset_name_taken): it is not.
-        """
+        """Check that a name is free, or names an added data set that may be replaced."""
         taken = {listed.found.name: listed for listed in self.here()}.get(name)
         if taken is not None and not (replaceable and taken.own):
             raise DatasetError("dataset_name_taken", name=name, place=str(taken.found.folder))
@@ -210,29 +175,14 @@ class DatasetService:
     def fetch(
         self, name: str, split: str = "", address: str = "", progress: ProgressCallback = ignore_progress
     ) -> Fetched:
-        """Fetch a data set from one of the ``sources`` into ``data/datasets``, and replace an earlier copy.
-
-        Args:
-            split, address: as in ``fetching.fetch``.
+        """Fetch a data set from one of the ``sources``, with the arguments and errors of ``fetching.fetch``.
 
         Raises:
             UnknownChoice: there is no such source.
-            DatasetNotReceived (download_failed, dataset_source_failed): it could not be fetched.
-            DatasetError: what was fetched is no valid data set; an earlier copy stays.
         """
         if name not in DATASET_SOURCES:
             raise UnknownChoice(kind="source of data sets", found=name, legal=", ".join(DATASET_SOURCES))
         return fetch(DATASET_SOURCES[name], self._live.current, split, address, progress)
-
-    def push(self, reference: str, progress: ProgressCallback = ignore_progress) -> tuple[str, list[str], list[str]]:
-        """Upload a data set to S3; return (its address, files sent, files that were already there).
-
-        Raises:
-            DatasetError, StorageError
-        """
-        progress(Progress("push", 0, 0))
-        url, sent, kept = self._catalogue.push(reference)
-        return str(url), sent, kept
 
     # --- in the background
 
@@ -270,30 +220,7 @@ class DatasetService:
         self._jobs.submit(job_id, name, work)
         return job_id
 
-    # --- the S3 server
-
-    @property
-    def uses_storage(self) -> bool:
-        """Whether an S3 server is configured, even if incompletely."""
-        return self._catalogue.uses_storage
-
-    def try_storage(self) -> str:
-        """List the data sets on S3 and return the result in words.
-
-        Raises:
-            StorageError: the server is not configured or did not answer.
-        """
-        return self._catalogue.try_storage()
-
     @cached_property
     def _jobs(self) -> JobManager:
         # Its own queue: a download does not wait for an hour's benchmark.
         return JobManager(self._live.current.data_jobs_dir)
-
-    @cached_property
-    def _catalogue(self) -> Catalogue:
-        settings = self._live.current
-        home = S3Url(settings.minio_bucket_name, settings.s3_datasets_prefix) if settings.minio_bucket_name else None
-        state = StorageState(open_storage(settings), home, tuple(settings.storage_missing), settings.storage_begun)
-        recover_folders(settings.datasets_dir)
-        return Catalogue(settings.samples_dir, settings.datasets_dir, settings.cache_dir / "datasets", state)

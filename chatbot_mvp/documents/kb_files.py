@@ -39,7 +39,7 @@ class KbFile:
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """File and page of a citation."""
 
     file: str
@@ -84,13 +84,13 @@ def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tup
     return text, tuple(found)
 
 
-def place_of(files: Sequence[KbFile], offset: int) -> Place | None:
+def place_of(files: Sequence[KbFile], offset: int) -> FilePlace | None:
     """Return the file and page at an offset of the source text; None if it is before the first file."""
     row = bisect_right([file.start for file in files], offset) - 1
     if row < 0:
         return None
     file = files[row]
-    return Place(file.name, max(1, bisect_right(file.page_starts, offset)) if file.page_starts else None)
+    return FilePlace(file.name, max(1, bisect_right(file.page_starts, offset)) if file.page_starts else None)
 
 
 def _file(name: str, parsed: ParsedText, start: int, end: int, cut: bool, pages: Sequence[int]) -> KbFile:

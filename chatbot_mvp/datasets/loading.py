@@ -1,4 +1,4 @@
-"""Load and check a data set folder. ``layout`` finds its files, ``reading`` reads their rows.
+"""Load and check a data set folder. ``layout`` finds its files, ``row_files`` reads their rows.
 
 Schema v2.0: ``corpus.parquet`` (doc_id, title, text), ``queries.parquet`` (query_id, text, answer, answer_type,
 question_type, level), ``qrels.parquet`` (query_id, doc_id, score).
@@ -16,9 +16,10 @@ from urllib.parse import unquote
 
 from chatbot_mvp.datasets.layout import DEFAULT_SPLIT, folder_layout
 from chatbot_mvp.datasets.model import Dataset, Query
-from chatbot_mvp.datasets.reading import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
+from chatbot_mvp.datasets.row_files import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.errors import DatasetError, EmptyDataset
+from chatbot_mvp.storage.files import sha256_of
 from chatbot_mvp.types import Document
 
 _OPTIONAL = ("answer", "answer_type", "question_type", "level")
@@ -38,8 +39,7 @@ def load_dataset(folder: Path, split: str = "") -> Dataset:
     chosen = folder_layout(folder).choose(str(folder), split)
     digest = hashlib.sha256()
     for name in chosen.files:
-        with (folder / name).open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(sha256_of(folder / name))
     corpus, asked, judged = ([folder / name for name in part] for part in (chosen.corpus, chosen.queries, chosen.qrels))
     name = folder.resolve().name
     documents = DocumentTable(_document(row, name) for path in corpus for row in _corpus_rows(path))

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.datasets.table import BATCH_ROWS
 from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.storage.json_object import parse_json
-
-_BATCH_ROWS = 2_048
 
 Columns = Mapping[str, tuple[str, ...]]
 """Name of a column in this project -> the names that files have for it."""
@@ -67,17 +66,18 @@ class Row:
         raise self.bad(f"the score is {value!r}, which is no whole number")
 
 
-def read_rows(path: Path, needed: Columns, optional: Iterable[str] = ()) -> Iterator[Row]:
+def read_rows(path: Path, needed: Columns, optional: Iterable[str] = (), batch_rows: int = BATCH_ROWS) -> Iterator[Row]:
     """Yield the rows of a Parquet file, of JSON Lines or of a table with tabs.
 
     Args:
         needed: columns that every row must have. ``optional`` columns are read where they exist.
+        batch_rows: rows of a Parquet file that are objects in memory at a time.
 
     Raises:
         DatasetError (dataset_file_unreadable, missing_column)
     """
     if path.suffix == ".parquet":
-        return _parquet(path, needed, optional)
+        return _parquet(path, needed, optional, batch_rows)
     return (_tab_separated if path.name.removesuffix(".gz").endswith(".tsv") else _json_lines)(path, needed)
 
 
@@ -114,7 +114,7 @@ def read_text(path: Path) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _parquet(path: Path, needed: Columns, optional: Iterable[str]) -> Iterator[Row]:
+def _parquet(path: Path, needed: Columns, optional: Iterable[str], batch_rows: int) -> Iterator[Row]:
     """Yield the rows one by one. As a list of objects they would take several times the memory of the texts."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -128,7 +128,7 @@ def _parquet(path: Path, needed: Columns, optional: Iterable[str]) -> Iterator[R
             renamed = {actual: name for name, actual in found.items()}
             labels = [renamed.get(column, column) for column in columns]
             number = 0
-            for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
+            for batch in file.iter_batches(batch_rows, columns=columns):
                 for values in batch.select(columns).rename_columns(labels).to_pylist():
                     number += 1
                     yield Row(path, f"row {number}", values, found)

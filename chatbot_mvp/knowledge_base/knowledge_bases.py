@@ -8,18 +8,16 @@ from contextlib import suppress
 from dataclasses import replace
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
-from chatbot_mvp.knowledge_base.contents import KbContents, contents_of
-from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
-from chatbot_mvp.knowledge_base.pipelines import Key, PipelinePool
-from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
+from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import Completion, ignore_reply
@@ -38,12 +36,16 @@ from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignore_progress, last
 
 _CHARS_KEPT = 6_000_000
-"""Characters of the knowledge bases whose indexes stay in memory: at most 200 MB each million."""
+"""Characters of the knowledge bases whose indexes stay in memory, each million in ``memory.MB_PER_MILLION``."""
 _CONTENTS_KEPT = 2
 
 
 class KnowledgeBases:
-    """The knowledge bases of this data folder. Safe to share between sessions; holds nothing of one user."""
+    """The knowledge bases of this data folder. Safe to share between sessions; holds nothing of one user.
+
+    Unless it says otherwise, a method that takes an id raises ``KbNotFound`` if there is no such knowledge base, and
+    ``KbUnreadable`` if what it reads of it is damaged.
+    """
 
     def __init__(self, live: LiveSettings, factory: PipelineFactory, embedders: Embedders) -> None:
         self._live = live
@@ -72,8 +74,7 @@ class KnowledgeBases:
         Raises:
             UploadError: the file cannot be used; nothing else changes.
         """
-        limits = self._live.current
-        return self.store.add(name, content, limits.kb_max_chars, limits.kb_max_upload_mb, limits.kb_max_pages)
+        return self.store.add(name, content, *self.limits)
 
     def add_from(self, reference: str, progress: ProgressCallback = ignore_progress) -> KbRecord:
         """Keep what a reference names as one knowledge base: a file, or the documents of a source, as "NAME:REST".
@@ -88,11 +89,15 @@ class KnowledgeBases:
             raise UploadError(
                 "document_source_failed", source=reference.partition(":")[0], found=reference, reason=reason
             )
-        settings = self._live.current
-        limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
-        files = documents_of(*named, settings, progress)
+        files, limits = documents_of(*named, self._live.current, progress), self.limits
         parsed = [(clean_file_name(name), parse_upload(name, content, *limits)) for name, content in files]
-        return self.store.keep(parsed, settings.kb_max_chars)
+        return self.store.keep(parsed, limits[0])
+
+    @property
+    def limits(self) -> tuple[int, int, int]:
+        """KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES."""
+        settings = self._live.current
+        return settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages
 
     @performs(Action.UPLOAD)
     def add_sample(self) -> KbRecord:
@@ -102,11 +107,7 @@ class KnowledgeBases:
 
     @performs(Action.CHANGE_KB)
     def rename(self, kb_id: str, kb_name: str) -> None:
-        """Give a knowledge base another name; a blank name changes nothing.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Give a knowledge base another name; a blank name changes nothing."""
         if name := clean_name(kb_name):
             self.store.rename(kb_id, name)
 
@@ -141,11 +142,7 @@ class KnowledgeBases:
 
     @performs(Action.READ)
     def document(self, kb_id: str) -> Document:
-        """The text that the offsets of sources refer to.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """The text that the offsets of sources refer to."""
         return self.store.document(kb_id)
 
     def chunks(self, kb_id: str, chars: int | None = None) -> list[Chunk]:
@@ -153,9 +150,6 @@ class KnowledgeBases:
 
         Args:
             chars: RETRIEVAL_CHUNK_CHARS of a search; None for the settings in effect.
-
-        Raises:
-            KbNotFound, KbUnreadable
         """
         return chunk_document(self.store.document(kb_id), chars or self._live.current.retrieval_chunk_chars)
 
@@ -165,9 +159,6 @@ class KnowledgeBases:
 
         Args:
             chars: as in ``chunks``.
-
-        Raises:
-            KbNotFound, KbUnreadable
         """
         record, size = self.store.record(kb_id), chars or self._live.current.retrieval_chunk_chars
         return self._contents.get_or_build(
@@ -175,7 +166,7 @@ class KnowledgeBases:
         )
 
     @performs(Action.READ)
-    def place(self, kb_id: str, offset: int) -> Place | None:
+    def place(self, kb_id: str, offset: int) -> FilePlace | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)
 
@@ -190,17 +181,12 @@ class KnowledgeBases:
 
     @performs(Action.READ)
     def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
-        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions."""
         record = self.store.record(kb_id)
         key = (kb_id, record.sha256, limit)
         if key not in self._suggested:
-            self._suggested[key] = suggest_questions(
-                self.store.document(kb_id), record.language, limit, record.languages
-            )
+            text = self.store.document(kb_id)
+            self._suggested[key] = suggest_questions(text, record.language, limit, record.languages)
         return self._suggested[key]
 
     # --- the pipeline
@@ -237,17 +223,9 @@ class KnowledgeBases:
         """
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
-            language = self.store.record(kb_id).language
-            return last(
-                (factory or self._factory).grow(
-                    self.chunks(kb_id, settings.retrieval_chunk_chars),
-                    language,
-                    settings,
-                    progress,
-                    kb_id=kb_id,
-                    on_reply=on_reply,
-                )
-            )
+            chunks, language = self.chunks(kb_id, settings.retrieval_chunk_chars), self.store.record(kb_id).language
+            grow = (factory or self._factory).grow
+            return last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         search = tuple((name, getattr(settings, name)) for name in OF_PIPELINE)
         return self.pipeline(kb_id, progress, search).with_selection(settings)
@@ -273,10 +251,6 @@ class KnowledgeBases:
                 progress = progress_of_other
 
     def _growing(self, kb_id: str, progress: ProgressCallback, search: OtherSearch) -> GrowingPipeline:
-        """
-        Raises:
-            ProviderLeft: another provider was chosen before a language model had written all.
-        """
         record, now = self.store.record(kb_id), self._live.snapshot
         with self._lock:
             if now.version != self._version:
@@ -321,10 +295,6 @@ class KnowledgeBases:
         forget_index(chunks, record.language, settings.cache_dir, embedder, kb_id)
 
     def _drop_vectors(self, kb_id: str) -> None:
-        """
-        Raises:
-            ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used.
-        """
         settings = self._live.current
         if settings.chroma_host or settings.chroma_dir.is_dir():
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
