@@ -27,7 +27,7 @@ from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
 from chatbot_mvp.metrics.ranking.recall import recall_at
-from chatbot_mvp.retrieval.bridge.arrays import best_first
+from chatbot_mvp.retrieval.arrays import best_first
 from chatbot_mvp.retrieval.bridge.choice import HOP_STEP_FEATURES, POOL, STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import (
     FEATURES,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Doubles, Floats, Ints, distinct, entries, offsets
-from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints, distinct, entries, offsets
+from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first
+from chatbot_mvp.retrieval.arrays import Array, Floats, Ints, best_first
 from chatbot_mvp.retrieval.bridge.candidates import Candidates
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.links import Mentions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, best_first
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints, best_first
 from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.links import (

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Ints, distinct, offsets
-from chatbot_mvp.retrieval.bridge.keys import first_flags
+from chatbot_mvp.retrieval.arrays import Array, Ints, distinct, first_flags, offsets
+from chatbot_mvp.retrieval.bridge.corpus import REACH
 from chatbot_mvp.retrieval.bridge.mentions import Names
 from chatbot_mvp.retrieval.bridge.reading import Tokens
 from chatbot_mvp.storage.arrays import ArrayFiles

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Doubles, Floats, Ints, best_first, entries
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints, best_first, entries
 from chatbot_mvp.retrieval.bridge.candidates import Candidates
-from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 _AWAY = np.arange(REACH, 0, -1)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Ints, distinct, entries, offsets
-from chatbot_mvp.retrieval.bridge.keys import Keys, find, first_flags, joined, keys_of_spans
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Ints, distinct, entries, first_flags, offsets
+from chatbot_mvp.retrieval.bridge.keys import Keys, find, joined, keys_of_spans
 from chatbot_mvp.retrieval.bridge.names import MAX_WORDS
 
 Flags = NDArray[np.bool_]

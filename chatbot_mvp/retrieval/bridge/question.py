@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.keys import key_of
 from chatbot_mvp.retrieval.bridge.mentions import Words

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Ints, offsets
+from chatbot_mvp.retrieval.arrays import Array, Ints, offsets
 from chatbot_mvp.retrieval.bridge.keys import Keys, key_of, keys_of
 from chatbot_mvp.retrieval.bridge.mentions import Flags, Words
 from chatbot_mvp.retrieval.bridge.names import names_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, entries
+from chatbot_mvp.retrieval.arrays import Array, Floats, Ints, entries
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 

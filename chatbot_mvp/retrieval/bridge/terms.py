@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Ints
-from chatbot_mvp.retrieval.bridge.key_tables import FirstUses, KeyTable
-from chatbot_mvp.retrieval.bridge.keys import Keys, find, first_flags, key_of
+from chatbot_mvp.retrieval.arrays import Array, Ints, first_flags
+from chatbot_mvp.retrieval.bridge.keys import FirstUses, Keys, KeyTable, find, key_of
 from chatbot_mvp.retrieval.bridge.mentions import Flags
 from chatbot_mvp.storage.arrays import ArrayFiles
 

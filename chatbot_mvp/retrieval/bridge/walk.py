@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, best_first
+from chatbot_mvp.retrieval.arrays import Floats, Ints, best_first
 from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch, describe, joined
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES, choose, compare
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
@@ -30,9 +30,9 @@ from chatbot_mvp.retrieval.bridge.features import (
     first_look,
 )
 from chatbot_mvp.retrieval.bridge.links import Mentions
-from chatbot_mvp.retrieval.bridge.postings import search
 from chatbot_mvp.retrieval.bridge.question import Named, Terms, read_questions
 from chatbot_mvp.retrieval.bridge.weights import Weights
+from chatbot_mvp.retrieval.postings import search
 from chatbot_mvp.text import Analyzer
 
 LEXICAL_CANDIDATES = 80

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import logging
-import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from filelock import FileLock
 from chatbot_mvp.documents.passages import Passages
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.retrieval.bm25 import idf
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
@@ -103,7 +103,7 @@ class CorpusIndex:
         if self.graph is not None:
             return self.graph.idf_of(term)
         n = self.lexical.document_frequency(term)
-        return math.log(1 + (len(self.chunks) - n + 0.5) / (n + 0.5))
+        return idf(len(self.chunks), n)
 
     def terms_present(self, terms: Iterable[str], chunks: Sequence[Chunk]) -> list[set[str]]:
         """Return for each chunk the subset of ``terms`` that occurs in its text or heading."""

@@ -9,12 +9,13 @@ from typing import overload
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Ints, distinct, entries, offsets, rows_of
+from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
-from chatbot_mvp.retrieval.kb.postings import Numbers, PairPostings, Postings, Scores, distinct, rows_of
 from chatbot_mvp.retrieval.kb.words import PassageWords
+from chatbot_mvp.retrieval.postings import PairPostings, Postings
 from chatbot_mvp.text import Analyzer, fold
 
-K1, B = 1.2, 0.75
 GRAM = 4
 _BLOCK = 4_096  # windows whose letters are indexed at a time, which bounds the memory of the build
 
@@ -57,19 +58,19 @@ class PassageMatcher:
         rows, terms = rows_of(lengths), words.term_of[forms]
         self.terms = Postings(words.terms, terms, rows, count, counted=True)
         self.pairs = PairPostings(words.terms, terms, rows, count)
-        self._norm = _length_norm(lengths)
+        self._norm = _norm(lengths)
         self.searched, self._searched_norm = self.terms, self._norm
         """The terms by which a search finds a paragraph: its own, and those of the questions that it answers."""
         if words.has_questions:
             forms, lengths = words.units(with_questions=True)
             self.searched = Postings(words.terms, words.term_of[forms], rows_of(lengths), count, counted=True)
-            self._searched_norm = _length_norm(lengths)
+            self._searched_norm = _norm(lengths)
         self.section_of = np.array(words.section_of, dtype=np.int32)
         """Number of each paragraph's heading; paragraphs with equal headings share it."""
         # Each sentence begins one window, so windows and sentences have the same rows.
         self.window_passage = words.sentence_passage.astype(int)
         """Row of each window's paragraph, shape (windows,)."""
-        self._language: Numbers | None = None  # number of each paragraph's language
+        self._language: Array | None = None  # number of each paragraph's language
         if len(analyzer.languages) > 1:
             spoken = [analyzer.languages.index(analyzer.language_of(passage.text)) for passage in passages]
             self._language = np.array(spoken, dtype=np.int64)
@@ -84,7 +85,7 @@ class PassageMatcher:
         self._index_headings(words)
         self._index_letters(words, tokens, token_window)
 
-    def _windows(self, words: PassageWords) -> tuple[Numbers, Numbers]:
+    def _windows(self, words: PassageWords) -> tuple[Array, Array]:
         """Return (window, form) of each content word of each window, ordered by window."""
         first = self.first_window[self.window_passage][words.token_sentence]
         found = []
@@ -99,56 +100,52 @@ class PassageMatcher:
     def _index_headings(self, words: PassageWords) -> None:
         lengths = np.array([len(forms) for forms in words.section_forms], dtype=np.int64)
         flat = np.array([form for forms in words.section_forms for form in forms], dtype=np.int32)
-        forms, section = flat, rows_of(lengths)
-        self._heading_terms = Postings(words.terms, words.term_of[forms], section, len(lengths))
+        self._heading_terms = Postings(words.terms, words.term_of[flat], rows_of(lengths), len(lengths))
 
-    def _index_letters(self, words: PassageWords, tokens: Numbers, token_window: Numbers) -> None:
+    def _index_letters(self, words: PassageWords, tokens: Array, token_window: Array) -> None:
         numbers: dict[str, int] = {}
         # The contexts are not matched by letters, so their forms are left out.
         of_forms = [
             [numbers.setdefault(gram, len(numbers)) for gram in dict.fromkeys(_word_grams(form))]
             for form, _ in zip(words.forms, range(words.text_forms), strict=False)
         ]
-        grams = _Ragged(of_forms)
-        headings = _Ragged([[*dict.fromkeys(forms)] for forms in words.section_forms])
+        gram_start, grams = _flat(of_forms)
+        heading_start, headings = _flat([[*dict.fromkeys(forms)] for forms in words.section_forms])
         window_section = self.section_of[self.window_passage]
         windows = len(self.window_passage)
         blocks = []
         for begin in range(0, windows, _BLOCK):
             end = min(begin + _BLOCK, windows)
             low, high = np.searchsorted(token_window, (begin, end))
-            row, form = headings.expand(np.arange(begin, end, dtype=np.int64), window_section[begin:end])
-            row = np.concatenate((token_window[low:high].astype(np.int64), row))
-            form = np.concatenate((tokens[low:high], form))
+            owner, at = entries(heading_start, window_section[begin:end])
+            row = np.concatenate((token_window[low:high].astype(np.int64), begin + owner))
+            form = np.concatenate((tokens[low:high], headings.take(at)))
             pairs, _ = distinct(row * max(1, len(words.forms)) + form)
-            row, gram = grams.expand(*np.divmod(pairs, max(1, len(words.forms))))
-            blocks.append(distinct(gram * np.int64(windows) + row)[0])
+            row, form = np.divmod(pairs, max(1, len(words.forms)))
+            owner, at = entries(gram_start, form)
+            blocks.append(distinct(grams.take(at) * np.int64(windows) + row.take(owner))[0])
         keys = np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
         gram, row = np.divmod(keys, max(1, windows))
         self.grams = Postings(numbers, gram, row, windows)
 
-    def bm25(self, weights: Mapping[str, float], with_questions: bool = False) -> Scores:
-        """Return the sum of weight x BM25 over the terms (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75).
+    def bm25(self, weights: Mapping[str, float], with_questions: bool = False) -> Doubles:
+        """Return the sum of weight x BM25 over the terms (k1 = 1.2, b = 0.75).
 
         Args:
             with_questions: count the words of a paragraph's questions as its own.
         """
         postings, norm = (self.searched, self._searched_norm) if with_questions else (self.terms, self._norm)
-        scores = np.zeros(len(self.passages))
-        for term, weight in weights.items():
-            rows, counts = postings.rows(term), postings.counts(term)
-            scores[rows] += weight * postings.idf(term) * counts * (K1 + 1) / (counts + norm[rows])
-        return scores
+        return postings.bm25(weights, norm)
 
-    def window_coverage(self, weights: Mapping[str, float]) -> Scores:
+    def window_coverage(self, weights: Mapping[str, float]) -> Doubles:
         """Return the idf-weighted share (0-1) of the terms that the paragraph's best window has."""
         return self._best_window(self.window_terms, weights)
 
-    def letters(self, text: str) -> Scores:
+    def letters(self, text: str) -> Doubles:
         """Return the idf-weighted share (0-1) of the letter 4-grams of ``text`` that the best window has."""
         return self._best_window(self.grams, dict.fromkeys(self._grams(text), 1.0))
 
-    def pair_share(self, terms: Sequence[str]) -> Scores:
+    def pair_share(self, terms: Sequence[str]) -> Doubles:
         """Return the share (0-1) of neighbouring term pairs that occur in the paragraph, at most one term apart."""
         pairs = list(dict.fromkeys(pairwise(terms)))
         scores = np.zeros(len(self.passages))
@@ -156,28 +153,26 @@ class PassageMatcher:
             scores[self.pairs.rows(pair)] += 1 / len(pairs)
         return scores
 
-    def best_of_windows(self, scores: Scores) -> Scores:
+    def best_of_windows(self, scores: Doubles) -> Doubles:
         """Reduce scores of shape (windows,) to the maximum of each paragraph, shape (paragraphs,)."""
         return np.maximum.reduceat(scores, self.first_window) if len(scores) else np.zeros(len(self.passages))
 
-    def best_of_sentences(self, scores: Scores) -> Scores:
+    def best_of_sentences(self, scores: Doubles) -> Doubles:
         """Reduce scores of shape (sentences,) to the maximum of each paragraph, shape (paragraphs,)."""
         return self.best_of_windows(scores)
 
-    def heading_counts(self, terms: Iterable[str]) -> Scores:
+    def heading_counts(self, terms: Iterable[str]) -> Doubles:
         """Return how many of the distinct terms the paragraph's heading has."""
-        counts: Scores = np.zeros(self._heading_terms.count)
-        for term in set(terms):
-            counts[self._heading_terms.rows(term)] += 1
-        return counts[self.section_of]
+        counts: Doubles = self._heading_terms.having(terms)[self.section_of]
+        return counts
 
-    def same_section(self, row: int) -> Numbers:
+    def same_section(self, row: int) -> Array:
         """Return the other paragraphs with the same heading as the paragraph ``row``, in rising order."""
         rows = np.flatnonzero(self.section_of == self.section_of[row])
-        others: Numbers = rows[rows != row]
+        others: Array = rows[rows != row]
         return others
 
-    def of_language(self, scores: Scores, window: int) -> Scores:
+    def of_language(self, scores: Doubles, window: int) -> Doubles:
         """Return the scores, of shape (windows,), of the windows in the language of one of them; all if there is one.
 
         The cosines of a question with texts in another language are lower, whatever they are about.
@@ -185,7 +180,7 @@ class PassageMatcher:
         if self._language is None:
             return scores
         languages = self._language[self.window_passage]
-        found: Scores = scores[languages == languages[window]]
+        found: Doubles = scores[languages == languages[window]]
         return found
 
     def _window_text(self, row: int) -> str:
@@ -198,7 +193,7 @@ class PassageMatcher:
         text: str = self.passages[self.window_passage[row]].text[start:end]
         return text
 
-    def _best_window(self, postings: Postings, weights: Mapping[str, float]) -> Scores:
+    def _best_window(self, postings: Postings, weights: Mapping[str, float]) -> Doubles:
         total = sum(weight * postings.idf(feature) for feature, weight in weights.items())
         scores = np.zeros(len(self.window_passage))
         for feature, weight in weights.items():
@@ -209,11 +204,8 @@ class PassageMatcher:
         return [gram for word, _ in self.analyzer.content_words(text) for gram in _word_grams(word)]
 
 
-def _length_norm(lengths: Numbers) -> Scores:
-    """Return the part of BM25's denominator that depends on a unit's length."""
-    sizes = lengths.astype(float)
-    norm: Scores = K1 * (1 - B + B * sizes / max(1.0, float(sizes.mean() if len(sizes) else 1.0)))
-    return norm
+def _norm(lengths: Array) -> Doubles:
+    return length_norm(lengths, max(1.0, float(lengths.mean()) if len(lengths) else 1.0))
 
 
 @lru_cache(maxsize=100_000)
@@ -222,16 +214,7 @@ def _word_grams(word: str) -> tuple[str, ...]:
     return tuple(padded[begin : begin + GRAM] for begin in range(max(1, len(padded) - GRAM + 1)))
 
 
-class _Ragged:
-    """Lists of different lengths in one array."""
-
-    def __init__(self, lists: Sequence[Sequence[int]]) -> None:
-        self._lengths = np.array([len(items) for items in lists], dtype=np.int64)
-        self._start = np.cumsum(self._lengths) - self._lengths
-        self._items = np.fromiter((item for items in lists for item in items), np.int64, int(self._lengths.sum()))
-
-    def expand(self, labels: Numbers, lists: Numbers) -> tuple[Numbers, Numbers]:
-        """Return (label, item) for every item of the chosen lists; ``labels`` has one label per chosen list."""
-        lengths = self._lengths[lists]
-        offset = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return np.repeat(labels, lengths), self._items[np.repeat(self._start[lists], lengths) + offset]
+def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Return lists of different lengths as (offset of each, and the total; their items in one array)."""
+    start = offsets(np.array([len(items) for items in lists], np.int64))
+    return start, np.fromiter((item for items in lists for item in items), np.int64, int(start[-1]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chatbot_mvp.retrieval.kb.postings import Numbers, Scores
+from chatbot_mvp.retrieval.arrays import Array, Doubles
 
 
 class ChunkParagraphs:
@@ -27,11 +27,11 @@ class ChunkParagraphs:
         self._id_rank = np.empty(len(chunk_ids), np.int64)
         self._id_rank[sorted(range(len(chunk_ids)), key=chunk_ids.__getitem__)] = np.arange(len(chunk_ids))
 
-    def of(self, position: int) -> Numbers:
+    def of(self, position: int) -> Array:
         """Return the rows of the paragraphs of the chunk at ``position``, in rising order."""
         return self._row[self._start[position] : self._start[position + 1]]
 
-    def ranked(self, scores: Scores, others_weight: float) -> tuple[Numbers, Numbers]:
+    def ranked(self, scores: Doubles, others_weight: float) -> tuple[Array, Array]:
         """Rank the chunks whose best paragraph has a positive score.
 
         Args:
@@ -53,14 +53,3 @@ class ChunkParagraphs:
         order = np.lexsort((self._id_rank[self._chunks], -best - others_weight * sums))
         order = order[best[order] > 0]
         return self._chunks[order], row[order]
-
-
-def best_rows(scores: Scores, limit: int) -> list[int]:
-    """Return the rows of the ``limit`` highest scores, best first, ties by row."""
-    count = min(limit, len(scores))
-    if count == 0:
-        return []
-    floor = np.partition(scores, len(scores) - count)[len(scores) - count]
-    rows = np.flatnonzero(scores >= floor)
-    found: list[int] = rows[np.lexsort((rows, -scores[rows]))][:count].tolist()
-    return found

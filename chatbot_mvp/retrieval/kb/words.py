@@ -8,8 +8,8 @@ from itertools import chain
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Array, rows_of
 from chatbot_mvp.retrieval.kb.passages import Passage
-from chatbot_mvp.retrieval.kb.postings import Numbers, rows_of
 from chatbot_mvp.text import Analyzer, fold
 
 
@@ -56,7 +56,7 @@ class PassageWords:
         self.term_of = _numbers(self._term_of)
         """For each form, the number of its term."""
 
-    def units(self, with_questions: bool = False) -> tuple[Numbers, Numbers]:
+    def units(self, with_questions: bool = False) -> tuple[Array, Array]:
         """Return (forms, lengths): heading, context and text of each paragraph in sequence, and their total length.
 
         Args:
@@ -110,7 +110,7 @@ class PassageWords:
         return forms
 
 
-def _numbers(values: array[int]) -> Numbers:
+def _numbers(values: array[int]) -> Array:
     return np.frombuffer(values, np.int32) if values else np.zeros(0, np.int32)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Array, Doubles, best_rows
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.postings import Numbers, Scores
-from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
@@ -118,19 +117,19 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     return features
 
 
-def _paragraph(trace: RetrievalTrace, index: CorpusIndex, match: Scores) -> int:
+def _paragraph(trace: RetrievalTrace, index: CorpusIndex, match: Doubles) -> int:
     """Return the row of the best-matching paragraph of the first final chunk."""
     assert index.kb is not None, "a paragraph is of a knowledge base"
     candidates = index.kb.paragraphs.of(index.row_of[trace.chunks_final[0].chunk.chunk_id])
     return int(candidates[np.argmax(match[candidates])] if len(candidates) else np.argmax(match))
 
 
-def _lead(scores: Scores, top: int, others: Numbers, usual: float) -> float:
+def _lead(scores: Doubles, top: int, others: Array, usual: float) -> float:
     """Return the score of row ``top`` minus the best score of ``others``, or minus ``usual`` if there are none."""
     return float(scores[top]) - (float(scores[others].max()) if len(others) else usual)
 
 
-def _over_best(scores: Scores) -> Scores:
+def _over_best(scores: Doubles) -> Doubles:
     best = float(scores.max()) if len(scores) else 0.0
     return scores / best if best > 0 else scores
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Doubles, best_rows
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
-from chatbot_mvp.retrieval.kb.postings import Scores
-from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
@@ -37,7 +36,7 @@ _LINKING = 3  # only mentions of other sections in this many of the best paragra
 _OTHER_PARAGRAPHS = 1e-3  # tie-break between chunks with the same best paragraph: their other paragraphs decide
 
 
-def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
+def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Doubles]:
     """Compute the keyword signals of every paragraph.
 
     Returns:
@@ -68,19 +67,19 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     return signals
 
 
-def weighted_sum(signals: Mapping[str, Scores]) -> Scores:
+def weighted_sum(signals: Mapping[str, Doubles]) -> Doubles:
     """Return the sum of SIGNAL_WEIGHTS x signal, shape (paragraphs,)."""
     return sum((SIGNAL_WEIGHTS[name] * value for name, value in signals.items()), np.zeros(1))
 
 
-def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
+def _link_bonus(terms: Sequence[str], scores: Doubles, kb: KbIndex) -> Doubles:
     """Reward paragraphs whose section is named by one of the three best paragraphs, shape (paragraphs,), 0-1.
 
     The bonus is the idf-weighted share of the question's terms that the paragraph has and the naming paragraph lacks,
     times the naming paragraph's score relative to the best. If several paragraphs name it, the highest bonus counts.
     """
     bonus = np.zeros(len(kb.matcher.passages))
-    best = best_rows(scores, _LINKING)
+    best = best_rows(scores, _LINKING).tolist()
     links = {row: list(kb.links[row]) for row in best}
     if not any(links.values()) or scores[best[0]] <= 0:
         return bonus
@@ -96,7 +95,7 @@ def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
     return bonus
 
 
-def scaled(values: Scores) -> Scores:
+def scaled(values: Doubles) -> Doubles:
     """Scale the values of one question to 0-1: cosines lie in a narrow band, which differs from model to model."""
     if not len(values):
         return values
@@ -104,7 +103,7 @@ def scaled(values: Scores) -> Scores:
     return (values - low) / max(1e-9, high - low)
 
 
-def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Scores | None:
+def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Doubles | None:
     """Return the question's cosine to each paragraph's nearest window, shape (paragraphs,); None without vectors."""
     cosines = window_cosines(trace, side)
     return None if cosines is None else kb.matcher.best_of_windows(cosines)
@@ -175,6 +174,6 @@ class KbScore(Stage):
         return replace(trace, hits=tuple(hits)), notes
 
 
-def _over_best(scores: Scores) -> Scores:
+def _over_best(scores: Doubles) -> Doubles:
     best = float(scores.max()) if len(scores) else 0.0
     return scores / best if best > 0 else scores

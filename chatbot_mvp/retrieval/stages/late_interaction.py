@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from chatbot_mvp.embedding.base import TokenStates
+from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
-from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.late.matching import LENGTH_COST, closest_tokens, grouped, max_sim
 from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.stages.base import Stage
@@ -79,7 +79,7 @@ class LateInteraction(Stage):
         assert self.index.dense is not None and self.index.dense.tokens is not None, "see serves"
         return self.index.dense.tokens
 
-    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Scores], Scores]:
+    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Doubles], Doubles]:
         """Return (the signals ``late`` and ``late_chunk``, what is added to both before they rank), shape (hits,) each.
 
         Whole documents are ranked without the cost of their length: with it, hit@3 of a manual whose paragraphs are

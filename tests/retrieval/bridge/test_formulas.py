@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.retrieval.arrays import Floats, Ints
 from chatbot_mvp.retrieval.bridge import linking, postings
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.corpus import Corpus

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.retrieval.arrays import best_rows
 from chatbot_mvp.retrieval.kb.links import named_sections
 from chatbot_mvp.retrieval.kb.matching import GRAM
 from chatbot_mvp.retrieval.kb.passages import Passage, join_contexts, join_pieces
-from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs, best_rows
+from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
 from chatbot_mvp.retrieval.kb.vocabulary import COOC_WINDOW, MIN_COUNT, KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk, Document
@@ -199,4 +200,4 @@ def test_chunks_are_ranked_by_their_best_paragraph_then_the_others_then_their_id
 def test_the_best_rows_are_in_the_order_of_their_scores_and_ties_in_that_of_the_rows(
     limit: int, expected: list[int]
 ) -> None:
-    assert best_rows(np.array([0.1, 0.5, 0.1, 0.5]), limit) == expected
+    assert best_rows(np.array([0.1, 0.5, 0.1, 0.5]), limit).tolist() == expected

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from chatbot_mvp.retrieval.arrays import best_rows
 from chatbot_mvp.retrieval.kb import vocabulary
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passages import Passage, join_contexts
-from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs, best_rows
+from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
 from chatbot_mvp.retrieval.kb.vocabulary import build_bm25_index
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
@@ -156,7 +157,7 @@ def test_chunks_are_ranked_by_their_best_paragraph_then_by_all_then_by_id(seed: 
 @pytest.mark.parametrize("limit", [0, 1, 3, 8, 20])
 def test_the_best_rows_are_those_of_a_stable_sort(limit: int) -> None:
     scores = [0.5, 0.25, 0.5, 1.0, 0.25, 0.0, -1.0, 0.5]
-    assert best_rows(np.array(scores), limit) == sorted(range(8), key=lambda row: -scores[row])[:limit]
+    assert best_rows(np.array(scores), limit).tolist() == sorted(range(8), key=lambda row: -scores[row])[:limit]
 
 
 def test_a_joined_chunk_has_the_contexts_of_its_pieces_in_order() -> None:

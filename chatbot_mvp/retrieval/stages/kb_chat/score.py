@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from rapidfuzz import fuzz, process
 
+from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
@@ -69,21 +69,18 @@ class KbChatScore(Stage):
         )
         return replace(trace, hits=hits), {"found": len(hits)}
 
-    def _signals(self, trace: RetrievalTrace) -> tuple[Mapping[str, Scores], Scores, Scores]:
+    def _signals(self, trace: RetrievalTrace) -> tuple[Mapping[str, Doubles], Doubles, Doubles]:
         """Return (the five signals, number of common expanded terms, 1 for a strong match else 0), shape (chunks,)."""
         words, chunks = self._words, len(self._words.lengths)
         asked = words.analyzer.content_words(trace.query)
         expanded = Counter(words.analyzer.terms(trace.query_expanded or trace.query))
         distinct = max(1, len(expanded))
-        bm25, overlap = words.bm25(expanded), self._having(list(expanded))
+        bm25, overlap = words.bm25(expanded), words.terms.having(expanded)
         phrases = words.phrase_counts(asked)
         own = list(dict.fromkeys(term for _, term in asked))
-        many = self._having(own) >= max(2, math.ceil(_MANY * len(own)))
+        many = words.terms.having(own) >= max(2, math.ceil(_MANY * len(own)))
         exact = np.minimum(MOST_PHRASES, PHRASE * phrases) + MANY_WORDS * many
-        in_headings = np.zeros(len(words.headings_plain))
-        for term in expanded:
-            in_headings[words.heading_terms.rows(term)] += 1
-        in_heading = in_headings[words.heading_of] if chunks else np.zeros(0)
+        in_heading = words.heading_terms.having(expanded)[words.heading_of] if chunks else np.zeros(0)
         ratio = self._ratios(plain(trace.query))
         fuzzy = np.where(ratio >= FUZZY_FROM, np.minimum(MOST_FUZZY, FUZZY_SLOPE * (ratio - FUZZY_FROM)), 0.0)
         share = in_heading / distinct
@@ -104,14 +101,7 @@ class KbChatScore(Stage):
         }
         return signals, overlap, strong.astype(float)
 
-    def _having(self, terms: Sequence[str]) -> Scores:
-        """Return how many of the distinct ``terms`` each chunk has."""
-        counts = np.zeros(len(self._words.lengths))
-        for term in terms:
-            counts[self._words.terms.rows(term)] += 1
-        return counts
-
-    def _ratios(self, query: str) -> Scores:
+    def _ratios(self, query: str) -> Doubles:
         """Return the likeness (0-1) of the question and each chunk's heading; 0 where it is below 0.72."""
         headings = self._words.headings_plain
         found = np.zeros(len(headings))

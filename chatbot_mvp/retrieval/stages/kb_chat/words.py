@@ -14,13 +14,15 @@ from itertools import pairwise
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Array, Doubles, rows_of
+from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.postings import Numbers, PairPostings, Postings, Scores, rows_of
 from chatbot_mvp.retrieval.kb.vocabulary import frequent_terms, neighbouring_terms
+from chatbot_mvp.retrieval.postings import PairPostings, Postings
 from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk
 
-K1, B = 1.5, 0.75
+K1 = 1.5
 _FREQUENT_WORDS, _FREQUENT_PHRASES = 140, 60
 _LEAST_LETTERS = 3
 _WORD = re.compile(r"[^\W_]+")
@@ -41,7 +43,7 @@ class ChatWords:
     terms: Postings
     """The chunks of each term, with its counts."""
     pairs: PairPostings
-    lengths: Numbers
+    lengths: Array
     """Terms of each chunk."""
     titles: Sequence[str]
     """Distinct headings that a question is expanded with, as written, in the order of the text."""
@@ -53,7 +55,7 @@ class ChatWords:
     """Word of a heading without case and accents -> the word as written."""
     headings_plain: Sequence[str]
     """Distinct headings of the chunks themselves (the last part of a path), as ``plain`` gives them."""
-    heading_of: Numbers
+    heading_of: Array
     """For each chunk, the row of its heading in ``headings_plain``."""
     heading_terms: Postings
     """The rows of ``headings_plain`` that have each term."""
@@ -116,18 +118,18 @@ class ChatWords:
             lengths=counts,
             titles=titles,
             titles_plain=[plain(title) for title in titles],
-            title_terms=_postings(titles, analyzer),
+            title_terms=Postings.of(map(analyzer.terms, titles)),
             title_words={fold(word): word for title in titles for word, _ in analyzer.content_words(title)},
             headings_plain=[plain(heading) for heading in headings],
             heading_of=np.frombuffer(heading_of, np.int32) if heading_of else np.empty(0, np.int32),
-            heading_terms=_postings(headings, analyzer),
+            heading_terms=Postings.of(map(analyzer.terms, headings)),
             frequent_words={folded: written[folded] for folded, term in term_of.items() if term in frequent},
             frequent_phrases=phrases[:_FREQUENT_PHRASES],
             cooc_map=cooc_map,
             spoken=spoken,
         )
 
-    def bm25(self, counts: Mapping[str, int]) -> Scores:
+    def bm25(self, counts: Mapping[str, int]) -> Doubles:
         """Return each chunk's BM25 score (k1 = 1.5, b = 0.75) for a question.
 
         score = sum over terms of count x idf x tf x (k1 + 1) / (tf + k1 x (1 - b + b x length / mean length)), with
@@ -136,14 +138,10 @@ class ChatWords:
         Args:
             counts: term -> occurrences in the expanded question.
         """
-        scores = np.zeros(len(self.lengths))
-        norm = K1 * (1 - B + B * self.lengths / max(1e-9, float(self.lengths.mean()) if len(self.lengths) else 1.0))
-        for term, count in counts.items():
-            rows, found = self.terms.rows(term), self.terms.counts(term)
-            scores[rows] += count * self.terms.idf(term) * found * (K1 + 1) / (found + norm[rows])
-        return scores
+        mean = max(1e-9, float(self.lengths.mean())) if len(self.lengths) else 1.0
+        return self.terms.bm25(counts, length_norm(self.lengths, mean, K1), K1)
 
-    def phrase_counts(self, words: Sequence[tuple[str, str]]) -> Scores:
+    def phrase_counts(self, words: Sequence[tuple[str, str]]) -> Doubles:
         """Return how many of a question's distinct bigrams and trigrams stand literally in each chunk.
 
         Args:
@@ -179,14 +177,3 @@ def plain(text: str) -> str:
 def without_label(heading: str) -> str:
     """Return a heading without its number ("Artículo 5. Vacaciones" is "Vacaciones"), or as it is if that is all."""
     return _LABEL.sub("", heading).strip() or heading
-
-
-def _postings(titles: Sequence[str], analyzer: Analyzer) -> Postings:
-    numbers: dict[str, int] = {}
-    codes, lengths = array("i"), array("i")
-    for title in titles:
-        terms = analyzer.terms(title)
-        codes.extend(numbers.setdefault(term, len(numbers)) for term in terms)
-        lengths.append(len(terms))
-    rows = rows_of(np.array(lengths, dtype=np.int64))
-    return Postings(numbers, np.array(codes, dtype=np.int64), rows, len(titles))
