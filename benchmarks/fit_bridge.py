@@ -44,8 +44,7 @@ from chatbot_mvp.retrieval.bridge.walk import (
     Cosine,
     Prepared,
     Question,
-    linear_weights,
-    step_weights,
+    vector_of,
 )
 from chatbot_mvp.retrieval.bridge.weights import PATH, Weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
@@ -211,8 +210,8 @@ def fit(data: Questions, questions: Iterable[int], names: Sequence[str]) -> Mode
 
 def ranked(data: Questions, i: int, model: Model) -> list[str]:
     state = data.states[i]
-    score = linear_weights(model["linear"]) @ state.features
-    [(order, _)] = data.walk.choose([state], [score], step_weights(model["step"]))
+    score = vector_of(model["linear"], FEATURES) @ state.features
+    [(order, _)] = data.walk.choose([state], [score], vector_of(model["step"], STEP_FEATURES))
     return [data.dataset.documents[row].doc_id for row in state.candidates.rows[order][:20]]
 
 

@@ -86,9 +86,8 @@ class Pipeline:
     def with_selection(self, settings: Settings) -> Pipeline:
         """Return this pipeline with the selection settings of ``settings``. The index is shared, so this is cheap."""
         config = replace(self.config, **{name: getattr(settings, name) for name in _SELECTION_KNOBS})
-        return self if config == self.config else self._with(config)
-
-    def _with(self, config: RetrievalConfig) -> Pipeline:
+        if config == self.config:
+            return self
         return Pipeline(self.index, config, self._reranker, self._expander, self._shared)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:

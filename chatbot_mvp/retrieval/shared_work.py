@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -100,14 +101,17 @@ class _Watched:
         return getattr(self.config, name)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Result:
     """A result of a stage. Keeps what its key identifies by address, so that the address is not used again."""
 
-    def __init__(self, index: CorpusIndex, given: RetrievalTrace, following: RetrievalTrace) -> None:
-        self.index = index
-        self.given = given
-        self.following = following
-        self.weight = 1 + len(following.hits) + sum(map(len, following.candidates.values()))
+    index: CorpusIndex
+    given: RetrievalTrace
+    following: RetrievalTrace
+
+    @property
+    def weight(self) -> int:
+        return 1 + len(self.following.hits) + sum(map(len, self.following.candidates.values()))
 
 
 def _key(stage: Stage, watched: _Watched, names: tuple[str, ...], trace: RetrievalTrace) -> Hashable:

@@ -79,13 +79,13 @@ def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_te
     count, size = len(all_rows), max(len(terms.idf) for terms in asked)
     question = np.arange(len(asked)).repeat(counts)
     hits = _hits(corpus, asked, all_rows, bounds, of_term)
-    titles, texts = np.bincount(hits.span * size + hits.slot, minlength=2 * count * size).reshape(2, count, size)
-    in_title, has = (titles > 0).astype(np.float64), ((titles + texts) > 0).astype(np.float64)
+    in_titles, in_texts = np.bincount(hits.span * size + hits.slot, minlength=2 * count * size).reshape(2, count, size)
+    in_title, has = (in_titles > 0).astype(np.float64), ((in_titles + in_texts) > 0).astype(np.float64)
     in_sentence, first_sentence = _sentences(corpus, all_rows, in_title, hits)
     idf = np.zeros((len(asked), size))
     for terms, of_one in zip(asked, idf, strict=True):
         of_one[: len(terms.idf)] = terms.exact_idf
-    body_score = _body_score(texts, corpus.body_norm.take(all_rows), idf.take(question, axis=0))
+    body_score = _body_score(in_texts, corpus.body_norm.take(all_rows), idf.take(question, axis=0))
     pair_cover = _pair_cover(asked, hits, question, size)
     described = []
     sentence_bounds = np.append(first_sentence, len(in_sentence)).take(bounds).tolist()
@@ -93,18 +93,22 @@ def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_te
         zip(asked, pairwise(bounds.tolist()), pairwise(sentence_bounds), strict=True)
     ):
         width, own = len(terms.idf), slice(begin, end)
-        c = Candidates(
-            rows=rows[i],
-            has=has[own, :width],
-            in_title=in_title[own, :width],
-            in_sentence=in_sentence[first:last, :width],
-            first_sentence=first_sentence[own] - first,
-            body_score=body_score[own],
-            title_score=np.zeros(0, np.float32),
-            sentence_cover=np.zeros(0, np.float32),
-            pair_cover=pair_cover[own],
+        titles, sentences = in_title[own, :width], in_sentence[first:last, :width]
+        covered = np.maximum.reduceat(sentences @ terms.exact_idf, first_sentence[own] - first)
+        title_score = 2 * (titles @ terms.exact_idf) / corpus.title_norm.take(rows[i])
+        described.append(
+            Candidates(
+                rows=rows[i],
+                has=has[own, :width],
+                in_title=titles,
+                in_sentence=sentences,
+                first_sentence=first_sentence[own] - first,
+                body_score=body_score[own],
+                title_score=title_score.astype(np.float32),
+                sentence_cover=(covered / terms.total).astype(np.float32),
+                pair_cover=pair_cover[own],
+            )
         )
-        described.append(_with_idf_sums(corpus, terms, c))
     return described
 
 
@@ -180,14 +184,3 @@ def _pair_cover(asked: Sequence[Terms], hits: _Hits, question: Ints, size: int) 
     weight = np.concatenate([terms.pair_weight for terms in asked])
     np.add.at(cover, found // len(keys), weight.take(found % len(keys)))
     return cover
-
-
-def _with_idf_sums(corpus: Corpus, terms: Terms, c: Candidates) -> Candidates:
-    """Compute ``title_score`` and ``sentence_cover``."""
-    if not len(c.rows):
-        return c
-    best = np.maximum.reduceat(c.in_sentence @ terms.exact_idf, c.first_sentence)
-    title_score = 2 * (c.in_title @ terms.exact_idf) / corpus.title_norm.take(c.rows)
-    return c._replace(
-        title_score=title_score.astype(np.float32), sentence_cover=(best / terms.total).astype(np.float32)
-    )

@@ -7,7 +7,7 @@ description of the documents and the greedy choice serve all questions of a batc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -257,15 +257,10 @@ def _ranking(p: Prepared, score: Floats, order: Ints, limit: int) -> Ranking:
     return Ranking(p.candidates.rows[first], relative, signals, p.found, len(order), p.added)
 
 
+def vector_of(weights: Mapping[str, float], names: Sequence[str]) -> Floats:
+    """Return weights as a vector in the order of ``names``, such as FEATURES or STEP_FEATURES; missing ones are 0."""
+    return np.array([weights.get(name, 0.0) for name in names], np.float32)
+
+
 def _vectors_of(weights: Weights) -> tuple[Floats, Floats]:
-    return linear_weights(weights.linear), step_weights(weights.step)
-
-
-def linear_weights(weights: dict[str, float]) -> Floats:
-    """Return the weights as a vector in the order of FEATURES; missing ones are 0."""
-    return np.array([weights.get(name, 0.0) for name in FEATURES], np.float32)
-
-
-def step_weights(weights: dict[str, float]) -> Floats:
-    """Return the weights as a vector in the order of STEP_FEATURES; missing ones are 0."""
-    return np.array([weights.get(name, 0.0) for name in STEP_FEATURES], np.float32)
+    return vector_of(weights.linear, FEATURES), vector_of(weights.step, STEP_FEATURES)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import overload
 
 import numpy as np
 
@@ -18,28 +17,6 @@ from chatbot_mvp.text import Analyzer, fold
 
 GRAM = 4
 _BLOCK = 4_096  # windows whose letters are indexed at a time, which bounds the memory of the build
-
-
-class Texts(Sequence[str]):
-    """A list of texts, each made when it is read, so that the knowledge base's text is not held several times."""
-
-    def __init__(self, count: int, text: Callable[[int], str]) -> None:
-        self._rows = range(count)
-        self._text = text
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[str]: ...
-
-    def __getitem__(self, row: int | slice) -> str | list[str]:
-        if isinstance(row, slice):
-            return [self._text(at) for at in self._rows[row]]
-        return self._text(self._rows[row])
 
 
 class PassageMatcher:
@@ -76,9 +53,6 @@ class PassageMatcher:
             self._language = np.array(spoken, dtype=np.int64)
         self.first_window = np.searchsorted(self.window_passage, np.arange(count))
         self._spans = words.spans
-        self.window_texts = Texts(len(self.window_passage), self._window_text)
-        """Each window with its heading, and with its context if it has one."""
-        self.sentence_texts = Texts(len(self.window_passage), self._sentence_text)
         token_window, tokens = self._windows(words)
         windows = len(self.window_passage)
         self.window_terms = Postings(words.terms, words.term_of[tokens], token_window, windows)
@@ -154,12 +128,8 @@ class PassageMatcher:
         return scores
 
     def best_of_windows(self, scores: Doubles) -> Doubles:
-        """Reduce scores of shape (windows,) to the maximum of each paragraph, shape (paragraphs,)."""
+        """Reduce scores of windows, or of sentences, to the maximum of each paragraph, shape (paragraphs,)."""
         return np.maximum.reduceat(scores, self.first_window) if len(scores) else np.zeros(len(self.passages))
-
-    def best_of_sentences(self, scores: Doubles) -> Doubles:
-        """Reduce scores of shape (sentences,) to the maximum of each paragraph, shape (paragraphs,)."""
-        return self.best_of_windows(scores)
 
     def heading_counts(self, terms: Iterable[str]) -> Doubles:
         """Return how many of the distinct terms the paragraph's heading has."""
@@ -183,12 +153,14 @@ class PassageMatcher:
         found: Doubles = scores[languages == languages[window]]
         return found
 
-    def _window_text(self, row: int) -> str:
+    def window_text(self, row: int) -> str:
+        """Return a window with its heading, and with its context if it has one."""
         passage = self.passages[self.window_passage[row]]
         start, end = passage.windows[row - self.first_window[self.window_passage[row]]]
         return "\n".join(filter(None, (passage.context, passage.section, passage.text[start:end])))
 
-    def _sentence_text(self, row: int) -> str:
+    def sentence_text(self, row: int) -> str:
+        """Return a sentence, which is the first one of the window of the same row."""
         start, end = self._spans[2 * row : 2 * row + 2]
         text: str = self.passages[self.window_passage[row]].text[start:end]
         return text

@@ -130,7 +130,7 @@ class KbIndex:
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
         titles, postings = self._titles
-        return [titles[row] for row in np.flatnonzero(postings.having(terms))]
+        return [titles[row] for row in np.flatnonzero(postings.having(terms)).tolist()]
 
 
 def build_bm25_index(

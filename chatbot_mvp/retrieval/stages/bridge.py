@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,8 +12,8 @@ from chatbot_mvp.retrieval.bridge.second import SecondRound
 from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Question, Ranking
 from chatbot_mvp.retrieval.bridge.weights import load_weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
+from chatbot_mvp.retrieval.stages.base import BatchStage, RetrievalConfig
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 _COMPARED = 60
 """Number of hits that are kept for ``LateInteraction``, which looks for its candidates among them."""
@@ -22,7 +21,7 @@ _SHOWN = 10
 """Number of hits of the first search that the trace keeps for display."""
 
 
-class Bridge(Stage):
+class Bridge(BatchStage):
     """Ranks the documents that BM25 and vectors find, and the documents linked to those by mentions.
 
     With vectors there is a second round: each of the best three documents gives a query of its own, which is embedded.
@@ -52,17 +51,7 @@ class Bridge(Stage):
         compared = _COMPARED if index.dense is not None and index.dense.tokens is not None else 0
         self._kept = max(compared, config.hits_read)
 
-    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        return self._rank([trace])[0]
-
-    def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
-        """Rank for all questions together. Each record gets an equal share of the time."""
-        started = time.perf_counter()
-        results = self._rank(traces)
-        share = (time.perf_counter() - started) / max(1, len(traces))
-        return [trace.with_record(StageRecord(self.name, share, notes)) for trace, notes in results]
-
-    def _rank(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
+    def apply_batch(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         if self._walk is None:
             return [self._lexical(trace) for trace in traces]
         questions = [self._question(trace) for trace in traces]

@@ -1,6 +1,6 @@
 """Score from 0 to 1 how well the found passages can answer a question, independently of the topic.
 
-For a knowledge base: logistic regressions over the features of ``kb_evidence`` and ``late_evidence``, with the weights
+For a knowledge base: logistic regressions over the features of ``kb_evidence``, with the weights
 in ``evidence_weights.json`` that ``benchmarks/fit_evidence.py`` fits. For a corpus of whole passages: the idf-weighted
 share of the question's terms that a passage covers.
 """
@@ -18,8 +18,13 @@ from typing import Any
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS, MODEL_ID
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.exact_names import names_record
-from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
-from chatbot_mvp.retrieval.stages.late_evidence import LATE_FEATURES, late_features
+from chatbot_mvp.retrieval.stages.kb_evidence import (
+    DENSE_FEATURES,
+    LATE_FEATURES,
+    LEXICAL_FEATURES,
+    evidence_features,
+    late_features,
+)
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 WEIGHTS_PATH = Path(__file__).with_name("evidence_weights.json")

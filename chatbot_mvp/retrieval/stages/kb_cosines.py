@@ -57,7 +57,7 @@ def sentence_closeness(trace: RetrievalTrace, index: CorpusIndex) -> Closeness |
     paragraphs = np.concatenate([kb.paragraphs.of(index.row_of[hit.chunk.chunk_id]) for hit in trace.chunks_final])
     rows = np.flatnonzero(np.isin(kb.matcher.window_passage, paragraphs))
     cosines = side.sentences.similarities(trace.query_vector, rows).tolist()
-    of_sentence = {kb.matcher.sentence_texts[row]: cosine for row, cosine in zip(rows.tolist(), cosines, strict=True)}
+    of_sentence = {kb.matcher.sentence_text(row): cosine for row, cosine in zip(rows.tolist(), cosines, strict=True)}
     lowest = min(cosines, default=0.0)
 
     def measure(texts: Sequence[str]) -> Sequence[float]:

@@ -10,11 +10,10 @@ import numpy as np
 
 from chatbot_mvp.retrieval.arrays import Doubles, best_rows
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
-from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, over_best
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
@@ -57,9 +56,9 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Doubles]:
     corrections = " ".join(word for source, _, word in spelling if source in CORRECTIONS)
     matcher = kb.matcher
     signals = {
-        "bm25_norm": _over_best(matcher.bm25(weights, with_questions=True)),
-        "overlap_norm": _over_best(matcher.window_coverage(weights)),
-        "fuzzy_bonus": _over_best(matcher.letters(f"{trace.query} {corrections}")),
+        "bm25_norm": over_best(matcher.bm25(weights, with_questions=True)),
+        "overlap_norm": over_best(matcher.window_coverage(weights)),
+        "fuzzy_bonus": over_best(matcher.letters(f"{trace.query} {corrections}")),
         "exact_bonus": matcher.pair_share(terms),
         "heading_bonus": matcher.heading_counts(terms) / max(1, len(set(terms))),
     }
@@ -101,12 +100,6 @@ def scaled(values: Doubles) -> Doubles:
         return values
     low, high = float(values.min()), float(values.max())
     return (values - low) / max(1e-9, high - low)
-
-
-def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Doubles | None:
-    """Return the question's cosine to each paragraph's nearest window, shape (paragraphs,); None without vectors."""
-    cosines = window_cosines(trace, side)
-    return None if cosines is None else kb.matcher.best_of_windows(cosines)
 
 
 def score_parts(score: float, signals: Mapping[str, float], vector_share: float) -> dict[str, float]:
@@ -152,11 +145,11 @@ class KbScore(Stage):
         kb = self.index.kb
         assert kb is not None, "the stage serves knowledge bases"
         signals = keyword_signals(trace, kb)
-        scores = signals["words"] = _over_best(weighted_sum(signals))
+        scores = signals["words"] = over_best(weighted_sum(signals))
         notes: dict[str, Any] = {}
-        cosines = passage_cosines(trace, kb, self.index.dense)
-        if cosines is not None:
-            share = adaptive_alpha(trace.query)
+        windows = window_cosines(trace, self.index.dense)
+        if windows is not None:
+            share, cosines = adaptive_alpha(trace.query), kb.matcher.best_of_windows(windows)
             signals |= {"vector_norm": scaled(cosines), "cosine": cosines}
             scores = (1 - share) * scores + share * signals["vector_norm"]
             notes["vector_share"] = round(share, 3)
@@ -172,8 +165,3 @@ class KbScore(Stage):
             for position, score, *values in zip(positions.tolist(), scores[rows].tolist(), *columns, strict=True)
         ]
         return replace(trace, hits=tuple(hits)), notes
-
-
-def _over_best(scores: Doubles) -> Doubles:
-    best = float(scores.max()) if len(scores) else 0.0
-    return scores / best if best > 0 else scores

@@ -104,13 +104,9 @@ def test_texts_of_windows_have_heading_and_context_and_those_of_sentences_have_n
         windows += ["\n".join([*beside, p.text[start:end]]) for start, end in p.windows]
         alone += case.paragraphs.sentences[row]
         owner += [row] * len(p.windows)
-    assert list(case.matcher.window_texts) == windows
-    assert list(case.matcher.sentence_texts) == alone
-    assert case.matcher.window_texts[1:3] == windows[1:3]
-    assert case.matcher.window_texts[-1] == windows[-1]
+    assert [case.matcher.window_text(row) for row in range(len(owner))] == windows
+    assert [case.matcher.sentence_text(row) for row in range(len(owner))] == alone
     assert case.matcher.window_passage.tolist() == owner
-    with pytest.raises(IndexError):
-        case.matcher.sentence_texts[len(alone)]
 
 
 def test_paragraphs_of_one_heading_belong_to_one_section(case: Case) -> None:
@@ -119,11 +115,10 @@ def test_paragraphs_of_one_heading_belong_to_one_section(case: Case) -> None:
         assert case.matcher.same_section(row).tolist() == others
 
 
-def test_the_best_of_windows_and_sentences_is_that_of_each_paragraph(case: Case) -> None:
-    scores = np.array([random.Random(n).uniform(-1, 1) for n in range(len(case.matcher.window_texts))])
+def test_the_best_of_windows_is_that_of_each_paragraph(case: Case) -> None:
+    scores = np.array([random.Random(n).uniform(-1, 1) for n in range(len(case.matcher.window_passage))])
     best = [max(scores[case.matcher.window_passage == row]) for row in range(len(case.passages))]
     assert case.matcher.best_of_windows(scores).tolist() == best
-    assert case.matcher.best_of_sentences(scores).tolist() == best
 
 
 @pytest.mark.parametrize("most", [5_000, 12])

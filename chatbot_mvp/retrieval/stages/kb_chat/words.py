@@ -95,8 +95,8 @@ class ChatWords:
             lengths.append(len(sequence) - before)
             own = chunk.section if kb is None else chunk.section.rpartition(" > ")[2]
             heading_of.append(heading_rows.setdefault(own, len(heading_rows)))
-        codes = np.frombuffer(sequence, np.int32) if sequence else np.empty(0, np.int32)
-        counts = np.frombuffer(lengths, np.int32) if lengths else np.empty(0, np.int32)
+        codes = np.array(sequence, np.int32)
+        counts = np.array(lengths, np.int32)
         rows, names = rows_of(counts), list(numbers)
         if kb is None:
             titles = list({plain(chunk.section): chunk.section for chunk in index.chunks if chunk.section}.values())
@@ -121,7 +121,7 @@ class ChatWords:
             title_terms=Postings.of(map(analyzer.terms, titles)),
             title_words={fold(word): word for title in titles for word, _ in analyzer.content_words(title)},
             headings_plain=[plain(heading) for heading in headings],
-            heading_of=np.frombuffer(heading_of, np.int32) if heading_of else np.empty(0, np.int32),
+            heading_of=np.array(heading_of, np.int32),
             heading_terms=Postings.of(map(analyzer.terms, headings)),
             frequent_words={folded: written[folded] for folded, term in term_of.items() if term in frequent},
             frequent_phrases=phrases[:_FREQUENT_PHRASES],
