@@ -21,7 +21,7 @@ from chatbot_mvp.retrieval.indexes.engines import LOCAL, indexes_of
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
-from chatbot_mvp.retrieval.late.weights import late_weights
+from chatbot_mvp.retrieval.late.matching import late_weights
 from chatbot_mvp.retrieval.reranker import Reranker
 from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Selection, Stage

@@ -18,10 +18,9 @@ from chatbot_mvp.retrieval.bm25 import idf, idfs, length_norm
 from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.keys import FirstUses, KeyTable, joined, keys_of_rows
 from chatbot_mvp.retrieval.bridge.linking import Linker
-from chatbot_mvp.retrieval.bridge.mentions import Names, build_heads, build_names
-from chatbot_mvp.retrieval.bridge.postings import Pairs, PostingsWriter
+from chatbot_mvp.retrieval.bridge.names import Names, build_heads, build_names
 from chatbot_mvp.retrieval.bridge.reading import Part, PartReader, Tokens
-from chatbot_mvp.retrieval.bridge.terms import PartTerms, TermTable
+from chatbot_mvp.retrieval.bridge.terms import Pairs, PartTerms, PostingsWriter, TermTable
 from chatbot_mvp.storage.arrays import ArrayFiles
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress

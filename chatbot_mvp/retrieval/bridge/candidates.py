@@ -85,7 +85,10 @@ def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_te
     idf = np.zeros((len(asked), size))
     for terms, of_one in zip(asked, idf, strict=True):
         of_one[: len(terms.idf)] = terms.exact_idf
-    body_score = _body_score(in_texts, corpus.body_norm.take(all_rows), idf.take(question, axis=0))
+    norm = corpus.body_norm.take(all_rows)[:, None]
+    body_score = np.zeros(count, np.float32)
+    for part in (in_texts / (in_texts + norm) * 2.2 * idf.take(question, axis=0)).T:
+        np.add(body_score, part, out=body_score, casting="same_kind")
     pair_cover = _pair_cover(asked, hits, question, size)
     described = []
     sentence_bounds = np.append(first_sentence, len(in_sentence)).take(bounds).tolist()
@@ -138,14 +141,6 @@ def _hits(corpus: Corpus, asked: Sequence[Terms], rows: Ints, bounds: Ints, of_t
         of_term[terms.numbers] = -1
     order = (slot >= 0).nonzero()[0]
     return _Hits(span.take(order), order, place.take(order), slot.take(order).astype(np.int64))
-
-
-def _body_score(frequency: Ints, norm: Doubles, idf: Doubles) -> Floats:
-    """BM25 of documents: frequencies (C, T), length norms (C,), idf (C, T) -> (C,)."""
-    score = np.zeros(len(frequency), np.float32)
-    for part in (frequency / (frequency + norm[:, None]) * 2.2 * idf).T:
-        np.add(score, part, out=score, casting="same_kind")
-    return score
 
 
 def _sentences(corpus: Corpus, rows: Ints, in_title: Doubles, hits: _Hits) -> tuple[Floats, Ints]:

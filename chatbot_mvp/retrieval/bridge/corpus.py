@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints
-from chatbot_mvp.retrieval.bridge.mentions import Names
+from chatbot_mvp.retrieval.bridge.names import Names
 from chatbot_mvp.retrieval.bridge.terms import Vocabulary
 from chatbot_mvp.retrieval.postings import Impacts
 from chatbot_mvp.storage.arrays import Arrays

@@ -43,11 +43,7 @@ def joined(first: Keys, following: Keys) -> Keys:
 
 
 def keys_of_rows(items: Keys, start: Array) -> Keys:
-    """Return the key of each row of a flat array; no row is empty.
-
-    Args:
-        start: offset of each row, and the total.
-    """
+    """Return the key of each row of a flat array, given the offset of each and the total; no row is empty."""
     return keys_of_spans(items, start[:-1], np.diff(start))
 
 
@@ -72,10 +68,7 @@ def find(known: Keys, wanted: Keys) -> Ints:
 class KeyTable:
     """A table with the column ``key`` and others. Each piece of it is ordered by the leading bits of its keys, so that
     a range of keys is a slice of each piece. Rows of a range are in the order of the pieces, and equal keys of a piece
-    in their order there.
-
-    Args:
-        name: name of the table, which begins the names of its files.
+    in their order there. The names of its files begin with ``name``.
     """
 
     def __init__(self, files: ArrayFiles, name: str) -> None:
@@ -143,11 +136,7 @@ class KeyTable:
 
 
 class FirstUses:
-    """Numbers keys in the order of their first use.
-
-    Args:
-        name: name of the table of the keys, which begins the names of its files.
-    """
+    """Numbers keys in the order of their first use. The names of the files begin with ``name``."""
 
     def __init__(self, files: ArrayFiles, name: str) -> None:
         self.table = KeyTable(files, name)

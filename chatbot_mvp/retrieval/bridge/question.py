@@ -13,7 +13,7 @@ import numpy as np
 from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.keys import key_of
-from chatbot_mvp.retrieval.bridge.mentions import Words
+from chatbot_mvp.retrieval.bridge.names import Words
 from chatbot_mvp.text import Analyzer, Word
 
 _UNSEEN = 0.5

@@ -274,18 +274,14 @@ def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
 
 def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer, owner: str = "") -> Path:
     """Return the folder of an inverted index: by its content, within a folder of its owner if it has one."""
-    return cache_dir / "indexes" / owner / _content_key(chunks, analyzer)
+    digest = hashlib.sha256(f"{INDEX_VERSION} {analyzer.key}".encode())
+    identified = (f"\x00{chunk.chunk_id}\x01{chunk.index_text}" for chunk in chunks)
+    while several := "".join(islice(identified, 1_000)):
+        digest.update(several.encode("utf-8", "surrogatepass"))
+    return cache_dir / "indexes" / owner / digest.hexdigest()[:24]
 
 
 def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
     """Return the context that ``indexed`` puts before each chunk's text; an empty list if no chunk has one."""
     found = [other.text.removesuffix(chunk.text).strip() for chunk, other in zip(chunks, indexed, strict=True)]
     return found if any(found) else []
-
-
-def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:
-    digest = hashlib.sha256(f"{INDEX_VERSION} {analyzer.key}".encode())
-    identified = (f"\x00{chunk.chunk_id}\x01{chunk.index_text}" for chunk in chunks)
-    while several := "".join(islice(identified, 1_000)):
-        digest.update(several.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:24]

@@ -20,8 +20,8 @@ from chatbot_mvp.retrieval.indexes.dense import ExactVectors, RowCosines, Vector
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
+from chatbot_mvp.retrieval.late.matching import late_weights
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens, joined
-from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = "embed_corpus"

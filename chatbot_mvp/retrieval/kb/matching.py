@@ -23,10 +23,7 @@ class PassageMatcher:
     """Scores every paragraph for a question. All methods return arrays of shape (paragraphs,)."""
 
     def __init__(self, passages: Sequence[Passage], analyzer: Analyzer, words: PassageWords | None = None) -> None:
-        """
-        Args:
-            words: the words of ``passages``, if they have been read before.
-        """
+        """Index ``passages``. Their words are read unless they are given."""
         self.analyzer = analyzer
         self.passages = passages
         words = words or PassageWords(passages, analyzer)
@@ -103,11 +100,7 @@ class PassageMatcher:
         self.grams = Postings(numbers, gram, row, windows)
 
     def bm25(self, weights: Mapping[str, float], with_questions: bool = False) -> Doubles:
-        """Return the sum of weight x BM25 over the terms (k1 = 1.2, b = 0.75).
-
-        Args:
-            with_questions: count the words of a paragraph's questions as its own.
-        """
+        """Return the sum of weight x BM25 over the terms; the words of a paragraph's questions may count as its own."""
         postings, norm = (self.searched, self._searched_norm) if with_questions else (self.terms, self._norm)
         return postings.bm25(weights, norm)
 

@@ -17,8 +17,7 @@ from chatbot_mvp.retrieval.arrays import Array, distinct
 from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.kb.links import SectionLinks, named_sections
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
-from chatbot_mvp.retrieval.kb.passages import join_contexts, join_pieces, passages_of
-from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
+from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
 from chatbot_mvp.retrieval.kb.words import PassageWords
 from chatbot_mvp.retrieval.postings import Postings

@@ -57,11 +57,7 @@ class PassageWords:
         """For each form, the number of its term."""
 
     def units(self, with_questions: bool = False) -> tuple[Array, Array]:
-        """Return (forms, lengths): heading, context and text of each paragraph in sequence, and their total length.
-
-        Args:
-            with_questions: also the questions of each paragraph.
-        """
+        """Return (forms, lengths): heading, context, questions if wanted, and text of each paragraph; their number."""
         counts = np.bincount(self.sentence_passage[self.token_sentence], minlength=len(self.section_of))
         forms, lengths, at = array("i"), array("i"), 0
         for row, count in enumerate(counts.tolist()):

@@ -13,7 +13,7 @@ from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDA
 from chatbot_mvp.retrieval.bridge.weights import load_weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.base import BatchStage, RetrievalConfig
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import RetrievalTrace, hits_of
 
 _COMPARED = 60
 """Number of hits that are kept for ``LateInteraction``, which looks for its candidates among them."""
@@ -75,12 +75,7 @@ class Bridge(BatchStage):
     def _ranked(self, trace: RetrievalTrace, ranking: Ranking) -> tuple[RetrievalTrace, dict[str, Any]]:
         rows, scores = ranking.found
         shown = list(zip(rows[:_SHOWN].tolist(), scores[:_SHOWN].tolist(), strict=True))
-        following = replace(self._candidates(trace, shown, "bm25"), hits=self._hits(ranking))
+        signals = {name: values.tolist() for name, values in ranking.signals.items()}
+        hits = hits_of(self.index.chunks, ranking.rows.tolist(), ranking.relative.tolist(), signals)
+        following = replace(self._candidates(trace, shown, "bm25"), hits=hits)
         return following, {"candidates": ranking.candidates, "added_by_names_and_links": ranking.added}
-
-    def _hits(self, ranking: Ranking) -> tuple[Hit, ...]:
-        columns = [values.tolist() for values in ranking.signals.values()]
-        return tuple(
-            Hit(self.index.chunks[row], score, dict(zip(ranking.signals, values, strict=True)))
-            for row, score, *values in zip(ranking.rows.tolist(), ranking.relative.tolist(), *columns, strict=True)
-        )

@@ -11,7 +11,7 @@ from chatbot_mvp.retrieval.arrays import Array, Doubles, best_rows
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.late.matching import closest_tokens, max_sim
+from chatbot_mvp.retrieval.late.matching import max_sim
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, over_best
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import RetrievalTrace
@@ -151,11 +151,9 @@ def late_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]
     first = trace.chunks_final[0]
     if kb is None or side is None or side.tokens is None or question is None or "late" not in first.signals:
         return {}
-    weights = side.tokens.weights
     paragraphs = kb.paragraphs.of(index.row_of[first.chunk.chunk_id])
-    tokens = side.tokens.of(passage_texts(kb, paragraphs.tolist()))
-    closest, shares = closest_tokens(weights.project(question), tokens), weights.shares(question)
-    by_paragraph = max_sim(closest, shares, np.array([len(found) for found in tokens]))
+    closest, shares, counts = side.tokens.compared(question, passage_texts(kb, paragraphs.tolist()))
+    by_paragraph = max_sim(closest, shares, counts)
     cosines = closest[:, int(by_paragraph.argmax())]
     late = float(by_paragraph.max())
     others = [hit for hit in trace.hits if "late" in hit.signals and hit.chunk.chunk_id != first.chunk.chunk_id]

@@ -15,7 +15,7 @@ from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, over_best
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import RetrievalTrace, hits_of
 
 SIGNAL_WEIGHTS = {
     "bm25_norm": 1.0,
@@ -155,13 +155,8 @@ class KbScore(Stage):
             notes["vector_share"] = round(share, 3)
         positions, rows = kb.paragraphs.ranked(scores, _OTHER_PARAGRAPHS)
         positions, rows = positions[: self._kept], rows[: self._kept]
-        columns = [value[rows].tolist() for value in signals.values()]
-        hits = [
-            Hit(
-                kb.chunks[position],
-                score,
-                {name: round(value, 6) if value else value for name, value in zip(signals, values, strict=True)},
-            )
-            for position, score, *values in zip(positions.tolist(), scores[rows].tolist(), *columns, strict=True)
-        ]
-        return replace(trace, hits=tuple(hits)), notes
+        columns = {
+            name: [round(one, 6) if one else one for one in value[rows].tolist()] for name, value in signals.items()
+        }
+        hits = hits_of(kb.chunks, positions.tolist(), scores[rows].tolist(), columns)
+        return replace(trace, hits=hits), notes

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.retrieval.bridge import keys, linking, mentions, postings
+from chatbot_mvp.retrieval.bridge import keys, linking, names, terms
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION, Corpus
 from chatbot_mvp.retrieval.bridge.keys import FirstUses
@@ -171,11 +171,11 @@ def divide(
     """Set what is in memory at a time to less, as if the corpus were a thousand times larger."""
     for module, name, value in (
         (keys, "_TOGETHER", rows),
-        (postings, "_BUCKET", bucket),
+        (terms, "_BUCKET", bucket),
         (linking, "_BUCKET_ROWS", documents),
         (arrays, "_PIECE", piece),
-        (mentions, "_TOGETHER", piece),
-        (mentions, "_SIEVE_BITS", sieve_bits),
+        (names, "_TOGETHER", piece),
+        (names, "_SIEVE_BITS", sieve_bits),
     ):
         monkeypatch.setattr(module, name, value)
 

@@ -14,8 +14,7 @@ from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.arrays import best_rows
 from chatbot_mvp.retrieval.kb.links import named_sections
 from chatbot_mvp.retrieval.kb.matching import GRAM
-from chatbot_mvp.retrieval.kb.passages import Passage, join_contexts, join_pieces
-from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
+from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts, join_pieces
 from chatbot_mvp.retrieval.kb.vocabulary import COOC_WINDOW, MIN_COUNT, KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk, Document

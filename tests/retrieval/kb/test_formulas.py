@@ -11,8 +11,7 @@ import pytest
 from chatbot_mvp.retrieval.arrays import best_rows
 from chatbot_mvp.retrieval.kb import vocabulary
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
-from chatbot_mvp.retrieval.kb.passages import Passage, join_contexts
-from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
+from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts
 from chatbot_mvp.retrieval.kb.vocabulary import build_bm25_index
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk

@@ -15,8 +15,8 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import InputType, TokenStates, Vectors
 from chatbot_mvp.retrieval.kb.passages import Passage
+from chatbot_mvp.retrieval.late.matching import LateWeights
 from chatbot_mvp.retrieval.late.passages import PassageTokens
-from chatbot_mvp.retrieval.late.weights import LateWeights
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages import late_interaction
 from chatbot_mvp.retrieval.stages.base import Selection

@@ -1,10 +1,10 @@
-"""The score of the KB chat: five signals per chunk, and nothing else."""
+"""The score of the KB chat, five signals per chunk and nothing else, and its rule that the evidence suffices."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.base import RetrievalConfig, Stage
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain
-from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace, hits_of
 
 WEIGHTS = {"bm25_norm": 0.5, "overlap_norm": 0.3, "exact_bonus": 1.0, "heading_bonus": 1.0, "fuzzy_bonus": 1.0}
 """Signal -> weight. The bonuses are given in units of the score."""
@@ -26,6 +26,9 @@ FUZZY_FROM, FUZZY_SLOPE, MOST_FUZZY = 0.72, 0.6, 0.24
 _KEPT = 200  # hits that a trace keeps at least; a ``Hit`` for each of many passages would cost more than the search
 _MANY = 0.6  # share of the question's terms that are most of them, at least two
 _STRONG = {"exact_bonus": 0.18, "heading_terms": 2, "heading_share": 0.4, "fuzzy_ratio": 0.88}
+STRONG_TOP, SUM, TOP = 0.20, 0.85, 0.58
+"""Least score of the best hit beside a strong match, sum of the two best scores, score of the best hit alone."""
+_SUMMED = 2
 
 
 class KbChatScore(Stage):
@@ -62,11 +65,8 @@ class KbChatScore(Stage):
         rows = np.lexsort((np.arange(len(scores)), -overlap, -scores))
         rows = rows[scores[rows] > 0][: self._kept]
         shown = {**signals, "strong_match": strong, **{f"{PART}{name}": value for name, value in parts.items()}}
-        columns = [np.round(value[rows], 6).tolist() for value in shown.values()]
-        hits = tuple(
-            Hit(self.index.chunks[row], score, dict(zip(shown, values, strict=True)))
-            for row, score, *values in zip(rows.tolist(), scores[rows].tolist(), *columns, strict=True)
-        )
+        columns = {name: np.round(value[rows], 6).tolist() for name, value in shown.items()}
+        hits = hits_of(self.index.chunks, rows.tolist(), scores[rows].tolist(), columns)
         return replace(trace, hits=hits), {"found": len(hits)}
 
     def _signals(self, trace: RetrievalTrace) -> tuple[Mapping[str, Doubles], Doubles, Doubles]:
@@ -115,3 +115,38 @@ class KbChatScore(Stage):
 def own_score(hit: Hit) -> float:
     """Return the score of the five signals of a hit, also where a reranker has put another one in its place."""
     return hit.signals.get("before_rerank", hit.score)
+
+
+class KbChatEvidence(Stage):
+    """Judges the evidence by the scores of the selected hits.
+
+    It suffices if there is a strong match and the best score is at least 0.20, or the two best scores add up to 0.85,
+    or the best score is at least 0.58. ``evidence`` is 0.5 or more exactly then (see ``degree``); ``topic`` stays None,
+    since the rule says nothing about the subject. Chunks that stitching added do not count.
+    """
+
+    name = "evidence"
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        added = set(trace.chunks_added_by_stitching)
+        reached = criteria([hit for hit in trace.chunks_final if hit.chunk.chunk_id not in added])
+        notes = {name: round(value, 4) for name, value in reached.items()}
+        return replace(trace, evidence=degree(reached.values()), topic=None), notes
+
+
+def criteria(hits: Sequence[Hit]) -> dict[str, float]:
+    """Return how far each criterion is reached, as a multiple of its threshold: ``strong_match``, ``sum``, ``top``."""
+    scores = sorted((own_score(hit) for hit in hits), reverse=True)
+    top = scores[0] if scores else 0.0
+    strong = any(hit.signals.get("strong_match", 0.0) > 0 for hit in hits)
+    return {
+        "strong_match": top / STRONG_TOP if strong else 0.0,
+        "sum": sum(scores[:_SUMMED]) / SUM,
+        "top": top / TOP,
+    }
+
+
+def degree(reached: Iterable[float]) -> float:
+    """Return the evidence, 0-1, of the best criterion x: x / 2 below 1, and 1 - 1 / (2 x) from 1 on."""
+    best = max(reached, default=0.0)
+    return best / 2 if best < 1 else 1 - 1 / (2 * best)
