@@ -19,6 +19,8 @@ from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 _POSTINGS, _TERMS, _COMPLETE = "postings.npz", "terms.json", "complete"
 _NEAR = 1e-5
 """Relative distance from the last score within the limit up to which hits take part in the breaking of ties."""
+_MORE = 16
+"""Hits beyond the limit that are looked for at first, to see those that are so near."""
 
 
 class ArrayIndex:
@@ -90,12 +92,12 @@ class ArrayIndex:
         """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no terms."""
         asked = [self._number.get(term) for term in dict.fromkeys(self.analyzer.terms(query))]
         terms = np.array([number for number in asked if number is not None], np.int64)
-        total, most = np.zeros(self.count, np.float32), limit
-        while True:
+        total, most = np.zeros(self.count, np.float32), limit + _MORE
+        rows, scores = search(self._impacts, terms, most, total)
+        while len(rows) == most and scores[-1] >= scores[limit - 1] * (1 - _NEAR):
             most *= 2
             rows, scores = search(self._impacts, terms, most, total)
-            if len(rows) < most or scores[-1] < scores[limit - 1] * (1 - _NEAR):
-                return in_order(zip(rows.tolist(), scores.tolist(), strict=True), limit)
+        return in_order(zip(rows.tolist(), scores.tolist(), strict=True), limit)
 
     def document_frequency(self, term: str) -> int:
         """Return the number of chunks in which ``term`` occurs."""

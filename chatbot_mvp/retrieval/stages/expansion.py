@@ -48,7 +48,8 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
                 added[term] = (source, written)
 
     for word, term in words:
-        if term in index.matcher.searched or (word.isupper() and not query.isupper()):  # or an acronym
+        is_acronym = word.isupper() and not query.isupper()
+        if is_acronym or term in index.matcher.searched:
             continue
         if found := index.spellings.nearest(fold(word)):
             heading = index.heading_words.get(found)
