@@ -39,14 +39,15 @@ from chatbot_mvp.retrieval.bridge.features import (
 )
 from chatbot_mvp.retrieval.bridge.second import SecondRound
 from chatbot_mvp.retrieval.bridge.walk import (
+    PATH,
     VECTOR_CANDIDATES,
     BridgeWalk,
     Cosine,
     Prepared,
     Question,
+    Weights,
     vector_of,
 )
-from chatbot_mvp.retrieval.bridge.weights import PATH, Weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import last

@@ -14,7 +14,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.e5.embedder import MODEL_ID
 from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION
-from chatbot_mvp.retrieval.bridge.weights import weights_key
+from chatbot_mvp.retrieval.bridge.walk import weights_key
 from chatbot_mvp.retrieval.indexes import questions
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index, with_questions
 from chatbot_mvp.retrieval.indexes.engines import LOCAL, indexes_of

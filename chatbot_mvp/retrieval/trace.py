@@ -89,6 +89,6 @@ class RetrievalTrace:
     def stitching_added_count(self) -> int:
         return len(self.chunks_added_by_stitching)
 
-    def with_record(self, record: StageRecord, **changes: Any) -> RetrievalTrace:
-        """Return a copy of this trace with ``changes`` applied and ``record`` appended."""
-        return replace(self, records=(*self.records, record), **changes)
+    def with_record(self, record: StageRecord) -> RetrievalTrace:
+        """Return a copy of this trace with ``record`` appended."""
+        return replace(self, records=(*self.records, record))

@@ -3,12 +3,17 @@
 The numeric work is in ``candidates``, ``features``, ``links`` and ``choice``; this module calls them in order. The
 arrays of a question are so small that most of the time goes into calling NumPy. So functions make few calls, and the
 description of the documents and the greedy choice serve all questions of a batch together.
+The learned weights are in ``weights.json``, which ``benchmarks/fit_bridge.py`` writes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +36,10 @@ from chatbot_mvp.retrieval.bridge.features import (
 )
 from chatbot_mvp.retrieval.bridge.links import Mentions
 from chatbot_mvp.retrieval.bridge.question import Named, Terms, read_questions
-from chatbot_mvp.retrieval.bridge.weights import Weights
 from chatbot_mvp.retrieval.postings import search
 from chatbot_mvp.text import Analyzer
 
+PATH = Path(__file__).with_name("weights.json")
 LEXICAL_CANDIDATES = 80
 VECTOR_CANDIDATES = 60
 _BATCH = 32
@@ -45,6 +50,32 @@ Cosine = Callable[[Ints], Floats]
 
 _NONE = np.zeros(0, np.float32)
 _NOBODY = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the unscaled features. There is no intercept, because it would not change the order."""
+
+    linear: dict[str, float]
+    """Name of a feature -> weight."""
+    step: dict[str, float]
+    """Name of a step feature -> weight."""
+    first: Weights | None = None
+    """Weights of the first round; None if there is only one round."""
+
+
+@cache
+def load_weights(name: str) -> Weights:
+    """Load the weights under a name: "BRIDGE" (without features of vectors) or "BRIDGE_HYBRID" (with them)."""
+    entry = json.loads(PATH.read_text("utf-8"))[name]
+    first = entry.get("first")
+    return Weights(entry["linear"], entry["step"], first and Weights(first["linear"], first["step"]))
+
+
+@cache
+def weights_key() -> str:
+    """Return a hash of the weights file, part of the pipeline's fingerprint."""
+    return hashlib.sha256(PATH.read_bytes()).hexdigest()[:12]
 
 
 class Hops(NamedTuple):

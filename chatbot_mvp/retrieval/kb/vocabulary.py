@@ -15,11 +15,10 @@ import numpy as np
 
 from chatbot_mvp.retrieval.arrays import Array, distinct
 from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
-from chatbot_mvp.retrieval.kb.links import SectionLinks, named_sections
-from chatbot_mvp.retrieval.kb.matching import PassageMatcher
+from chatbot_mvp.retrieval.kb.links import SectionLinks
+from chatbot_mvp.retrieval.kb.matching import PassageMatcher, PassageWords
 from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
-from chatbot_mvp.retrieval.kb.words import PassageWords
 from chatbot_mvp.retrieval.postings import Postings
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
@@ -169,7 +168,7 @@ def build_bm25_index(
         matcher=PassageMatcher(passages, analyzer, read),
         contexts=joined_contexts,
         questions=joined_questions,
-        links=named_sections(passages, analyzer),
+        links=SectionLinks(passages, analyzer),
     )
     _ = index.spellings  # built here, so that the first misspelt question does not wait for it
     return index

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.second import SecondRound
-from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Question, Ranking
-from chatbot_mvp.retrieval.bridge.weights import load_weights
+from chatbot_mvp.retrieval.bridge.walk import (
+    LEXICAL_CANDIDATES,
+    VECTOR_CANDIDATES,
+    BridgeWalk,
+    Question,
+    Ranking,
+    load_weights,
+)
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.base import BatchStage, RetrievalConfig
 from chatbot_mvp.retrieval.trace import RetrievalTrace, hits_of

@@ -20,8 +20,7 @@ from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.features import FEATURES
 from chatbot_mvp.retrieval.bridge.second import PARENTS, SecondRound
-from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Prepared, Question
-from chatbot_mvp.retrieval.bridge.weights import Weights
+from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Prepared, Question, Weights
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk

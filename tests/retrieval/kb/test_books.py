@@ -12,7 +12,7 @@ import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.arrays import best_rows
-from chatbot_mvp.retrieval.kb.links import named_sections
+from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.matching import GRAM
 from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts, join_pieces
 from chatbot_mvp.retrieval.kb.vocabulary import COOC_WINDOW, MIN_COUNT, KbIndex, build_bm25_index
@@ -160,8 +160,7 @@ def test_links_are_those_of_a_search_for_each_heading_in_each_text(index: KbInde
 
     passages = index.matcher.passages
     names = {p.section: plain(p.section.rpartition(" > ")[2]) for p in passages}
-    links = named_sections(passages, Analyzer("es"))
-    assert len(links) == len(passages)
+    links = SectionLinks(passages, Analyzer("es"))
     for row, passage in enumerate(passages):
         expected = [
             other
@@ -172,7 +171,7 @@ def test_links_are_those_of_a_search_for_each_heading_in_each_text(index: KbInde
             if each.section == section
         ]
         assert list(links[row]) == expected
-    assert any(links)
+    assert any(links[row] for row in range(len(passages)))
 
 
 def test_contexts_of_joined_chunks_are_those_of_their_pieces() -> None:

@@ -47,7 +47,7 @@ class KbChatExpansion(Expansion):
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        self._words = index.derived(ChatWords.of)
+        self._words = index.derived(ChatWords)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         analyzer = self._words.analyzer

@@ -55,7 +55,7 @@ class KbChatScore(Stage):
 
     def __init__(self, index: CorpusIndex, config: RetrievalConfig) -> None:
         super().__init__(index, config)
-        self._words = index.derived(ChatWords.of)
+        self._words = index.derived(ChatWords)
         self._kept = max(_KEPT, config.hits_read)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
