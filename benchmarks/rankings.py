@@ -3,9 +3,8 @@
     python -m benchmarks rankings FOLDER --out before.json
     python -m benchmarks rankings FOLDER --out after.json --compare before.json
 
-FOLDER has the data sets that ``presets`` takes, and ``squad_es``. The vectors mean nothing, so the rankings say nothing
-about quality: they are equal on every machine. The comparison counts the questions whose first 50 ids differ, and those
-with equal ids whose scores differ by more than 1e-6 of the score.
+FOLDER has the data sets that ``presets`` takes, and ``squad_es``. The vectors mean nothing, so the rankings are equal on
+every machine. Counted are questions whose first 50 ids differ, and others with scores that differ by more than 1e-6.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import json
 import statistics
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,12 +27,12 @@ from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Chunk, Document, last
 
 STRATEGIES = ("LEXICAL", "HYBRID", "BRIDGE", "BRIDGE_HYBRID", "KB_CHAT")
-DEPTH = 50
+SIZES = Sizes(queries=100, documents=5_000, characters=0)
 
 
-def corpora(folder: Path, into: Path, sizes: Sizes) -> Iterator[tuple[str, str, list[Chunk], list[str]]]:
+def corpora(folder: Path, into: Path) -> Iterator[tuple[str, str, list[Chunk], list[str]]]:
     """Yield (name, language, chunks, questions) of each data set."""
-    for sample in make_samples(folder, into, sizes):
+    for sample in make_samples(folder, into, SIZES):
         if sample.folder is not None:
             found = load_dataset(sample.folder)
             chunks = [passage_chunk(document) for document in found.documents]
@@ -45,33 +43,26 @@ def corpora(folder: Path, into: Path, sizes: Sizes) -> Iterator[tuple[str, str, 
     rows = [json.loads(line) for line in (folder / "squad_es" / "questions.jsonl").read_text("utf-8").splitlines()]
     some = rows[:: max(1, len(rows) // 300)]
     text = "\n\n".join(dict.fromkeys(f"# {row['article']}\n\n{row['context']}" for row in some))
-    yield (
-        "squad_es",
-        "es",
-        chunk_document(Document("kb", "kb", text)),
-        [row["question"] for row in some[: sizes.queries]],
-    )
+    chunks = chunk_document(Document("kb", "kb", text))
+    yield "squad_es", "es", chunks, [row["question"] for row in some[: SIZES.queries]]
 
 
 def ranked(language: str, chunks: list[Chunk], questions: list[str], strategy: str, folder: Path) -> dict[str, Any]:
     """Ask each question alone; return its first ids and scores, and the median milliseconds."""
-    settings = load_settings(data_dir=folder, retrieval_strategy=strategy, retrieval_k=DEPTH, provider="demo")
+    settings = load_settings(data_dir=folder, retrieval_strategy=strategy, retrieval_k=50, provider="demo")
     pipeline = last(growing_pipeline(chunks, language, settings, RandomTokens))
-    found, seconds = {}, []
-    for question in questions:
-        started = time.perf_counter()
-        [trace] = pipeline.retrieve([question])
-        seconds.append(time.perf_counter() - started)
-        found[question] = [[hit.chunk.chunk_id, hit.score] for hit in trace.hits[:DEPTH]]
-    return {"ms": round(1_000 * statistics.median(seconds), 3), "hits": found}
+    traces = {question: pipeline.retrieve([question])[0] for question in questions}
+    seconds = [sum(record.seconds for record in trace.records) for trace in traces.values()]
+    hits = {asked: [[hit.chunk.chunk_id, hit.score] for hit in trace.hits[:50]] for asked, trace in traces.items()}
+    return {"ms": round(1_000 * statistics.median(seconds), 3), "hits": hits}
 
 
-def differences(one: dict[str, Any], other: dict[str, Any]) -> tuple[int, int]:
-    """Return the number of questions whose ids differ, and of those with equal ids whose scores differ."""
+def difference(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """Say how many questions differ in ids, and how many others in scores."""
     pairs = [(hits, other["hits"][question]) for question, hits in one["hits"].items()]
     equal = [list(zip(a, b, strict=True)) for a, b in pairs if [row[0] for row in a] == [row[0] for row in b]]
     apart = [any(abs(x[1] - y[1]) > 1e-6 * max(1, abs(y[1])) for x, y in hits) for hits in equal]
-    return len(pairs) - len(equal), sum(apart)
+    return f"; {len(pairs) - len(equal)} differ in ids, {sum(apart)} in scores"
 
 
 def main() -> None:
@@ -79,19 +70,13 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--compare", type=Path)
-    options.add_argument("--queries", type=int, default=100)
-    options.add_argument("--documents", type=int, default=5_000)
     given = options.parse_args()
     before = json.loads(given.compare.read_text("utf-8")) if given.compare else {}
     written: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as work:
-        sizes = Sizes(given.queries, given.documents, 0)
-        for name, language, chunks, questions in corpora(given.folder, Path(work) / "samples", sizes):
-            for strategy in STRATEGIES:
-                key = f"{name} {strategy}"
+        for name, language, chunks, questions in corpora(given.folder, Path(work) / "samples"):
+            for key, strategy in ((f"{name} {strategy}", strategy) for strategy in STRATEGIES):
                 written[key] = ranked(language, chunks, questions, strategy, Path(work) / name)
-                differ = (
-                    "; {} differ in ids, {} in scores".format(*differences(written[key], before[key])) if before else ""
-                )
-                print(f"{key}: {len(questions)} questions, {written[key]['ms']} ms{differ}", flush=True)
+                said = difference(written[key], before[key]) if before else ""
+                print(f"{key}: {len(questions)} questions, {written[key]['ms']} ms{said}", flush=True)
     given.out.write_text(json.dumps(written), "utf-8")
