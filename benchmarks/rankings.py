@@ -1,10 +1,9 @@
 """Write what the strategies rank, and compare it with what they ranked before a change of the code.
 
-    python -m benchmarks rankings FOLDER --out before.json
-    python -m benchmarks rankings FOLDER --out after.json --compare before.json
+    python -m benchmarks rankings FOLDER --out FILE [--compare OLDER_FILE]
 
-FOLDER has the data sets that ``presets`` takes, and ``squad_es``. The vectors mean nothing, so the rankings are equal on
-every machine. Counted are questions whose first 50 ids differ, and others with scores that differ by more than 1e-6.
+FOLDER has the data sets that ``presets`` takes, and ``squad_es``. The vectors mean nothing and are equal on every
+machine. Counted are questions whose first 50 ids differ, and others with scores that differ by more than 1e-6.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ def corpora(folder: Path, into: Path) -> Iterator[tuple[str, str, list[Chunk], l
             chunks = chunk_document(Document("kb", "kb", sample.document.read_text("utf-8")))
             yield sample.name, "es", chunks, [question.question for question in load_questions(sample.questions)]
     rows = [json.loads(line) for line in (folder / "squad_es" / "questions.jsonl").read_text("utf-8").splitlines()]
-    some = rows[:: max(1, len(rows) // 300)]
+    some = rows[:: len(rows) // 300]
     text = "\n\n".join(dict.fromkeys(f"# {row['article']}\n\n{row['context']}" for row in some))
-    chunks = chunk_document(Document("kb", "kb", text))
-    yield "squad_es", "es", chunks, [row["question"] for row in some[: SIZES.queries]]
+    yield "squad_es", "es", chunk_document(Document("kb", "kb", text)), [row["question"] for row in some[:100]]
 
 
 def ranked(language: str, chunks: list[Chunk], questions: list[str], strategy: str, folder: Path) -> dict[str, Any]:
@@ -72,7 +70,7 @@ def main() -> None:
     options.add_argument("--compare", type=Path)
     given = options.parse_args()
     before = json.loads(given.compare.read_text("utf-8")) if given.compare else {}
-    written: dict[str, Any] = {}
+    written = {}
     with tempfile.TemporaryDirectory() as work:
         for name, language, chunks, questions in corpora(given.folder, Path(work) / "samples"):
             for key, strategy in ((f"{name} {strategy}", strategy) for strategy in STRATEGIES):
