@@ -45,11 +45,8 @@ class SharedWork:
         """Yield the complete index that ``growing_index`` builds for these arguments, built once."""
         model = embedder().model_id if embedder is not None else ""
         key = (tuple(chunks), language, model, with_links, store, None if indexed is None else tuple(indexed))
-
-        def build() -> CorpusIndex:
-            return last(growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed))
-
-        yield self._indexes.get_or_build(key, build)
+        growing = growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed)
+        yield self._indexes.get_or_build(key, lambda: last(growing))
 
     def stage(self, kind: type[Stage], index: CorpusIndex, config: RetrievalConfig) -> Stage:
         """Create a stage whose results are shared with stages of other configurations."""

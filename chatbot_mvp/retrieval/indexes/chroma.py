@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -286,10 +286,8 @@ def _complete(api: ClientAPI, name: str, rows: int) -> Collection | None:
 def _drop(api: ClientAPI, name: str) -> None:
     from chromadb.errors import NotFoundError
 
-    try:
+    with suppress(NotFoundError):
         api.delete_collection(name)
-    except NotFoundError:
-        return
 
 
 def _fill(client: ChromaClient, name: str, owner: str, matrix: Vectors, progress: ProgressCallback) -> Collection:

@@ -24,7 +24,6 @@ from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
     DenseSide,
-    corpus_side,
     kb_sides,
     kb_texts,
     passage_tokens,
@@ -158,8 +157,9 @@ def growing_index(
     model, cache = embedder(), VectorCache(vector_cache_path(cache_dir))
     tokens = passage_tokens(model, tokens_cache_path(cache_dir))
     if words.kb is None:
-        texts = [chunk.index_text for chunk in sources]
-        yield replace(words, dense=corpus_side(texts, model, cache, tokens, choice, progress))
+        matrix = cache.embed(model, [chunk.index_text for chunk in sources], "passage", progress, PHASE)
+        vectors = choice.make(matrix, model.model_id, progress)
+        yield replace(words, dense=DenseSide(vectors, model, cache, tokens=tokens))
         return
     for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
         yield replace(words, dense=side)

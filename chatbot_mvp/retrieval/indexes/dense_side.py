@@ -7,7 +7,7 @@ alone. The first window of each paragraph then comes first: with it, every parag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,19 +44,6 @@ class DenseSide:
     which are computed when they are needed. None if the embedding model has no weights for late interaction."""
     share: float = 1.0
     """Share (0-1) of the corpus' texts whose vectors are used."""
-
-
-def corpus_side(
-    texts: Sequence[str],
-    embedder: Embedder,
-    cache: VectorCache,
-    tokens: PassageTokens | None,
-    store: VectorStoreChoice,
-    progress: ProgressCallback,
-) -> DenseSide:
-    """Embed a corpus of whole passages."""
-    matrix = cache.embed(embedder, texts, "passage", progress, PHASE)
-    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache, tokens=tokens)
 
 
 def kb_sides(

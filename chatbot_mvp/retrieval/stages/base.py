@@ -265,5 +265,4 @@ class Evidence(Stage):
     name = "evidence"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        found = judge(trace, self.index)
-        return replace(trace, evidence=found.evidence, topic=found.topic), dict(found.notes)
+        return judge(trace, self.index)
