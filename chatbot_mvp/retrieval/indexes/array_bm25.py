@@ -89,7 +89,6 @@ class ArrayIndex:
         return (_beside(folder) / _COMPLETE).is_file()
 
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no terms."""
         asked = [self._number.get(term) for term in dict.fromkeys(self.analyzer.terms(query))]
         terms = np.array([number for number in asked if number is not None], np.int64)
         total, most = np.zeros(self.count, np.float32), limit + _MORE
@@ -100,7 +99,6 @@ class ArrayIndex:
         return in_order(zip(rows.tolist(), scores.tolist(), strict=True), limit)
 
     def document_frequency(self, term: str) -> int:
-        """Return the number of chunks in which ``term`` occurs."""
         number = self._number.get(term)
         return 0 if number is None else int(self._impacts.start[number + 1] - self._impacts.start[number])
 

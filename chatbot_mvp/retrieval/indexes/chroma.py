@@ -228,13 +228,9 @@ def chroma_vectors(
     progress: ProgressCallback = ignore_progress,
     keep: bool = True,
 ) -> ChromaVectors:
-    """Open or build the collection of ``matrix``. Raises as ``chroma_client`` and ``ChromaVectors.build``.
+    """Open or build the collection of the vectors that an embedding model gave.
 
-    Args:
-        folder, host: as for ``chroma_client``.
-        model_id: id of the embedding model.
-        owner: id of a knowledge base; "" for a data set.
-        matrix, progress, keep: as for ``ChromaVectors.build``.
+    Arguments and errors are those of ``chroma_client`` and of ``ChromaVectors.build``.
     """
     client = chroma_client(folder, host)
     return ChromaVectors.build(client, matrix, owner, vectors_key(model_id, matrix), progress, keep)
@@ -265,9 +261,8 @@ def delete_collections(client: ChromaClient, owner: str) -> int:
 
 
 def _collections(api: ClientAPI) -> Iterator[Collection]:
-    page = 100
     offset = 0
-    while batch := list(api.list_collections(limit=page, offset=offset)):
+    while batch := list(api.list_collections(limit=100, offset=offset)):
         yield from batch
         offset += len(batch)
 

@@ -209,14 +209,10 @@ def _index_words(
         if kb.is_corpus:
             sources = kb.documents
         if kb.contexts:
-            sources = [
-                replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
-            ]
+            sources = _led(chunks, kb.contexts)
     embedded = sources
     if any(questions):
-        sources = [
-            replace(chunk, text=f"{asked}\n{chunk.text}") for chunk, asked in zip(sources, questions, strict=True)
-        ]
+        sources = _led(sources, questions)
     folder = _folder(cache_dir, sources, analyzer, owner)
     try:
         lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
@@ -279,6 +275,11 @@ def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer, owner:
     while several := "".join(islice(identified, 1_000)):
         digest.update(several.encode("utf-8", "surrogatepass"))
     return cache_dir / "indexes" / owner / digest.hexdigest()[:24]
+
+
+def _led(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[Chunk]:
+    """Return the chunks, each with one of ``texts`` before its own."""
+    return [replace(chunk, text=f"{text}\n{chunk.text}") for chunk, text in zip(chunks, texts, strict=True)]
 
 
 def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:

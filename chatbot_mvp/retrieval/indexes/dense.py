@@ -45,7 +45,7 @@ class RowCosines(Protocol):
 
 
 class ExactVectors:
-    """A ``VectorStore`` in memory.
+    """A ``VectorStore`` and ``RowCosines`` in memory.
 
     Args:
         matrix: vectors of a corpus, shape (rows, dimensions), rows of unit length.
@@ -55,17 +55,14 @@ class ExactVectors:
         self._matrix = matrix
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        """Return the cosines, shape (len(rows),), of one query of shape (dimensions,) with the vectors of ``rows``."""
         cosine: Vectors = np.round(self._matrix[rows] @ query, _DECIMALS)
         return cosine
 
     def cosines(self, query: Vectors) -> Vectors:
-        """Return the cosine of one query with every row, shape (rows,)."""
         scores: Vectors = np.round(self._matrix @ query, _DECIMALS)
         return scores
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
-        """Return for each query (row of ``queries``) the best ``limit`` pairs (row, cosine), ties by row."""
         found: list[list[tuple[int, float]]] = []
         for begin in range(0, len(queries), _BLOCK):
             scores = np.round(self._products(queries[begin : begin + _BLOCK]), _DECIMALS)
