@@ -35,7 +35,7 @@ class LexicalSearch(Protocol):
 
 
 class LexicalIndex:
-    """A ``LexicalSearch`` by Tantivy, in memory or in a folder: BM25 of Robertson & Zaragoza 2009, k1 = 1.2, b = 0.75."""
+    """A ``LexicalSearch`` by Tantivy in memory or in a folder: BM25 (Robertson & Zaragoza 2009), k1 = 1.2, b = 0.75."""
 
     def __init__(self, index: tantivy.Index, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
