@@ -148,7 +148,7 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
         (vocabulary, "join_pieces", "paragraphs"),
         (vocabulary, "passages_of", "paragraphs"),
         (vocabulary, "PassageMatcher", "matcher"),
-        (vocabulary, "named_sections", "links"),
+        (vocabulary, "SectionLinks", "links"),
         (corpus, "build_bm25_index", "vocabulary"),
         (LexicalIndex, "build", "lexical"),
         (VectorCache, "embed", "vectors"),

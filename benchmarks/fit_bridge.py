@@ -27,7 +27,7 @@ from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
 from chatbot_mvp.metrics.ranking.recall import recall_at
-from chatbot_mvp.retrieval.bridge.arrays import best_first
+from chatbot_mvp.retrieval.arrays import best_first
 from chatbot_mvp.retrieval.bridge.choice import HOP_STEP_FEATURES, POOL, STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import (
     FEATURES,
@@ -39,15 +39,15 @@ from chatbot_mvp.retrieval.bridge.features import (
 )
 from chatbot_mvp.retrieval.bridge.second import SecondRound
 from chatbot_mvp.retrieval.bridge.walk import (
+    PATH,
     VECTOR_CANDIDATES,
     BridgeWalk,
     Cosine,
     Prepared,
     Question,
-    linear_weights,
-    step_weights,
+    Weights,
+    vector_of,
 )
-from chatbot_mvp.retrieval.bridge.weights import PATH, Weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import last
@@ -211,8 +211,8 @@ def fit(data: Questions, questions: Iterable[int], names: Sequence[str]) -> Mode
 
 def ranked(data: Questions, i: int, model: Model) -> list[str]:
     state = data.states[i]
-    score = linear_weights(model["linear"]) @ state.features
-    [(order, _)] = data.walk.choose([state], [score], step_weights(model["step"]))
+    score = vector_of(model["linear"], FEATURES) @ state.features
+    [(order, _)] = data.walk.choose([state], [score], vector_of(model["step"], STEP_FEATURES))
     return [data.dataset.documents[row].doc_id for row in state.candidates.rows[order][:20]]
 
 

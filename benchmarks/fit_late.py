@@ -27,7 +27,7 @@ from torch.nn import functional
 from benchmarks.script import data_folder, parser
 from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates, Vectors
 from chatbot_mvp.embedding.e5.embedder import MODEL_ID, local_e5
-from chatbot_mvp.retrieval.late.weights import PATH
+from chatbot_mvp.retrieval.late.matching import PATH
 
 KEPT = 256
 RANK = 64

@@ -15,7 +15,7 @@ from benchmarks.__main__ import scripts
 from benchmarks.script import command, data_folder
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.bridge.features import LINK_FEATURES, OWN_FEATURES
-from chatbot_mvp.retrieval.bridge.weights import PATH
+from chatbot_mvp.retrieval.bridge.walk import PATH
 from chatbot_mvp.retrieval.stages.evidence import WEIGHTS_PATH
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder, fake_app

@@ -57,9 +57,8 @@ class PipelineFactory:
         """Yield pipelines over some chunks that get better while their indexes are built; the last is complete.
 
         Args:
-            language: of the chunks, "es" or "en".
-            kb_id: the knowledge base that the chunks belong to; "" for the corpus of a benchmark.
-            on_reply: called with every reply of a language model, while the pipeline is built and while it is used.
+            on_reply: called with every reply of a language model, while the pipeline is built and while it is used. The
+                other arguments are those of ``growing_pipeline``.
 
         Raises:
             UnknownChoice, NeedsLanguageModel, MissingPackage, InvalidSetting, ProviderNotConfigured,

@@ -13,14 +13,14 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.e5.embedder import MODEL_ID
 from chatbot_mvp.llm.language_model import LanguageModel, needed
 from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION
-from chatbot_mvp.retrieval.bridge.weights import weights_key
+from chatbot_mvp.retrieval.bridge.walk import weights_key
 from chatbot_mvp.retrieval.indexes import questions
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index, with_questions
 from chatbot_mvp.retrieval.indexes.engines import LOCAL, indexes_of
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
-from chatbot_mvp.retrieval.late.weights import late_weights
+from chatbot_mvp.retrieval.late.matching import late_weights
 from chatbot_mvp.retrieval.reranker import Reranker
 from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.base import Selection, Stage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,11 +46,8 @@ class SharedWork:
         """Yield the complete index that ``growing_index`` builds for these arguments, built once."""
         model = embedder().model_id if embedder is not None else ""
         key = (tuple(chunks), language, model, with_links, store, None if indexed is None else tuple(indexed))
-
-        def build() -> CorpusIndex:
-            return last(growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed))
-
-        yield self._indexes.get_or_build(key, build)
+        growing = growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed)
+        yield self._indexes.get_or_build(key, lambda: last(growing))
 
     def stage(self, kind: type[Stage], index: CorpusIndex, config: Settings) -> Stage:
         """Create a stage whose results are shared with stages of other configurations."""
@@ -101,14 +99,17 @@ class _Watched:
         return getattr(self.config, name)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Result:
     """A result of a stage. Keeps what its key identifies by address, so that the address is not used again."""
 
-    def __init__(self, index: CorpusIndex, given: RetrievalTrace, following: RetrievalTrace) -> None:
-        self.index = index
-        self.given = given
-        self.following = following
-        self.weight = 1 + len(following.hits) + sum(map(len, following.candidates.values()))
+    index: CorpusIndex
+    given: RetrievalTrace
+    following: RetrievalTrace
+
+    @property
+    def weight(self) -> int:
+        return 1 + len(self.following.hits) + sum(map(len, self.following.candidates.values()))
 
 
 def _key(stage: Stage, watched: _Watched, names: tuple[str, ...], trace: RetrievalTrace) -> Hashable:

@@ -22,9 +22,8 @@ from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.stages.exact import Exact
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_chat.context import KbChatSelection, KbChatStitching
-from chatbot_mvp.retrieval.stages.kb_chat.evidence import KbChatEvidence
 from chatbot_mvp.retrieval.stages.kb_chat.expansion import KbChatExpansion
-from chatbot_mvp.retrieval.stages.kb_chat.score import KbChatScore
+from chatbot_mvp.retrieval.stages.kb_chat.score import KbChatEvidence, KbChatScore
 from chatbot_mvp.retrieval.stages.kb_score import KbScore
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.rag_v2 import AdaptiveFusion, ExpandedNearest, KeywordOverlap, ModelExpansion

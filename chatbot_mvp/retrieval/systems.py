@@ -27,12 +27,10 @@ class System:
     @property
     def needs_language_model(self) -> bool:
         """True if the provider must have a language model, whatever the other settings are."""
-        of_strategy = "retrieval_strategy" in self.changes and self._strategy_asks
-        return of_strategy or bool(self.changes.get("query_expansion_llm") or self.changes.get("reranker_enabled"))
-
-    @property
-    def _strategy_asks(self) -> bool:
-        return get_strategy(str(self.changes["retrieval_strategy"])).needs_language_model
+        if self.changes.get("query_expansion_llm") or self.changes.get("reranker_enabled"):
+            return True
+        strategy = self.changes.get("retrieval_strategy")
+        return strategy is not None and get_strategy(strategy).needs_language_model
 
 
 _RAG_P: Mapping[str, Any] = {

@@ -5,7 +5,7 @@ Chat, run records and exports read the same object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,14 @@ class Hit:
     """Higher is better. Comparable within one trace only."""
     signals: Mapping[str, float] = field(default_factory=dict)
     """Signal name -> value, for example ``bm25`` (score), ``bm25_rank`` (from 1) or ``vector`` (cosine)."""
+
+
+def hits_of(
+    chunks: Sequence[Chunk], rows: Sequence[int], scores: Sequence[float], signals: Mapping[str, Sequence[float]]
+) -> tuple[Hit, ...]:
+    """Return the hits of some rows of ``chunks``, given their scores and the values of each signal, in their order."""
+    columns = zip(rows, scores, *signals.values(), strict=True)
+    return tuple(Hit(chunks[row], score, dict(zip(signals, values, strict=True))) for row, score, *values in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,6 @@ class RetrievalTrace:
     def stitching_added_count(self) -> int:
         return len(self.chunks_added_by_stitching)
 
-    def with_record(self, record: StageRecord, **changes: Any) -> RetrievalTrace:
-        """Return a copy of this trace with ``changes`` applied and ``record`` appended."""
-        return replace(self, records=(*self.records, record), **changes)
+    def with_record(self, record: StageRecord) -> RetrievalTrace:
+        """Return a copy of this trace with ``record`` appended."""
+        return replace(self, records=(*self.records, record))

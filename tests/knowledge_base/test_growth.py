@@ -85,7 +85,7 @@ def test_one_window_of_each_paragraph_comes_first(app: App, gated: GatedEmbedder
     assert 0 < share(partial) < 1
     assert "vector_norm" in partial.retrieve([QUESTION])[0].hits[0].signals
     matcher = partial.index.kb.matcher  # type: ignore[union-attr]
-    firsts = {matcher.window_texts[row] for row in matcher.first_window}
+    firsts = {matcher.window_text(row) for row in matcher.first_window}
     assert set(gated.batches[0][1]) == firsts
 
 

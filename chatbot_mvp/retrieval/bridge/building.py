@@ -13,15 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Ints, distinct, offsets
-from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.bridge.key_tables import FirstUses, KeyTable
-from chatbot_mvp.retrieval.bridge.keys import joined, keys_of_rows
+from chatbot_mvp.retrieval.arrays import Array, Ints, distinct, offsets
+from chatbot_mvp.retrieval.bm25 import idf, idfs, length_norm
+from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
+from chatbot_mvp.retrieval.bridge.keys import FirstUses, KeyTable, joined, keys_of_rows
 from chatbot_mvp.retrieval.bridge.linking import Linker
-from chatbot_mvp.retrieval.bridge.mentions import Names, build_heads, build_names
-from chatbot_mvp.retrieval.bridge.postings import Pairs, PostingsWriter
+from chatbot_mvp.retrieval.bridge.names import Names, build_heads, build_names
 from chatbot_mvp.retrieval.bridge.reading import Part, PartReader, Tokens
-from chatbot_mvp.retrieval.bridge.terms import PartTerms, TermTable
+from chatbot_mvp.retrieval.bridge.terms import Pairs, PartTerms, PostingsWriter, TermTable
 from chatbot_mvp.storage.arrays import ArrayFiles
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
@@ -100,7 +99,7 @@ class _Builder:
         """Second pass: find the mentions, and write what depends on the whole corpus."""
         files, count, begin = self._files, self._rows, 0
         self._terms.finish()
-        unseen_idf = float(np.log(1 + (count + 0.5) / 0.5))
+        unseen_idf = idf(count, 0)
         group = self._write_groups()
         linker = Linker(files, self._write_names(group), group)
         postings = PostingsWriter(files, count, self._words, self._title_words)
@@ -120,8 +119,8 @@ class _Builder:
             files.append("marks", terms_of_titles + np.int32(len(self._terms)))
         for counts in files.pieces("title_mark_counts"):
             files.append_offsets("mark_start", counts)
-        for idf in files.pieces("idf"):
-            files.append("mark_weight", idf)
+        for of_terms in files.pieces("idf"):
+            files.append("mark_weight", of_terms)
         files.forget("title_words", "title_lengths", "title_marks", "title_mark_counts")
         linker.finish()
         del linker  # and the maps of the names with it
@@ -136,8 +135,8 @@ class _Builder:
         text_terms, title_terms = terms.of_stem.take(words.stem), terms.of_stem.take(words.title_stem)
         padded = np.full(len(text_terms) + REACH * rows, -1, np.int32)
         padded[np.arange(len(text_terms)) + REACH * words.row] = terms.number.take(text_terms)
-        idf = np.log(1 + (count - terms.documents + 0.5) / (terms.documents + 0.5)).astype(np.float32)
-        new_idf = idf[len(idf) - terms.new :]
+        of_terms = idfs(count, terms.documents).astype(np.float32)
+        new_idf = of_terms[len(of_terms) - terms.new :]
         pairs = _pairs(len(terms.number), words.row, text_terms, words.title_row, title_terms)
         kept = terms.is_proper.take(pairs.term).nonzero()[0]
         title_marks, title_counts = _distinct_of_rows(terms.number.take(title_terms), words.title_row, rows)
@@ -145,13 +144,13 @@ class _Builder:
         for name, values in (
             ("words", padded),
             ("word_sentence", (words.sentence + self._sentences).astype(np.int32)),
-            ("body_norm", 1.2 * (0.25 + 0.75 * words.lengths / mean_length)),
+            ("body_norm", length_norm(words.lengths, mean_length)),
             ("title_norm", 1 + 0.25 * arrays["title_lengths"].astype(np.int64)),
             ("length", np.log1p(words.lengths / mean_length).astype(np.float32)),
             ("idf", new_idf),
             ("mark_weight", (new_idf / unseen_idf) ** 2),
             ("marks", terms.number.take(pairs.term.take(kept))),
-            ("title_weight", np.bincount(words.title_row, idf.take(title_terms), rows).astype(np.float32)),
+            ("title_weight", np.bincount(words.title_row, of_terms.take(title_terms), rows).astype(np.float32)),
             ("title_words", terms.number.take(title_terms)),
             ("title_lengths", arrays["title_lengths"]),
             ("title_marks", title_marks),

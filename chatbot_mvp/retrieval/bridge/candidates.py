@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Doubles, Floats, Ints, distinct, entries, offsets
-from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints, distinct, entries, offsets
+from chatbot_mvp.retrieval.bridge.corpus import REACH, Corpus
 from chatbot_mvp.retrieval.bridge.question import Terms
 
 
@@ -79,13 +79,16 @@ def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_te
     count, size = len(all_rows), max(len(terms.idf) for terms in asked)
     question = np.arange(len(asked)).repeat(counts)
     hits = _hits(corpus, asked, all_rows, bounds, of_term)
-    titles, texts = np.bincount(hits.span * size + hits.slot, minlength=2 * count * size).reshape(2, count, size)
-    in_title, has = (titles > 0).astype(np.float64), ((titles + texts) > 0).astype(np.float64)
+    in_titles, in_texts = np.bincount(hits.span * size + hits.slot, minlength=2 * count * size).reshape(2, count, size)
+    in_title, has = (in_titles > 0).astype(np.float64), ((in_titles + in_texts) > 0).astype(np.float64)
     in_sentence, first_sentence = _sentences(corpus, all_rows, in_title, hits)
     idf = np.zeros((len(asked), size))
     for terms, of_one in zip(asked, idf, strict=True):
         of_one[: len(terms.idf)] = terms.exact_idf
-    body_score = _body_score(texts, corpus.body_norm.take(all_rows), idf.take(question, axis=0))
+    norm = corpus.body_norm.take(all_rows)[:, None]
+    body_score = np.zeros(count, np.float32)
+    for part in (in_texts / (in_texts + norm) * 2.2 * idf.take(question, axis=0)).T:
+        np.add(body_score, part, out=body_score, casting="same_kind")
     pair_cover = _pair_cover(asked, hits, question, size)
     described = []
     sentence_bounds = np.append(first_sentence, len(in_sentence)).take(bounds).tolist()
@@ -93,18 +96,22 @@ def describe(corpus: Corpus, asked: Sequence[Terms], rows: Sequence[Ints], of_te
         zip(asked, pairwise(bounds.tolist()), pairwise(sentence_bounds), strict=True)
     ):
         width, own = len(terms.idf), slice(begin, end)
-        c = Candidates(
-            rows=rows[i],
-            has=has[own, :width],
-            in_title=in_title[own, :width],
-            in_sentence=in_sentence[first:last, :width],
-            first_sentence=first_sentence[own] - first,
-            body_score=body_score[own],
-            title_score=np.zeros(0, np.float32),
-            sentence_cover=np.zeros(0, np.float32),
-            pair_cover=pair_cover[own],
+        titles, sentences = in_title[own, :width], in_sentence[first:last, :width]
+        covered = np.maximum.reduceat(sentences @ terms.exact_idf, first_sentence[own] - first)
+        title_score = 2 * (titles @ terms.exact_idf) / corpus.title_norm.take(rows[i])
+        described.append(
+            Candidates(
+                rows=rows[i],
+                has=has[own, :width],
+                in_title=titles,
+                in_sentence=sentences,
+                first_sentence=first_sentence[own] - first,
+                body_score=body_score[own],
+                title_score=title_score.astype(np.float32),
+                sentence_cover=(covered / terms.total).astype(np.float32),
+                pair_cover=pair_cover[own],
+            )
         )
-        described.append(_with_idf_sums(corpus, terms, c))
     return described
 
 
@@ -134,14 +141,6 @@ def _hits(corpus: Corpus, asked: Sequence[Terms], rows: Ints, bounds: Ints, of_t
         of_term[terms.numbers] = -1
     order = (slot >= 0).nonzero()[0]
     return _Hits(span.take(order), order, place.take(order), slot.take(order).astype(np.int64))
-
-
-def _body_score(frequency: Ints, norm: Doubles, idf: Doubles) -> Floats:
-    """BM25 of documents: frequencies (C, T), length norms (C,), idf (C, T) -> (C,)."""
-    score = np.zeros(len(frequency), np.float32)
-    for part in (frequency / (frequency + norm[:, None]) * 2.2 * idf).T:
-        np.add(score, part, out=score, casting="same_kind")
-    return score
 
 
 def _sentences(corpus: Corpus, rows: Ints, in_title: Doubles, hits: _Hits) -> tuple[Floats, Ints]:
@@ -180,14 +179,3 @@ def _pair_cover(asked: Sequence[Terms], hits: _Hits, question: Ints, size: int) 
     weight = np.concatenate([terms.pair_weight for terms in asked])
     np.add.at(cover, found // len(keys), weight.take(found % len(keys)))
     return cover
-
-
-def _with_idf_sums(corpus: Corpus, terms: Terms, c: Candidates) -> Candidates:
-    """Compute ``title_score`` and ``sentence_cover``."""
-    if not len(c.rows):
-        return c
-    best = np.maximum.reduceat(c.in_sentence @ terms.exact_idf, c.first_sentence)
-    title_score = 2 * (c.in_title @ terms.exact_idf) / corpus.title_norm.take(c.rows)
-    return c._replace(
-        title_score=title_score.astype(np.float32), sentence_cover=(best / terms.total).astype(np.float32)
-    )

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Floats, Ints, best_first
+from chatbot_mvp.retrieval.arrays import Array, Floats, Ints, best_first
 from chatbot_mvp.retrieval.bridge.candidates import Candidates
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.bridge.links import Mentions
+from chatbot_mvp.retrieval.bridge.links import Mentions, likeness
 from chatbot_mvp.retrieval.bridge.question import Terms
-from chatbot_mvp.retrieval.bridge.shared import likeness
 
 STEP_FEATURES = ("score", "new", "linked_new", "alone_new", "links", "hop_new", "words", "dup", "hop")
 HOP_STEP_FEATURES = ("hop_new", "hop")

@@ -11,12 +11,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints
-from chatbot_mvp.retrieval.bridge.mentions import Names
-from chatbot_mvp.retrieval.bridge.postings import Postings
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints
+from chatbot_mvp.retrieval.bridge.names import Names
 from chatbot_mvp.retrieval.bridge.terms import Vocabulary
+from chatbot_mvp.retrieval.postings import Impacts
 from chatbot_mvp.storage.arrays import Arrays
 
+REACH = 5
+"""Number of content words on either side of a mention that count as near."""
 GRAPH_VERSION = 2
 """Part of the cache key. Raise it with every change that alters the links of any corpus."""
 
@@ -43,7 +45,7 @@ class Corpus:
     """The idf of a term that no document has."""
     vocabulary: Vocabulary
     names: Names
-    postings: Postings
+    postings: Impacts
     """Index of the walk's first search."""
     words: Array
     """Term number of each content word: those of all texts, then those of all titles. Before the first text and after
@@ -98,7 +100,7 @@ class Corpus:
         """
         grouped = {
             name: kind(**{part: arrays[f"{name}.{part}"] for part in kind._fields})
-            for name, kind in (("names", Names), ("postings", Postings), ("mentions", Edges))
+            for name, kind in (("names", Names), ("postings", Impacts), ("mentions", Edges))
         }
         vocabulary = Vocabulary(arrays["vocabulary.key"], arrays["vocabulary.number"])
         given: dict[str, Any] = {**arrays.facts, **grouped}

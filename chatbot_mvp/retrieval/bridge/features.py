@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints, best_first
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints, best_first, entries
 from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.links import (
@@ -16,12 +16,11 @@ from chatbot_mvp.retrieval.bridge.links import (
     Mentions,
     find_mentions,
     link_values,
-    linked_rows,
     links_of,
     new_shares,
+    shared_words,
 )
 from chatbot_mvp.retrieval.bridge.question import Named, Terms
-from chatbot_mvp.retrieval.bridge.shared import shared_words
 
 OWN_FEATURES = ("hand", "named_idf", "named_exact", "title_match", "length", "hub")
 LINK_FEATURES = ("new_to_top", "forward_new", "pair", "support", "link_count", "words", "words_new")
@@ -61,8 +60,10 @@ def first_look(
     Returns:
         Rows of further documents that the best candidates mention or are mentioned by.
     """
-    own = _own(corpus, terms, named, c, place, cosine)
-    return linked_rows(corpus, c.rows, place, _hand_set(c, bm25, own), _FIRST_PARENTS)
+    prior = _hand_set(c, bm25, _own(corpus, terms, named, c, place, cosine))
+    _, at = entries(corpus.neighbours_start, c.rows.take(best_first(prior)[:_FIRST_PARENTS]))
+    met = dict.fromkeys(corpus.neighbours.take(at).tolist())
+    return np.array([row for row in met if row not in place], np.int64)
 
 
 def all_features(

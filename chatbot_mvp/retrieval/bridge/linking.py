@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import REACH, Array, Ints, distinct, offsets
-from chatbot_mvp.retrieval.bridge.keys import first_flags
-from chatbot_mvp.retrieval.bridge.mentions import Names
+from chatbot_mvp.retrieval.arrays import Array, Ints, distinct, first_flags, offsets
+from chatbot_mvp.retrieval.bridge.corpus import REACH
+from chatbot_mvp.retrieval.bridge.names import Names
 from chatbot_mvp.retrieval.bridge.reading import Tokens
 from chatbot_mvp.storage.arrays import ArrayFiles
 
@@ -43,11 +43,7 @@ class Linker:
         files.append("mention_weight", np.zeros(0, np.float32))
 
     def add(self, begin: int, part: dict[str, Array]) -> None:
-        """Find the mentions in the documents of a part.
-
-        Args:
-            begin: row of its first document.
-        """
+        """Find the mentions in the documents of a part, whose first document has the row ``begin``."""
         tokens = Tokens(*(part[name] for name in Tokens._fields))
         rows, files = len(part["sentences"]), self._files
         sentence_end = offsets(part["sentence_words"])[1:]

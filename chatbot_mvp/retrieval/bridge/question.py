@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Doubles, Floats, Ints
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Floats, Ints
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.keys import key_of
-from chatbot_mvp.retrieval.bridge.mentions import Words
+from chatbot_mvp.retrieval.bridge.names import Words
 from chatbot_mvp.text import Analyzer, Word
 
 _UNSEEN = 0.5
@@ -108,30 +108,19 @@ def _named(of_question: dict[int, tuple[float, float]]) -> Named:
 
 def numbered(asked: Sequence[Sequence[Word]]) -> Words:
     """Return the words of questions, each as one sentence, in the form in which names are found."""
-    stems: list[int] = []
-    forms: list[int] = []
+    every: list[Word] = []
     plain: list[bool] = []
-    alone: list[bool] = []
     ends: list[int] = []
     for words in asked:
-        begins = [word.text[:1] for word in words]
-        cased = any(begin.isupper() for begin in begins[1:])
-        stems += [_key(word.stem) for word in words]
-        forms += [_key(word.text.lower()) for word in words]
-        plain += [
-            cased and not (word.is_stop or begin.isupper() or begin.isdigit())
-            for word, begin in zip(words, begins, strict=True)
-        ]
-        alone += [
-            not word.is_stop and len(word.text) >= 3 and not begin.isdigit()
-            for word, begin in zip(words, begins, strict=True)
-        ]
+        cased = any(word.text[:1].isupper() for word in words[1:])
+        plain += [cased and not (word.is_stop or word.text[:1].isupper() or word.text[:1].isdigit()) for word in words]
         ends += [len(ends) + len(words)] * len(words)
+        every += words
     return Words(
-        np.array(stems, np.uint64),
-        np.array(forms, np.uint64),
+        np.array([_key(word.stem) for word in every], np.uint64),
+        np.array([_key(word.text.lower()) for word in every], np.uint64),
         np.array(plain, bool),
-        np.array(alone, bool),
+        np.array([not word.is_stop and len(word.text) >= 3 and not word.text[:1].isdigit() for word in every], bool),
         np.array(ends, np.int64),
     )
 

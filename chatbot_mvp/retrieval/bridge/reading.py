@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Array, Ints, offsets
+from chatbot_mvp.retrieval.arrays import Array, Ints, offsets
 from chatbot_mvp.retrieval.bridge.keys import Keys, key_of, keys_of
-from chatbot_mvp.retrieval.bridge.mentions import Flags, Words
-from chatbot_mvp.retrieval.bridge.names import names_of
+from chatbot_mvp.retrieval.bridge.names import Flags, Words, names_of
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
@@ -92,14 +93,6 @@ class Part(NamedTuple):
     names: OwnNames
 
 
-class _Numbers(dict[str, int]):
-    """Numbers texts in the order of their first use."""
-
-    def __missing__(self, text: str) -> int:
-        number = self[text] = len(self)
-        return number
-
-
 class PartReader:
     """Collects documents until a part is large enough to be written."""
 
@@ -177,12 +170,17 @@ class PartReader:
         )
 
 
+def _numbers() -> dict[str, int]:
+    """Return a dict that numbers texts in the order of their first use."""
+    return defaultdict(count().__next__)
+
+
 class _Token(dict[str, int]):
     """Numbers distinct words as written; analyses each of them once."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
-        self.stems, self.forms = _Numbers(), _Numbers()
+        self.stems, self.forms = _numbers(), _numbers()
         self.stem, self.form, self.flags = array("i"), array("i"), array("B")
 
     def __missing__(self, found: str) -> int:

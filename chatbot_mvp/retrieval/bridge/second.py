@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints
+from chatbot_mvp.retrieval.arrays import Floats, Ints
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Question
 from chatbot_mvp.text import Analyzer, sentences

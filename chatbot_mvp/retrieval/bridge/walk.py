@@ -3,17 +3,22 @@
 The numeric work is in ``candidates``, ``features``, ``links`` and ``choice``; this module calls them in order. The
 arrays of a question are so small that most of the time goes into calling NumPy. So functions make few calls, and the
 description of the documents and the greedy choice serve all questions of a batch together.
+The learned weights are in ``weights.json``, which ``benchmarks/fit_bridge.py`` writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints, best_first
+from chatbot_mvp.retrieval.arrays import Floats, Ints, best_first
 from chatbot_mvp.retrieval.bridge.candidates import Candidates, Scratch, describe, joined
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES, choose, compare
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
@@ -30,11 +35,11 @@ from chatbot_mvp.retrieval.bridge.features import (
     first_look,
 )
 from chatbot_mvp.retrieval.bridge.links import Mentions
-from chatbot_mvp.retrieval.bridge.postings import search
 from chatbot_mvp.retrieval.bridge.question import Named, Terms, read_questions
-from chatbot_mvp.retrieval.bridge.weights import Weights
+from chatbot_mvp.retrieval.postings import search
 from chatbot_mvp.text import Analyzer
 
+PATH = Path(__file__).with_name("weights.json")
 LEXICAL_CANDIDATES = 80
 VECTOR_CANDIDATES = 60
 _BATCH = 32
@@ -45,6 +50,32 @@ Cosine = Callable[[Ints], Floats]
 
 _NONE = np.zeros(0, np.float32)
 _NOBODY = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the unscaled features. There is no intercept, because it would not change the order."""
+
+    linear: dict[str, float]
+    """Name of a feature -> weight."""
+    step: dict[str, float]
+    """Name of a step feature -> weight."""
+    first: Weights | None = None
+    """Weights of the first round; None if there is only one round."""
+
+
+@cache
+def load_weights(name: str) -> Weights:
+    """Load the weights under a name: "BRIDGE" (without features of vectors) or "BRIDGE_HYBRID" (with them)."""
+    entry = json.loads(PATH.read_text("utf-8"))[name]
+    first = entry.get("first")
+    return Weights(entry["linear"], entry["step"], first and Weights(first["linear"], first["step"]))
+
+
+@cache
+def weights_key() -> str:
+    """Return a hash of the weights file, part of the pipeline's fingerprint."""
+    return hashlib.sha256(PATH.read_bytes()).hexdigest()[:12]
 
 
 class Hops(NamedTuple):
@@ -257,15 +288,10 @@ def _ranking(p: Prepared, score: Floats, order: Ints, limit: int) -> Ranking:
     return Ranking(p.candidates.rows[first], relative, signals, p.found, len(order), p.added)
 
 
+def vector_of(weights: Mapping[str, float], names: Sequence[str]) -> Floats:
+    """Return weights as a vector in the order of ``names``, such as FEATURES or STEP_FEATURES; missing ones are 0."""
+    return np.array([weights.get(name, 0.0) for name in names], np.float32)
+
+
 def _vectors_of(weights: Weights) -> tuple[Floats, Floats]:
-    return linear_weights(weights.linear), step_weights(weights.step)
-
-
-def linear_weights(weights: dict[str, float]) -> Floats:
-    """Return the weights as a vector in the order of FEATURES; missing ones are 0."""
-    return np.array([weights.get(name, 0.0) for name in FEATURES], np.float32)
-
-
-def step_weights(weights: dict[str, float]) -> Floats:
-    """Return the weights as a vector in the order of STEP_FEATURES; missing ones are 0."""
-    return np.array([weights.get(name, 0.0) for name in STEP_FEATURES], np.float32)
+    return vector_of(weights.linear, FEATURES), vector_of(weights.step, STEP_FEATURES)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from array import array
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from chatbot_mvp.retrieval.indexes.bm25 import DocumentWeights, in_order, term_weight
+from chatbot_mvp.retrieval.arrays import Array, Floats, Ints
+from chatbot_mvp.retrieval.bm25 import DocumentWeights, in_order, term_weights
+from chatbot_mvp.retrieval.postings import Impacts, Postings, search
 from chatbot_mvp.storage.files import make_new_folder
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
@@ -20,34 +19,30 @@ from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 _POSTINGS, _TERMS, _COMPLETE = "postings.npz", "terms.json", "complete"
 _NEAR = 1e-5
 """Relative distance from the last score within the limit up to which hits take part in the breaking of ties."""
+_MORE = 16
+"""Hits beyond the limit that are looked for at first, to see those that are so near."""
 
 
 class ArrayIndex:
-    """A ``LexicalSearch`` in memory: for each term the rows with it and their weights (see ``bm25``).
+    """A ``LexicalSearch`` in memory: ``Impacts`` with Tantivy's weights (see ``bm25``), searched as the walk's.
 
     ``folder`` is that of Tantivy's index; this one is beside it, so that neither engine reads the other's files.
     """
 
-    def __init__(
-        self,
-        analyzer: Analyzer,
-        count: int,
-        terms: Sequence[str],
-        starts: NDArray[np.int64],
-        rows: NDArray[np.int32],
-        weights: NDArray[np.float32],
-    ) -> None:
+    def __init__(self, analyzer: Analyzer, count: int, terms: Sequence[str], start: Ints, row: Array, weight: Floats):
         """
         Args:
             count: number of chunks, those without terms included.
             terms: the vocabulary.
-            starts: shape (terms + 1,): the postings of term i are those from starts[i] to starts[i + 1].
-            rows, weights: shape (postings,): the row of each posting, and its weight in the score.
+            start: shape (terms + 1,): the postings of term i are those from start[i] to start[i + 1].
+            row, weight: shape (postings,): the row of each posting, and its ``DocumentWeights``.
         """
         self.analyzer = analyzer
         self.count = count
-        self._place = {term: number for number, term in enumerate(terms)}
-        self._starts, self._rows, self._weights = starts, rows, weights
+        self._number = {term: number for number, term in enumerate(terms)}
+        impact = term_weights(np.diff(start), count).repeat(np.diff(start)) * weight
+        highest = np.maximum.reduceat(impact, start[:-1]) if len(terms) else impact
+        self._impacts = Impacts(start, row, impact, highest)
 
     @classmethod
     def build(
@@ -58,30 +53,22 @@ class ArrayIndex:
         progress: ProgressCallback = ignore_progress,
     ) -> ArrayIndex:
         """Index ``chunks``, in a folder beside ``folder`` if it is given (``open`` loads it later), else in memory."""
-        numbers: dict[str, int] = {}
-        rows: dict[int, array[int]] = defaultdict(lambda: array("i"))
-        counts: dict[int, array[int]] = defaultdict(lambda: array("i"))
-        lengths = np.zeros(len(chunks), np.int64)
-        for row, chunk in enumerate(chunks):
-            found = [numbers.setdefault(term, len(numbers)) for term in analyzer.terms(chunk.index_text)]
-            lengths[row] = len(found)
-            for number in dict.fromkeys(found):
-                rows[number].append(row)
-                counts[number].append(found.count(number))
-            if row % 2_000 == 0:
-                progress(Progress("index", row, len(chunks)))
-        sizes = [len(rows[number]) for number in range(len(numbers))]
-        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-        of_rows = _joined([rows[number] for number in range(len(numbers))])
-        frequencies = _joined([counts[number] for number in range(len(numbers))])
+
+        def terms() -> Iterator[list[str]]:
+            for row, chunk in enumerate(chunks):
+                yield analyzer.terms(chunk.index_text)
+                if row % 2_000 == 0:
+                    progress(Progress("index", row, len(chunks)))
+
+        found = Postings.of(terms(), counted=True)
+        assert found.times is not None, "they are counted"
+        lengths = np.bincount(found.row, found.times, len(chunks))
         weights = DocumentWeights(max(1.0, float(lengths.sum())) / max(1, len(chunks)))
-        made = cls(
-            analyzer, len(chunks), list(numbers), starts, of_rows, weights.of_postings(frequencies, lengths[of_rows])
-        )
+        arrays = found.start, found.row, weights.of_postings(found.times, lengths[found.row])
         if folder is not None:
-            made._save(_beside(folder))
+            _save(_beside(folder), len(chunks), list(found.numbers), *arrays)
         progress(Progress("index", len(chunks), len(chunks)))
-        return made
+        return cls(analyzer, len(chunks), list(found.numbers), *arrays)
 
     @classmethod
     def open(cls, folder: Path, analyzer: Analyzer) -> ArrayIndex | None:
@@ -102,36 +89,27 @@ class ArrayIndex:
         return (_beside(folder) / _COMPLETE).is_file()
 
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no terms."""
-        scores = np.zeros(self.count, np.float32)
-        for term in dict.fromkeys(self.analyzer.terms(query)):
-            if (number := self._place.get(term)) is not None:
-                part = slice(self._starts[number], self._starts[number + 1])
-                weight = np.float32(term_weight(int(part.stop - part.start), self.count))
-                scores[self._rows[part]] += weight * self._weights[part]
-        found = np.flatnonzero(scores)
-        if len(found) > limit:
-            last = np.partition(scores[found], -limit)[-limit] if limit > 0 else np.inf
-            found = found[scores[found] >= last * (1 - _NEAR)]
-        return in_order(zip(found.tolist(), scores[found].tolist(), strict=True), limit)
+        asked = [self._number.get(term) for term in dict.fromkeys(self.analyzer.terms(query))]
+        terms = np.array([number for number in asked if number is not None], np.int64)
+        total, most = np.zeros(self.count, np.float32), limit + _MORE
+        rows, scores = search(self._impacts, terms, most, total)
+        while len(rows) == most and scores[-1] >= scores[limit - 1] * (1 - _NEAR):
+            most *= 2
+            rows, scores = search(self._impacts, terms, most, total)
+        return in_order(zip(rows.tolist(), scores.tolist(), strict=True), limit)
 
     def document_frequency(self, term: str) -> int:
-        """Return the number of chunks in which ``term`` occurs."""
-        number = self._place.get(term)
-        return 0 if number is None else int(self._starts[number + 1] - self._starts[number])
-
-    def _save(self, place: Path) -> None:
-        # The folder may hold the remains of an interrupted build.
-        shutil.rmtree(place, ignore_errors=True)
-        make_new_folder(place)
-        (place / _TERMS).write_text(json.dumps(list(self._place), ensure_ascii=False), "utf-8")
-        count = np.int64(self.count)
-        np.savez(place / _POSTINGS, count=count, starts=self._starts, rows=self._rows, weights=self._weights)
-        (place / _COMPLETE).touch()
+        number = self._number.get(term)
+        return 0 if number is None else int(self._impacts.start[number + 1] - self._impacts.start[number])
 
 
-def _joined(parts: Sequence[array[int]]) -> NDArray[np.int32]:
-    return np.concatenate([np.asarray(part, np.int32) for part in parts]) if parts else np.zeros(0, np.int32)
+def _save(place: Path, count: int, terms: Sequence[str], start: Ints, row: Array, weight: Floats) -> None:
+    # The folder may hold the remains of an interrupted build.
+    shutil.rmtree(place, ignore_errors=True)
+    make_new_folder(place)
+    (place / _TERMS).write_text(json.dumps(terms, ensure_ascii=False), "utf-8")
+    np.savez(place / _POSTINGS, count=np.int64(count), starts=start, rows=row, weights=weight)
+    (place / _COMPLETE).touch()
 
 
 def _beside(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -230,13 +230,9 @@ def chroma_vectors(
     progress: ProgressCallback = ignore_progress,
     keep: bool = True,
 ) -> ChromaVectors:
-    """Open or build the collection of ``matrix``. Raises as ``chroma_client`` and ``ChromaVectors.build``.
+    """Open or build the collection of the vectors that an embedding model gave.
 
-    Args:
-        folder, host: as for ``chroma_client``.
-        model_id: id of the embedding model.
-        owner: id of a knowledge base; "" for a data set.
-        matrix, progress, keep: as for ``ChromaVectors.build``.
+    Arguments and errors are those of ``chroma_client`` and of ``ChromaVectors.build``.
     """
     client = chroma_client(folder, host)
     return ChromaVectors.build(client, matrix, owner, vectors_key(model_id, matrix), progress, keep)
@@ -267,9 +263,8 @@ def delete_collections(client: ChromaClient, owner: str) -> int:
 
 
 def _collections(api: ClientAPI) -> Iterator[Collection]:
-    page = 100
     offset = 0
-    while batch := list(api.list_collections(limit=page, offset=offset)):
+    while batch := list(api.list_collections(limit=100, offset=offset)):
         yield from batch
         offset += len(batch)
 
@@ -288,10 +283,8 @@ def _complete(api: ClientAPI, name: str, rows: int) -> Collection | None:
 def _drop(api: ClientAPI, name: str) -> None:
     from chromadb.errors import NotFoundError
 
-    try:
+    with suppress(NotFoundError):
         api.delete_collection(name)
-    except NotFoundError:
-        return
 
 
 def _fill(client: ChromaClient, name: str, owner: str, matrix: Vectors, progress: ProgressCallback) -> Collection:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import logging
-import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,11 +19,11 @@ from filelock import FileLock
 from chatbot_mvp.documents.chunking import Passages
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.retrieval.bm25 import idf
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
     DenseSide,
-    corpus_side,
     kb_sides,
     kb_texts,
     passage_tokens,
@@ -103,7 +102,7 @@ class CorpusIndex:
         if self.graph is not None:
             return self.graph.idf_of(term)
         n = self.lexical.document_frequency(term)
-        return math.log(1 + (len(self.chunks) - n + 0.5) / (n + 0.5))
+        return idf(len(self.chunks), n)
 
     def terms_present(self, terms: Iterable[str], chunks: Sequence[Chunk]) -> list[set[str]]:
         """Return for each chunk the subset of ``terms`` that occurs in its text or heading."""
@@ -158,8 +157,9 @@ def growing_index(
     model, cache = embedder(), VectorCache(vector_cache_path(cache_dir))
     tokens = passage_tokens(model, tokens_cache_path(cache_dir))
     if words.kb is None:
-        texts = [chunk.index_text for chunk in sources]
-        yield replace(words, dense=corpus_side(texts, model, cache, tokens, choice, progress))
+        matrix = cache.embed(model, [chunk.index_text for chunk in sources], "passage", progress, PHASE)
+        vectors = choice.make(matrix, model.model_id, progress)
+        yield replace(words, dense=DenseSide(vectors, model, cache, tokens=tokens))
         return
     for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
         yield replace(words, dense=side)
@@ -209,14 +209,10 @@ def _index_words(
         if kb.is_corpus:
             sources = kb.documents
         if kb.contexts:
-            sources = [
-                replace(chunk, text=f"{said}\n{chunk.text}") for chunk, said in zip(chunks, kb.contexts, strict=True)
-            ]
+            sources = _led(chunks, kb.contexts)
     embedded = sources
     if any(questions):
-        sources = [
-            replace(chunk, text=f"{asked}\n{chunk.text}") for chunk, asked in zip(sources, questions, strict=True)
-        ]
+        sources = _led(sources, questions)
     folder = _folder(cache_dir, sources, analyzer, owner)
     try:
         lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
@@ -274,18 +270,19 @@ def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
 
 def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer, owner: str = "") -> Path:
     """Return the folder of an inverted index: by its content, within a folder of its owner if it has one."""
-    return cache_dir / "indexes" / owner / _content_key(chunks, analyzer)
+    digest = hashlib.sha256(f"{INDEX_VERSION} {analyzer.key}".encode())
+    identified = (f"\x00{chunk.chunk_id}\x01{chunk.index_text}" for chunk in chunks)
+    while several := "".join(islice(identified, 1_000)):
+        digest.update(several.encode("utf-8", "surrogatepass"))
+    return cache_dir / "indexes" / owner / digest.hexdigest()[:24]
+
+
+def _led(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[Chunk]:
+    """Return the chunks, each with one of ``texts`` before its own."""
+    return [replace(chunk, text=f"{text}\n{chunk.text}") for chunk, text in zip(chunks, texts, strict=True)]
 
 
 def _contexts(chunks: Sequence[Chunk], indexed: Sequence[Chunk]) -> list[str]:
     """Return the context that ``indexed`` puts before each chunk's text; an empty list if no chunk has one."""
     found = [other.text.removesuffix(chunk.text).strip() for chunk, other in zip(chunks, indexed, strict=True)]
     return found if any(found) else []
-
-
-def _content_key(chunks: Sequence[Chunk], analyzer: Analyzer) -> str:
-    digest = hashlib.sha256(f"{INDEX_VERSION} {analyzer.key}".encode())
-    identified = (f"\x00{chunk.chunk_id}\x01{chunk.index_text}" for chunk in chunks)
-    while several := "".join(islice(identified, 1_000)):
-        digest.update(several.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:24]

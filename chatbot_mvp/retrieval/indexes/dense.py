@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.embedding.transformer import usable_cores
+from chatbot_mvp.retrieval.arrays import best_rows
 
 _MANY = 32  # queries; choosing the number of threads takes as long as a product of a few
 _BLOCK = 256  # queries per product: 256 x 66,576 scores are 68 MB
@@ -44,7 +45,7 @@ class RowCosines(Protocol):
 
 
 class ExactVectors:
-    """A ``VectorStore`` in memory.
+    """A ``VectorStore`` and ``RowCosines`` in memory.
 
     Args:
         matrix: vectors of a corpus, shape (rows, dimensions), rows of unit length.
@@ -54,30 +55,20 @@ class ExactVectors:
         self._matrix = matrix
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        """Return the cosines, shape (len(rows),), of one query of shape (dimensions,) with the vectors of ``rows``."""
         cosine: Vectors = np.round(self._matrix[rows] @ query, _DECIMALS)
         return cosine
 
     def cosines(self, query: Vectors) -> Vectors:
-        """Return the cosine of one query with every row, shape (rows,)."""
         scores: Vectors = np.round(self._matrix @ query, _DECIMALS)
         return scores
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
-        """Return for each query (row of ``queries``) the best ``limit`` pairs (row, cosine), ties by row."""
-        count = min(limit, len(self._matrix))
         found: list[list[tuple[int, float]]] = []
         for begin in range(0, len(queries), _BLOCK):
             scores = np.round(self._products(queries[begin : begin + _BLOCK]), _DECIMALS)
             for line in scores:
-                if count == 0:
-                    found.append([])
-                    continue
-                # Rows that tie for the last place are ordered by row number, so collect all of them first.
-                floor = np.partition(line, len(line) - count)[len(line) - count]
-                rows = np.flatnonzero(line >= floor)
-                best = rows[np.lexsort((rows, -line[rows]))][:count]
-                found.append([(int(row), float(line[row])) for row in best])
+                best = best_rows(line, limit)
+                found.append(list(zip(best.tolist(), line[best].tolist(), strict=True)))
         return found
 
     def _products(self, queries: Vectors) -> Vectors:

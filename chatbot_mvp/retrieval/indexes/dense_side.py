@@ -7,7 +7,7 @@ alone. The first window of each paragraph then comes first: with it, every parag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from chatbot_mvp.retrieval.indexes.dense import ExactVectors, RowCosines, Vector
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
+from chatbot_mvp.retrieval.late.matching import late_weights
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens, joined
-from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.types import Progress, ProgressCallback
 
 PHASE = "embed_corpus"
@@ -46,19 +46,6 @@ class DenseSide:
     """Share (0-1) of the corpus' texts whose vectors are used."""
 
 
-def corpus_side(
-    texts: Sequence[str],
-    embedder: Embedder,
-    cache: VectorCache,
-    tokens: PassageTokens | None,
-    store: VectorStoreChoice,
-    progress: ProgressCallback,
-) -> DenseSide:
-    """Embed a corpus of whole passages."""
-    matrix = cache.embed(embedder, texts, "passage", progress, PHASE)
-    return DenseSide(store.make(matrix, embedder.model_id, progress), embedder, cache, tokens=tokens)
-
-
 def kb_sides(
     kb: KbIndex,
     embedder: Embedder,
@@ -76,25 +63,22 @@ def kb_sides(
     if tokens is not None:
         sums = tokens.compute(passages_read(kb), progress, PHASE)
         windows, sentences = _unit(_window_sums(sums, matcher.window_passage)), _unit(sums)
-        vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
-        of_windows, of_sentences = (store.rows(of, embedder.model_id, progress) for of in (windows, sentences))
-        yield DenseSide(vectors, embedder, cache, of_windows, of_sentences, tokens)
-        return
-    texts = kb_texts(kb)
-    total = len(set(texts))
-    first_texts = [matcher.window_texts[row] for row in matcher.first_window]
-    if cache.count(embedder, texts, "passage") < total:
-        first = cache.embed(embedder, first_texts, "passage", _part_of(progress, total), PHASE)
-        # A paragraph's other windows count as its first one until their vectors are there.
-        windows = first[matcher.window_passage]
-        exact = ExactVectors(windows)
-        chunks = ExactVectors(_chunk_vectors(windows, kb))
-        yield DenseSide(chunks, embedder, cache, exact, exact, share=len(set(first_texts)) / total)
-    matrix = cache.embed(embedder, texts, "passage", _part_of(progress, total), PHASE)
-    windows, sentences = np.split(matrix, [len(matcher.window_texts)])
+    else:
+        texts = kb_texts(kb)
+        total = len(set(texts))
+        first_texts = [matcher.window_text(row) for row in matcher.first_window]
+        if cache.count(embedder, texts, "passage") < total:
+            first = cache.embed(embedder, first_texts, "passage", _part_of(progress, total), PHASE)
+            # A paragraph's other windows count as its first one until their vectors are there.
+            windows = first[matcher.window_passage]
+            exact = ExactVectors(windows)
+            chunks = ExactVectors(_chunk_vectors(windows, kb))
+            yield DenseSide(chunks, embedder, cache, exact, exact, share=len(set(first_texts)) / total)
+        matrix = cache.embed(embedder, texts, "passage", _part_of(progress, total), PHASE)
+        windows, sentences = np.split(matrix, [len(matcher.window_passage)])
     vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
     of_windows, of_sentences = (store.rows(of, embedder.model_id, progress) for of in (windows, sentences))
-    yield DenseSide(vectors, embedder, cache, of_windows, of_sentences)
+    yield DenseSide(vectors, embedder, cache, of_windows, of_sentences, tokens)
 
 
 def passage_tokens(embedder: Embedder, path: Path) -> PassageTokens | None:
@@ -117,7 +101,8 @@ def passage_texts(kb: KbIndex, rows: Iterable[int]) -> list[str]:
 
 def kb_texts(kb: KbIndex) -> list[str]:
     """Return all texts of a knowledge base that are embedded alone: its windows, then its sentences."""
-    return [*kb.matcher.window_texts, *kb.matcher.sentence_texts]
+    rows, matcher = range(len(kb.matcher.window_passage)), kb.matcher
+    return [*map(matcher.window_text, rows), *map(matcher.sentence_text, rows)]
 
 
 def _head(passage: Passage) -> str:

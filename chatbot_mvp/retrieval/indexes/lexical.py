@@ -35,10 +35,7 @@ class LexicalSearch(Protocol):
 
 
 class LexicalIndex:
-    """An inverted index of chunks, in memory or in a folder. Row numbers are the chunks' positions at build time.
-
-    BM25 as Tantivy computes it (Robertson & Zaragoza 2009; k1 = 1.2, b = 0.75).
-    """
+    """A ``LexicalSearch`` by Tantivy in memory or in a folder: BM25 (Robertson & Zaragoza 2009), k1 = 1.2, b = 0.75."""
 
     def __init__(self, index: tantivy.Index, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
@@ -96,7 +93,6 @@ class LexicalIndex:
         return (folder / _COMPLETE).is_file()
 
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no terms."""
         import tantivy
 
         should = tantivy.Occur.Should
@@ -112,7 +108,6 @@ class LexicalIndex:
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
     def document_frequency(self, term: str) -> int:
-        """Return the number of chunks in which ``term`` occurs."""
         return int(self._searcher.doc_freq("terms", term))
 
 

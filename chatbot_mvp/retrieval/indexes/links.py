@@ -37,7 +37,8 @@ def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: P
             try:
                 return Corpus.open(place)
             except (OSError, ValueError, KeyError):  # not built yet, or damaged
-                _remove_remains(place)
+                for work in place.parent.glob(f".{place.name}.*"):  # what a build that died left
+                    shutil.rmtree(work, ignore_errors=True)
             with replaced_folder(place) as work:
                 build_corpus(chunks, len(chunks), analyzer, progress, work)
             return Corpus.open(place)
@@ -47,9 +48,3 @@ def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: P
             raise
         _log.warning("the links are kept in memory, because %s cannot be written: %s", place, error)
         return build_corpus(chunks, len(chunks), analyzer, progress)
-
-
-def _remove_remains(place: Path) -> None:
-    """Delete what a build that died left beside the folder of the links."""
-    for work in place.parent.glob(f".{place.name}.*"):
-        shutil.rmtree(work, ignore_errors=True)

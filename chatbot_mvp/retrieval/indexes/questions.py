@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from chatbot_mvp.llm.language_model import LanguageModel
@@ -127,7 +126,9 @@ def ask_for_questions(
     progress: ProgressCallback = ignore_progress,
 ) -> list[str]:
     """Return the questions of each prompt, one per line. Arguments and errors are those of ``write_questions``."""
-    return cache.replies(model, prompts, batch_size, partial(_in_lines, most=count), PHASE, progress)
+    return cache.replies(
+        model, prompts, batch_size, lambda reply: "\n".join(read_questions(reply, count)), PHASE, progress
+    )
 
 
 def kept_questions(
@@ -183,10 +184,6 @@ def _verdicts(chunks: Sequence[Chunk], pairs: Sequence[tuple[int, str]], find: F
 def _has(whole: Chunk, part: Chunk) -> bool:
     """Return whether a result is the chunk, or the chunk joined with its neighbours."""
     return whole.doc_id == part.doc_id and whole.start <= part.start and part.end <= whole.end
-
-
-def _in_lines(reply: str, most: int) -> str:
-    return "\n".join(read_questions(reply, most))
 
 
 def _unescaped(string: str) -> str:

@@ -84,11 +84,7 @@ class MixedAnalyzer(Analyzer):
         return f"{'+'.join(self.languages)}-{ANALYSIS_VERSION}-{digest}"
 
     def home_of(self, word: str) -> str:
-        """Return the language that a word is stemmed in.
-
-        Args:
-            word: with its accents, in any case.
-        """
+        """Return the language that a word, with its accents, is stemmed in."""
         lowered = word.lower()
         if lowered in self._homes:
             return self._homes[lowered]

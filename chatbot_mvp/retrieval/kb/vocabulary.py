@@ -13,14 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Array, distinct
 from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
-from chatbot_mvp.retrieval.kb.links import SectionLinks, named_sections
-from chatbot_mvp.retrieval.kb.matching import PassageMatcher
-from chatbot_mvp.retrieval.kb.passages import join_contexts, join_pieces, passages_of
-from chatbot_mvp.retrieval.kb.postings import Numbers, distinct
-from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs
+from chatbot_mvp.retrieval.kb.links import SectionLinks
+from chatbot_mvp.retrieval.kb.matching import PassageMatcher, PassageWords
+from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
-from chatbot_mvp.retrieval.kb.words import PassageWords
+from chatbot_mvp.retrieval.postings import Postings
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
 
@@ -113,13 +112,9 @@ class KbIndex:
         return {fold(word): word for title in titles for word, _ in self.analyzer.content_words(title)}
 
     @cached_property
-    def _titles(self) -> tuple[Sequence[str], Mapping[str, Sequence[int]]]:
+    def _titles(self) -> tuple[Sequence[str], Postings]:
         titles = list(self.section_titles_normalized.values())
-        rows: dict[str, list[int]] = defaultdict(list)
-        for row, title in enumerate(titles):
-            for term in dict.fromkeys(self.analyzer.terms(title)):
-                rows[term].append(row)
-        return titles, rows
+        return titles, Postings.of(map(self.analyzer.terms, titles))
 
     @cached_property
     def sections_of_term(self) -> Mapping[str, frozenset[str]]:
@@ -132,8 +127,8 @@ class KbIndex:
 
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
-        titles, rows = self._titles
-        return [titles[row] for row in sorted({row for term in terms for row in rows.get(term, ())})]
+        titles, postings = self._titles
+        return [titles[row] for row in np.flatnonzero(postings.having(terms)).tolist()]
 
 
 def build_bm25_index(
@@ -173,13 +168,13 @@ def build_bm25_index(
         matcher=PassageMatcher(passages, analyzer, read),
         contexts=joined_contexts,
         questions=joined_questions,
-        links=named_sections(passages, analyzer),
+        links=SectionLinks(passages, analyzer),
     )
     _ = index.spellings  # built here, so that the first misspelt question does not wait for it
     return index
 
 
-def frequent_terms(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, int]:
+def frequent_terms(names: Sequence[str], terms: Array, rows: Array) -> dict[str, int]:
     """Return term, bigram or trigram -> occurrences, as ``KbIndex.vocab_terms``.
 
     Args:
@@ -212,7 +207,7 @@ def frequent_terms(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[
     return dict(sorted(found, key=lambda item: (-item[1], item[0]))[:MAX_PHRASES])
 
 
-def neighbouring_terms(names: Sequence[str], terms: Numbers, rows: Numbers) -> dict[str, tuple[str, ...]]:
+def neighbouring_terms(names: Sequence[str], terms: Array, rows: Array) -> dict[str, tuple[str, ...]]:
     """Return the terms that co-occur with each term, as ``KbIndex.cooc_map``. Arguments as for ``frequent_terms``."""
     codes = []
     wide = terms.astype(np.int64)

@@ -16,8 +16,8 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates, Vectors, vectors_id
 from chatbot_mvp.embedding.cache import PART_CHARS, parts
-from chatbot_mvp.retrieval.late.matching import SCALE, Int8
-from chatbot_mvp.retrieval.late.weights import LateWeights
+from chatbot_mvp.retrieval.arrays import Ints
+from chatbot_mvp.retrieval.late.matching import SCALE, Int8, LateWeights, closest_tokens
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from chatbot_mvp.types import Progress, ProgressCallback
@@ -127,6 +127,19 @@ class PassageTokens:
                 self._cache.write(fresh)
             found |= {key: self._from_bytes(content) for key, content in fresh.items()}
         return [found[key] for key in keys]
+
+    def compared(
+        self, question: TokenStates, texts: Sequence[str], keep: bool = False
+    ) -> tuple[Vectors, Vectors, Ints]:
+        """Compare a question with texts, which are read as by ``of``.
+
+        Returns:
+            (``closest_tokens`` of the question and each text, shape (question tokens, texts); ``LateWeights.shares`` of
+            the question; number of tokens of each text)
+        """
+        tokens = self.of(texts, keep)
+        closest = closest_tokens(self.weights.project(question), tokens)
+        return closest, self.weights.shares(question), np.array([len(found) for found in tokens])
 
     def _summed(self, passage: PassageText, tokens: TokenStates) -> Vectors:
         """Return the sum of the states of each sentence's tokens, shape (sentences, dimensions)."""

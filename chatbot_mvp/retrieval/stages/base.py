@@ -18,10 +18,7 @@ from chatbot_mvp.settings.model import Settings
 
 
 class Stage(ABC):
-    """One step of a pipeline.
-
-    Subclasses implement ``apply``. A stage that works faster on batches also overrides ``run_batch``.
-    """
+    """One step of a pipeline. Subclasses implement ``apply``; those that are faster on many, see ``BatchStage``."""
 
     name = ""
     needs_vectors: ClassVar[bool] = False
@@ -69,6 +66,24 @@ class Stage(ABC):
         return replace(trace, candidates={**trace.candidates, signal: hits}, hits=hits)
 
 
+class BatchStage(Stage):
+    """A stage that works on all traces together. Subclasses implement ``apply_batch``."""
+
+    @abstractmethod
+    def apply_batch(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
+        """Return what ``apply`` returns, for each trace."""
+
+    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
+        return self.apply_batch([trace])[0]
+
+    def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
+        """Apply the stage to all traces. Each record gets an equal share of the time."""
+        started = time.perf_counter()
+        results = self.apply_batch(traces)
+        share = (time.perf_counter() - started) / max(1, len(traces))
+        return [trace.with_record(StageRecord(self.name, share, notes)) for trace, notes in results]
+
+
 class Lexical(Stage):
     """Finds the best ``retrieval_pre_fusion_k`` chunks by BM25, under the signal ``bm25``."""
 
@@ -83,7 +98,7 @@ class Lexical(Stage):
         return self._candidates(trace, found, "bm25"), {"found": len(found)}
 
 
-class Dense(Stage):
+class Dense(BatchStage):
     """Finds the ``retrieval_pre_fusion_k`` chunks nearest to the question, under the signal ``vector`` (cosine).
 
     For a knowledge base without links it only embeds the question: ``KbScore`` compares it with every window itself.
@@ -98,21 +113,11 @@ class Dense(Stage):
     def serves(cls, index: CorpusIndex) -> bool:
         return index.dense is not None  # not yet, while a knowledge base's vectors are being computed
 
-    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        return self._search([trace])[0]
-
     def searched(self, trace: RetrievalTrace) -> str:
         """Return the text whose vector is compared with the chunks."""
         return trace.query
 
-    def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
-        """Embed and search all queries together. Each record gets an equal share of the time."""
-        started = time.perf_counter()
-        results = self._search(traces)
-        share = (time.perf_counter() - started) / max(1, len(traces))
-        return [trace.with_record(StageRecord(self.name, share, notes)) for trace, notes in results]
-
-    def _search(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
+    def apply_batch(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         side = self.index.dense
         assert side is not None, "a strategy with vectors is built with an embedder"
         vectors = side.cache.embed(side.embedder, [self.searched(trace) for trace in traces], "query")
@@ -201,7 +206,7 @@ class Selection(Stage):
         for hit in trace.hits[: self.config.kb_top_k]:
             # A reranker's logits may be negative; a negative ratio means nothing, so it counts as 0.
             relative = max(0.0, hit.score / best) if best > 0 else 0.0
-            if relative < self.config.kb_min_score or (chosen and context.used + context.cost(hit.chunk) > budget):
+            if relative < self.config.kb_min_score or (chosen and not context.fits(hit.chunk, budget)):
                 continue
             chosen.append(hit)
             context.add(hit.chunk)
@@ -217,5 +222,4 @@ class Evidence(Stage):
     name = "evidence"
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        found = judge(trace, self.index)
-        return replace(trace, evidence=found.evidence, topic=found.topic), dict(found.notes)
+        return judge(trace, self.index)

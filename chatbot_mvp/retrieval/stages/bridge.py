@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.second import SecondRound
-from chatbot_mvp.retrieval.bridge.walk import LEXICAL_CANDIDATES, VECTOR_CANDIDATES, BridgeWalk, Question, Ranking
-from chatbot_mvp.retrieval.bridge.weights import load_weights
+from chatbot_mvp.retrieval.bridge.walk import (
+    LEXICAL_CANDIDATES,
+    VECTOR_CANDIDATES,
+    BridgeWalk,
+    Question,
+    Ranking,
+    load_weights,
+)
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.base import Stage
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace, StageRecord
+from chatbot_mvp.retrieval.stages.base import BatchStage
+from chatbot_mvp.retrieval.trace import RetrievalTrace, hits_of
 from chatbot_mvp.settings.model import Settings
 
 _COMPARED = 60
@@ -23,7 +28,7 @@ _SHOWN = 10
 """Number of hits of the first search that the trace keeps for display."""
 
 
-class Bridge(Stage):
+class Bridge(BatchStage):
     """Ranks the documents that BM25 and vectors find, and the documents linked to those by mentions.
 
     With vectors there is a second round: each of the best three documents gives a query of its own, which is embedded.
@@ -53,17 +58,7 @@ class Bridge(Stage):
         compared = _COMPARED if index.dense is not None and index.dense.tokens is not None else 0
         self._kept = max(compared, config.hits_read)
 
-    def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        return self._rank([trace])[0]
-
-    def run_batch(self, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
-        """Rank for all questions together. Each record gets an equal share of the time."""
-        started = time.perf_counter()
-        results = self._rank(traces)
-        share = (time.perf_counter() - started) / max(1, len(traces))
-        return [trace.with_record(StageRecord(self.name, share, notes)) for trace, notes in results]
-
-    def _rank(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
+    def apply_batch(self, traces: Sequence[RetrievalTrace]) -> list[tuple[RetrievalTrace, dict[str, Any]]]:
         if self._walk is None:
             return [self._lexical(trace) for trace in traces]
         questions = [self._question(trace) for trace in traces]
@@ -87,12 +82,7 @@ class Bridge(Stage):
     def _ranked(self, trace: RetrievalTrace, ranking: Ranking) -> tuple[RetrievalTrace, dict[str, Any]]:
         rows, scores = ranking.found
         shown = list(zip(rows[:_SHOWN].tolist(), scores[:_SHOWN].tolist(), strict=True))
-        following = replace(self._candidates(trace, shown, "bm25"), hits=self._hits(ranking))
+        signals = {name: values.tolist() for name, values in ranking.signals.items()}
+        hits = hits_of(self.index.chunks, ranking.rows.tolist(), ranking.relative.tolist(), signals)
+        following = replace(self._candidates(trace, shown, "bm25"), hits=hits)
         return following, {"candidates": ranking.candidates, "added_by_names_and_links": ranking.added}
-
-    def _hits(self, ranking: Ranking) -> tuple[Hit, ...]:
-        columns = [values.tolist() for values in ranking.signals.values()]
-        return tuple(
-            Hit(self.index.chunks[row], score, dict(zip(ranking.signals, values, strict=True)))
-            for row, score, *values in zip(ranking.rows.tolist(), ranking.relative.tolist(), *columns, strict=True)
-        )

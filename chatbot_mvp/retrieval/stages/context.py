@@ -31,6 +31,10 @@ class ContextChars:
         covered = sum(max(0, min(chunk.end, end) - max(chunk.start, start)) for start, end in self._spans[chunk.doc_id])
         return chunk.end - chunk.start - covered
 
+    def fits(self, chunk: Chunk, budget: int) -> bool:
+        """Return whether ``used`` stays within a budget, in characters, if ``chunk`` is added."""
+        return self.used + self.cost(chunk) <= budget
+
     def add(self, chunk: Chunk) -> None:
         self.used += self.cost(chunk)
         start, end = chunk.start, chunk.end

@@ -1,6 +1,6 @@
 """Score from 0 to 1 how well the found passages can answer a question, independently of the topic.
 
-For a knowledge base: logistic regressions over the features of ``kb_evidence`` and ``late_evidence``, with the weights
+For a knowledge base: logistic regressions over the features of ``kb_evidence``, with the weights
 in ``evidence_weights.json`` that ``benchmarks/fit_evidence.py`` fits. For a corpus of whole passages: the idf-weighted
 share of the question's terms that a passage covers.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,13 @@ from typing import Any
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS, MODEL_ID
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.exact_names import names_record
-from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
-from chatbot_mvp.retrieval.stages.late_evidence import LATE_FEATURES, late_features
+from chatbot_mvp.retrieval.stages.kb_evidence import (
+    DENSE_FEATURES,
+    LATE_FEATURES,
+    LEXICAL_FEATURES,
+    evidence_features,
+    late_features,
+)
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 
 WEIGHTS_PATH = Path(__file__).with_name("evidence_weights.json")
@@ -55,25 +60,18 @@ MODELS = {
 """Name -> features. The last one whose features are there is used."""
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """How far the found passages can answer a question."""
+def judge(trace: RetrievalTrace, index: CorpusIndex) -> tuple[RetrievalTrace, dict[str, Any]]:
+    """Return the trace with ``evidence`` and ``topic`` of its final chunks, and notes on both.
 
-    evidence: float
-    """0-1; from 0.5 on, strict mode answers by default."""
-    topic: float | None
-    """Whether the question is about a subject of the knowledge base, 0-1; None for a corpus, or without a term."""
-    notes: Mapping[str, Any]
-
-
-def judge(trace: RetrievalTrace, index: CorpusIndex) -> Judgement:
-    """Judge ``trace.chunks_final``. The evidence is 0 if the question has no terms or nothing was found."""
+    From 0.5 on, strict mode answers by default. The evidence is 0 if the question has no terms or nothing was found.
+    The topic is None then, and for a corpus.
+    """
     share, notes = covered_share(trace.query, trace.chunks_final, index)
     if index.kb is None:
-        return Judgement(share, None, notes)
+        return replace(trace, evidence=share, topic=None), notes
     features = kb_features(trace, index)
     if not features:
-        return Judgement(0.0, None, notes)
+        return replace(trace, evidence=0.0, topic=None), notes
     fitted = _fitted()
     embedder = index.dense.embedder.model_id if index.dense is not None else ""
     # Each embedding model has its own range of cosines, so the fitted weights are valid for some models only.
@@ -87,7 +85,8 @@ def judge(trace: RetrievalTrace, index: CorpusIndex) -> Judgement:
     if _names_heading(trace, index) or names_record(trace, index):
         evidence, topic = max(evidence, NAMED_HEADING), 1.0
     rounded = {feature: round(value, 4) for feature, value in features.items()}
-    return Judgement(evidence, topic, {**notes, "model": name, "topic": round(topic, 4), **rounded})
+    judged = replace(trace, evidence=evidence, topic=topic)
+    return judged, {**notes, "model": name, "topic": round(topic, 4), **rounded}
 
 
 def _names_heading(trace: RetrievalTrace, index: CorpusIndex) -> bool:

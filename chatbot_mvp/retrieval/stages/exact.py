@@ -43,7 +43,7 @@ class Exact(Stage):
         found = named_chunks(trace, self.index) if self._is_long else Named()
         top = found.records[:FIRST]
         late = dict.fromkeys((*found.records, *found.bare, *self._quoted(trace), *self._whole(trace)))
-        hits = self._first(trace.hits, top)
+        hits = _falling(self._placed(trace.hits, top, 0)) if top else trace.hits
         hits = self._among_first(hits, [row for row in late if row not in top])
         moved = sum(one.chunk is not other.chunk for one, other in zip(hits[:FIRST], trace.hits, strict=False))
         return replace(trace, hits=hits), {"records": len(found.records), "bare": len(found.bare), "moved": moved}
@@ -76,31 +76,21 @@ class Exact(Stage):
         quoted = best[shares.index(max(shares))]
         return [self.index.row_of[quoted.chunk_id]] if max(shares) >= _QUOTED_SHARE else []
 
-    def _first(self, hits: tuple[Hit, ...], rows: Sequence[int]) -> tuple[Hit, ...]:
-        """Return the hits with those of ``rows`` at the top."""
-        if not rows:
-            return hits
-        top = self._hits(rows, hits)
-        taken = {hit.chunk.chunk_id for hit in top}
-        return _falling([*top, *(hit for hit in hits if hit.chunk.chunk_id not in taken)])
+    def _placed(self, hits: tuple[Hit, ...], rows: Sequence[int], at: int) -> tuple[Hit, ...]:
+        """Return the hits with those of ``rows`` from the place ``at`` on."""
+        known = {hit.chunk.chunk_id: hit for hit in hits}
+        chunks = [self.index.chunks[row] for row in rows]
+        moved = {chunk.chunk_id: known.get(chunk.chunk_id) or Hit(chunk, 0.0) for chunk in chunks}
+        rest = [hit for hit in hits if hit.chunk.chunk_id not in moved]
+        return (*rest[:at], *moved.values(), *rest[at:])
 
     def _among_first(self, hits: tuple[Hit, ...], rows: Sequence[int]) -> tuple[Hit, ...]:
         """Return the hits with up to _MOVED of ``rows`` in the last of the first places, if they rank lower."""
-        ids = [self.index.chunks[row].chunk_id for row in rows]
         there = {hit.chunk.chunk_id for hit in hits[:FIRST]}
-        late = [row for row, chunk_id in zip(rows, ids, strict=True) if chunk_id not in there][:_MOVED]
+        late = [row for row in rows if self.index.chunks[row].chunk_id not in there][:_MOVED]
         if not late:
             return hits
-        moved = self._hits(late, hits)
-        taken = {hit.chunk.chunk_id for hit in moved}
-        rest = [hit for hit in hits if hit.chunk.chunk_id not in taken]
-        at = FIRST - len(moved)
-        return _falling([*rest[:at], *moved, *rest[at:]][: max(FIRST, len(hits))])
-
-    def _hits(self, rows: Sequence[int], hits: Sequence[Hit]) -> list[Hit]:
-        known = {hit.chunk.chunk_id: hit for hit in hits}
-        chunks = [self.index.chunks[row] for row in rows]
-        return [known.get(chunk.chunk_id) or Hit(chunk, 0.0) for chunk in chunks]
+        return _falling(self._placed(hits, late, FIRST - len(late))[: max(FIRST, len(hits))])
 
 
 def _falling(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -49,7 +49,8 @@ def expand_query_with_kb(query: str, index: KbIndex) -> tuple[str, tuple[str, ..
                 added[term] = (source, written)
 
     for word, term in words:
-        if term in index.matcher.searched or _is_acronym(word, query):
+        is_acronym = word.isupper() and not query.isupper()
+        if is_acronym or term in index.matcher.searched:
             continue
         if found := index.spellings.nearest(fold(word)):
             heading = index.heading_words.get(found)
@@ -107,10 +108,6 @@ def joined_words(query: str, index: KbIndex) -> list[str]:
         if len(pair) >= _JOINED_LETTERS and terms and all(term in index.matcher.terms for term in terms):
             found.append(pair)
     return found
-
-
-def _is_acronym(word: str, query: str) -> bool:
-    return word.isupper() and not query.isupper()
 
 
 def expansion_weights(trace: RetrievalTrace, index: KbIndex) -> dict[str, float]:

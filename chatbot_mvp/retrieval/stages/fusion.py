@@ -1,10 +1,11 @@
-"""Fusion of keyword and vector candidates by score."""
+"""Fusion of keyword and vector scores."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.trace import Hit
 
 SHORT_QUESTION, LONG_QUESTION = 4, 14  # words
@@ -20,9 +21,10 @@ def adaptive_alpha(query: str) -> float:
     return KEYWORD_ALPHA + (VECTOR_ALPHA - KEYWORD_ALPHA) * min(1.0, max(0.0, progress))
 
 
-def weighted_scores(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> dict[str, float]:
-    """Return chunk id -> the sum of its ``weighted_parts``, in 0-1."""
-    return {chunk_id: sum(parts.values()) for chunk_id, parts in weighted_parts(candidates, alpha).items()}
+def over_best(scores: Doubles) -> Doubles:
+    """Divide scores by the highest one; they stay as they are if it is not above 0."""
+    best = float(scores.max()) if len(scores) else 0.0
+    return scores / best if best > 0 else scores
 
 
 def weighted_parts(candidates: Mapping[str, Sequence[Hit]], alpha: float) -> dict[str, dict[str, float]]:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense import RowCosines
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
-from chatbot_mvp.retrieval.kb.postings import Scores
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 
@@ -21,13 +21,13 @@ class _Last(threading.local):
 
     windows: weakref.ref[RowCosines] | None = None  # weak, so that a dropped index leaves the memory
     query: Vectors | None = None
-    cosines: Scores | None = None
+    cosines: Doubles | None = None
 
 
 _last = _Last()
 
 
-def window_cosines(trace: RetrievalTrace, side: DenseSide | None) -> Scores | None:
+def window_cosines(trace: RetrievalTrace, side: DenseSide | None) -> Doubles | None:
     """Return the question's cosine with each window, shape (windows,); None without vectors. Do not change the array.
 
     Score and evidence of a question both need it, and in a large knowledge base this product is the slowest part.
@@ -57,7 +57,7 @@ def sentence_closeness(trace: RetrievalTrace, index: CorpusIndex) -> Closeness |
     paragraphs = np.concatenate([kb.paragraphs.of(index.row_of[hit.chunk.chunk_id]) for hit in trace.chunks_final])
     rows = np.flatnonzero(np.isin(kb.matcher.window_passage, paragraphs))
     cosines = side.sentences.similarities(trace.query_vector, rows).tolist()
-    of_sentence = {kb.matcher.sentence_texts[row]: cosine for row, cosine in zip(rows.tolist(), cosines, strict=True)}
+    of_sentence = {kb.matcher.sentence_text(row): cosine for row, cosine in zip(rows.tolist(), cosines, strict=True)}
     lowest = min(cosines, default=0.0)
 
     def measure(texts: Sequence[str]) -> Sequence[float]:

@@ -1,14 +1,18 @@
-"""Topic-independent features that separate questions a knowledge base answers from those it does not."""
+"""Topic-independent features that separate questions a knowledge base answers from those it does not.
+
+The features of late interaction say how well the tokens of a question are found in the first passage.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Array, Doubles, best_rows
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.postings import Numbers, Scores
-from chatbot_mvp.retrieval.kb.ranking import best_rows
+from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
-from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.late.matching import max_sim
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, over_best
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
@@ -28,6 +32,18 @@ LEXICAL_FEATURES = (
     "terms",
 )
 DENSE_FEATURES = ("cosine", "cosine_z", "sentence_cosine", "section_lead", "alone")
+LATE_FEATURES = (
+    "late",
+    "late_chunk",
+    "late_margin",
+    "late_lead",
+    "late_found",
+    "late_missed",
+    "late_worst",
+    "words",
+    "vector_norm",
+)
+_FOUND, _MISSED = 0.7, 0.4  # cosines of a token with the closest token of the passage
 _BEST = 3
 _BM25_MOST = 2.2  # k1 + 1: the upper limit of a term's BM25 score, in units of its idf
 _CORRECTED = 0.5  # a word that the KB knows after spelling correction only counts as half known
@@ -71,7 +87,7 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     names = list(dict.fromkeys(_names(trace.query, kb)))
     bm25, windows, letters = matcher.bm25(own), matcher.window_coverage(own), matcher.letters(trace.query)
     cosines = window_cosines(trace, index.dense)
-    match = _over_best(_over_best(bm25) + 0.5 * _over_best(windows) + 0.5 * _over_best(letters))
+    match = over_best(over_best(bm25) + 0.5 * over_best(windows) + 0.5 * over_best(letters))
     if cosines is not None:
         share, dense = adaptive_alpha(trace.query), matcher.best_of_windows(cosines)
         match = (1 - share) * match + share * (dense - dense.min()) / max(1e-9, float(np.ptp(dense)))
@@ -109,7 +125,7 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     alike = matcher.of_language(cosines, int(cosines.argmax()))
     spread = float(alike.std())
     by_sentence = index.dense.sentences.cosines(trace.query_vector).astype(float)
-    sentences = matcher.best_of_sentences(by_sentence)
+    sentences = matcher.best_of_windows(by_sentence)
     features["cosine"] = float(dense[top])
     features["cosine_z"] = float(cosines.max() - alike.mean()) / spread if spread > 1e-6 else 0.0
     features["sentence_cosine"] = float(sentences.max())
@@ -118,21 +134,55 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     return features
 
 
-def _paragraph(trace: RetrievalTrace, index: CorpusIndex, match: Scores) -> int:
+def late_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]:
+    """Compute the features of a question whose hits ``LateInteraction`` has ranked; {} without its signals.
+
+    A token's cosine below is that with the closest token of the best paragraph of the first final chunk. Shares are of
+    the tokens' weights (``LateWeights.shares``).
+
+    - ``late``, ``late_chunk``: ``max_sim`` of the best paragraph of the first chunk, and of all of the chunk.
+    - ``late_margin``: ``late`` minus the mean of the next three chunks.
+    - ``late_lead``: ``late`` minus that of the best other chunk of the same section, or minus the candidates' mean.
+    - ``late_found``, ``late_missed``: share of the tokens with a cosine above 0.7, and below 0.4.
+    - ``late_worst``: the lowest cosine of a token that counts more than the average.
+    - ``words``, ``vector_norm``: the chunk's signals of that name, relative to the best chunk by each.
+    """
+    kb, side, question = index.kb, index.dense, trace.query_tokens
+    first = trace.chunks_final[0]
+    if kb is None or side is None or side.tokens is None or question is None or "late" not in first.signals:
+        return {}
+    paragraphs = kb.paragraphs.of(index.row_of[first.chunk.chunk_id])
+    closest, shares, counts = side.tokens.compared(question, passage_texts(kb, paragraphs.tolist()))
+    by_paragraph = max_sim(closest, shares, counts)
+    cosines = closest[:, int(by_paragraph.argmax())]
+    late = float(by_paragraph.max())
+    others = [hit for hit in trace.hits if "late" in hit.signals and hit.chunk.chunk_id != first.chunk.chunk_id]
+    of_others = sorted((hit.signals["late"] for hit in others), reverse=True)
+    beside = [hit.signals["late"] for hit in others if hit.chunk.section == first.chunk.section]
+    usual = float(np.mean(of_others)) if of_others else 0.0
+    return {
+        "late": late,
+        "late_chunk": first.signals["late_chunk"],
+        "late_margin": late - (float(np.mean(of_others[:_BEST])) if of_others else 0.0),
+        "late_lead": late - (max(beside) if beside else usual),
+        "late_found": float(shares[cosines > _FOUND].sum()),
+        "late_missed": float(shares[cosines < _MISSED].sum()),
+        "late_worst": float(cosines[shares >= shares.mean()].min()),
+        "words": first.signals["words"],
+        "vector_norm": first.signals["vector_norm"],
+    }
+
+
+def _paragraph(trace: RetrievalTrace, index: CorpusIndex, match: Doubles) -> int:
     """Return the row of the best-matching paragraph of the first final chunk."""
     assert index.kb is not None, "a paragraph is of a knowledge base"
     candidates = index.kb.paragraphs.of(index.row_of[trace.chunks_final[0].chunk.chunk_id])
     return int(candidates[np.argmax(match[candidates])] if len(candidates) else np.argmax(match))
 
 
-def _lead(scores: Scores, top: int, others: Numbers, usual: float) -> float:
+def _lead(scores: Doubles, top: int, others: Array, usual: float) -> float:
     """Return the score of row ``top`` minus the best score of ``others``, or minus ``usual`` if there are none."""
     return float(scores[top]) - (float(scores[others].max()) if len(others) else usual)
-
-
-def _over_best(scores: Scores) -> Scores:
-    best = float(scores.max()) if len(scores) else 0.0
-    return scores / best if best > 0 else scores
 
 
 def _names(query: str, kb: KbIndex) -> list[str]:

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Doubles, best_rows
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
-from chatbot_mvp.retrieval.kb.postings import Scores
-from chatbot_mvp.retrieval.kb.ranking import best_rows
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
-from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, over_best
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
-from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
+from chatbot_mvp.retrieval.trace import RetrievalTrace, hits_of
 from chatbot_mvp.settings.model import Settings
 
 SIGNAL_WEIGHTS = {
@@ -38,7 +36,7 @@ _LINKING = 3  # only mentions of other sections in this many of the best paragra
 _OTHER_PARAGRAPHS = 1e-3  # tie-break between chunks with the same best paragraph: their other paragraphs decide
 
 
-def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
+def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Doubles]:
     """Compute the keyword signals of every paragraph.
 
     Returns:
@@ -59,9 +57,9 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     corrections = " ".join(word for source, _, word in spelling if source in CORRECTIONS)
     matcher = kb.matcher
     signals = {
-        "bm25_norm": _over_best(matcher.bm25(weights, with_questions=True)),
-        "overlap_norm": _over_best(matcher.window_coverage(weights)),
-        "fuzzy_bonus": _over_best(matcher.letters(f"{trace.query} {corrections}")),
+        "bm25_norm": over_best(matcher.bm25(weights, with_questions=True)),
+        "overlap_norm": over_best(matcher.window_coverage(weights)),
+        "fuzzy_bonus": over_best(matcher.letters(f"{trace.query} {corrections}")),
         "exact_bonus": matcher.pair_share(terms),
         "heading_bonus": matcher.heading_counts(terms) / max(1, len(set(terms))),
     }
@@ -69,19 +67,19 @@ def keyword_signals(trace: RetrievalTrace, kb: KbIndex) -> dict[str, Scores]:
     return signals
 
 
-def weighted_sum(signals: Mapping[str, Scores]) -> Scores:
+def weighted_sum(signals: Mapping[str, Doubles]) -> Doubles:
     """Return the sum of SIGNAL_WEIGHTS x signal, shape (paragraphs,)."""
     return sum((SIGNAL_WEIGHTS[name] * value for name, value in signals.items()), np.zeros(1))
 
 
-def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
+def _link_bonus(terms: Sequence[str], scores: Doubles, kb: KbIndex) -> Doubles:
     """Reward paragraphs whose section is named by one of the three best paragraphs, shape (paragraphs,), 0-1.
 
     The bonus is the idf-weighted share of the question's terms that the paragraph has and the naming paragraph lacks,
     times the naming paragraph's score relative to the best. If several paragraphs name it, the highest bonus counts.
     """
     bonus = np.zeros(len(kb.matcher.passages))
-    best = best_rows(scores, _LINKING)
+    best = best_rows(scores, _LINKING).tolist()
     links = {row: list(kb.links[row]) for row in best}
     if not any(links.values()) or scores[best[0]] <= 0:
         return bonus
@@ -97,18 +95,12 @@ def _link_bonus(terms: Sequence[str], scores: Scores, kb: KbIndex) -> Scores:
     return bonus
 
 
-def scaled(values: Scores) -> Scores:
+def scaled(values: Doubles) -> Doubles:
     """Scale the values of one question to 0-1: cosines lie in a narrow band, which differs from model to model."""
     if not len(values):
         return values
     low, high = float(values.min()), float(values.max())
     return (values - low) / max(1e-9, high - low)
-
-
-def passage_cosines(trace: RetrievalTrace, kb: KbIndex, side: DenseSide | None) -> Scores | None:
-    """Return the question's cosine to each paragraph's nearest window, shape (paragraphs,); None without vectors."""
-    cosines = window_cosines(trace, side)
-    return None if cosines is None else kb.matcher.best_of_windows(cosines)
 
 
 def score_parts(score: float, signals: Mapping[str, float], vector_share: float) -> dict[str, float]:
@@ -154,28 +146,18 @@ class KbScore(Stage):
         kb = self.index.kb
         assert kb is not None, "the stage serves knowledge bases"
         signals = keyword_signals(trace, kb)
-        scores = signals["words"] = _over_best(weighted_sum(signals))
+        scores = signals["words"] = over_best(weighted_sum(signals))
         notes: dict[str, Any] = {}
-        cosines = passage_cosines(trace, kb, self.index.dense)
-        if cosines is not None:
-            share = adaptive_alpha(trace.query)
+        windows = window_cosines(trace, self.index.dense)
+        if windows is not None:
+            share, cosines = adaptive_alpha(trace.query), kb.matcher.best_of_windows(windows)
             signals |= {"vector_norm": scaled(cosines), "cosine": cosines}
             scores = (1 - share) * scores + share * signals["vector_norm"]
             notes["vector_share"] = round(share, 3)
         positions, rows = kb.paragraphs.ranked(scores, _OTHER_PARAGRAPHS)
         positions, rows = positions[: self._kept], rows[: self._kept]
-        columns = [value[rows].tolist() for value in signals.values()]
-        hits = [
-            Hit(
-                kb.chunks[position],
-                score,
-                {name: round(value, 6) if value else value for name, value in zip(signals, values, strict=True)},
-            )
-            for position, score, *values in zip(positions.tolist(), scores[rows].tolist(), *columns, strict=True)
-        ]
-        return replace(trace, hits=tuple(hits)), notes
-
-
-def _over_best(scores: Scores) -> Scores:
-    best = float(scores.max()) if len(scores) else 0.0
-    return scores / best if best > 0 else scores
+        columns = {
+            name: [round(one, 6) if one else one for one in value[rows].tolist()] for name, value in signals.items()
+        }
+        hits = hits_of(kb.chunks, positions.tolist(), scores[rows].tolist(), columns)
+        return replace(trace, hits=hits), notes

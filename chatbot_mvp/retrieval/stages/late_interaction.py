@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from chatbot_mvp.embedding.base import TokenStates
+from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
-from chatbot_mvp.retrieval.kb.postings import Scores
-from chatbot_mvp.retrieval.late.matching import LENGTH_COST, closest_tokens, grouped, max_sim
+from chatbot_mvp.retrieval.late.matching import LENGTH_COST, grouped, max_sim
 from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
@@ -79,7 +79,7 @@ class LateInteraction(Stage):
         assert self.index.dense is not None and self.index.dense.tokens is not None, "see serves"
         return self.index.dense.tokens
 
-    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Scores], Scores]:
+    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Doubles], Doubles]:
         """Return (the signals ``late`` and ``late_chunk``, what is added to both before they rank), shape (hits,) each.
 
         Whole documents are ranked without the cost of their length: with it, hit@3 of a manual whose paragraphs are
@@ -90,18 +90,15 @@ class LateInteraction(Stage):
         if self.index.graph is not None or kb is None:
             texts = [self.index.documents[row].index_text for row in rows]
             # The tokens of a knowledge base are deleted with it; storing them here could leave some behind.
-            tokens = self._tokens.of(texts, keep=kb is None)
+            closest, shares, counts = self._tokens.compared(question, texts, keep=kb is None)
             columns = [np.array([at]) for at in range(len(rows))]
-            lengths = LENGTH_COST * np.log([len(found) for found in tokens])
+            lengths = LENGTH_COST * np.log(counts)
         else:
             of_hits = [kb.paragraphs.of(row) for row in rows]
             paragraphs = np.unique(np.concatenate(of_hits))
-            tokens = self._tokens.of(passage_texts(kb, paragraphs.tolist()))
+            closest, shares, counts = self._tokens.compared(question, passage_texts(kb, paragraphs.tolist()))
             columns = [np.searchsorted(paragraphs, found) for found in of_hits]
             lengths = np.zeros(len(rows))
-        weights = self._tokens.weights
-        closest, shares = closest_tokens(weights.project(question), tokens), weights.shares(question)
-        counts = np.array([len(found) for found in tokens])
         by_paragraph = max_sim(closest, shares, counts)
         by_chunk = max_sim(grouped(closest, columns), shares, np.array([counts[found].sum() for found in columns]))
         late = np.array([by_paragraph[found].max() for found in columns], dtype=float)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +51,7 @@ class Stitching(Stage):
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         reasons: dict[str, str] = {}
-        added: dict[str, list[int]] = defaultdict(list)
+        added: dict[str, list[int]] = {}
         context = ContextChars(hit.chunk for hit in trace.chunks_final)
         taken = {hit.chunk.chunk_id for hit in trace.chunks_final}
         for hit in trace.chunks_final[:_TOP_HITS]:
@@ -60,19 +59,9 @@ class Stitching(Stage):
             if own not in self._runs or not (reason := self._strength(trace.query, hit)):
                 continue
             reasons[own] = reason
-            blocked: set[int] = set()
-            for row, direction in outwards(*self._runs[own]):
-                chunk = self.index.chunks[row]
-                if direction in blocked or chunk.chunk_id in taken:
-                    continue
-                if context.used + context.cost(chunk) > trace.context_chars_budget:
-                    blocked.add(direction)
-                    continue
-                context.add(chunk)
-                taken.add(chunk.chunk_id)
-                added[own].append(row)
-        found = {hit.chunk.chunk_id: hit for hit in trace.hits} if added else {}
-        stitched = [self._stitched(row, found) for rows in added.values() for row in sorted(rows)]
+            added[own] = add_neighbours(self.index.chunks, self._runs[own], context, trace.context_chars_budget, taken)
+            taken.update(self.index.chunks[row].chunk_id for row in added[own])
+        stitched = stitched_hits(trace, self.index.chunks, added.values())
         following = replace(
             trace,
             chunks_final=(*trace.chunks_final, *stitched),
@@ -93,11 +82,6 @@ class Stitching(Stage):
         covered = sum(weight for term, weight in weights.items() if term in present)
         return "strong_match" if total and covered >= STRONG_COVERAGE * total else ""
 
-    def _stitched(self, row: int, found: dict[str, Hit]) -> Hit:
-        chunk = self.index.chunks[row]
-        own = found.get(chunk.chunk_id, Hit(chunk, 0.0))
-        return replace(own, signals={**own.signals, "stitched": 1.0})
-
 
 def section_runs(index: CorpusIndex) -> dict[str, tuple[int, int, int]]:
     """Return chunk id -> (its row, first row, last row of its section), for sections of at least two chunks."""
@@ -116,10 +100,39 @@ def _same_section(one: Chunk, other: Chunk) -> bool:
     return (one.doc_id, one.section) == (other.doc_id, other.section)
 
 
-def outwards(row: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield (row, direction) of the neighbours, nearest first; direction is 1 (following) or -1 (preceding)."""
+def add_neighbours(
+    chunks: Sequence[Chunk], run: tuple[int, int, int], context: ContextChars, budget: int, taken: Container[str]
+) -> list[int]:
+    """Add the neighbours of a chunk in its section to a context, nearest first, the following one before the other.
+
+    Each direction ends at the section's end or at the first chunk that does not fit the budget, in characters.
+
+    Args:
+        run: (row of the chunk, first row, last row of its section).
+        taken: ids of the chunks in the context, which are passed over.
+
+    Returns:
+        The rows of the chunks that were added.
+    """
+    row, first, last = run
+    added: list[int] = []
+    blocked: set[int] = set()
     for distance in range(1, last - first + 1):
-        if row + distance <= last:
-            yield row + distance, 1
-        if row - distance >= first:
-            yield row - distance, -1
+        for direction in (1, -1):
+            at = row + direction * distance
+            if not first <= at <= last or direction in blocked or chunks[at].chunk_id in taken:
+                continue
+            if context.fits(chunks[at], budget):
+                context.add(chunks[at])
+                added.append(at)
+            else:
+                blocked.add(direction)
+    return added
+
+
+def stitched_hits(trace: RetrievalTrace, chunks: Sequence[Chunk], added: Iterable[Sequence[int]]) -> list[Hit]:
+    """Return the hits of the rows added for each hit, in reading order, with the signal ``stitched`` = 1."""
+    rows = [row for of_hit in added for row in sorted(of_hit)]
+    found = {hit.chunk.chunk_id: hit for hit in trace.hits} if rows else {}
+    own = [found.get(chunks[row].chunk_id, Hit(chunks[row], 0.0)) for row in rows]
+    return [replace(hit, signals={**hit.signals, "stitched": 1.0}) for hit in own]

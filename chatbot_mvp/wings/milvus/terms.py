@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from chatbot_mvp.retrieval.indexes.bm25 import DocumentWeights, in_order, term_weight
+from chatbot_mvp.retrieval.bm25 import DocumentWeights, in_order, term_weight
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress

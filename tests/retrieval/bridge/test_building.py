@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
-from chatbot_mvp.retrieval.bridge import key_tables, linking, mentions, postings
+from chatbot_mvp.retrieval.bridge import keys, linking, names, terms
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import GRAPH_VERSION, Corpus
-from chatbot_mvp.retrieval.bridge.key_tables import FirstUses
+from chatbot_mvp.retrieval.bridge.keys import FirstUses
 from chatbot_mvp.retrieval.indexes.corpus import growing_index
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.storage import arrays
@@ -171,12 +171,12 @@ def divide(
 ) -> None:
     """Set what is in memory at a time to less, as if the corpus were a thousand times larger."""
     for module, name, value in (
-        (key_tables, "_TOGETHER", rows),
-        (postings, "_BUCKET", bucket),
+        (keys, "_TOGETHER", rows),
+        (terms, "_BUCKET", bucket),
         (linking, "_BUCKET_ROWS", documents),
         (arrays, "_PIECE", piece),
-        (mentions, "_TOGETHER", piece),
-        (mentions, "_SIEVE_BITS", sieve_bits),
+        (names, "_TOGETHER", piece),
+        (names, "_SIEVE_BITS", sieve_bits),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -184,15 +184,15 @@ def divide(
 @hypothesis_settings(max_examples=60, deadline=None)
 @given(pieces=st.lists(st.lists(st.sampled_from([0, 3, 1 << 60, 1 << 63, (1 << 64) - 1])), min_size=1))
 def test_keys_get_numbers_in_the_order_of_their_first_use(pieces: list[list[int]]) -> None:
-    keys = FirstUses(ArrayFiles(None), "keys")
+    uses = FirstUses(ArrayFiles(None), "uses")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(key_tables, "_TOGETHER", 3)
+        patched.setattr(keys, "_TOGETHER", 3)
         for piece in pieces:
-            keys.add(np.array(piece, np.uint64))
-        keys.finish()
+            uses.add(np.array(piece, np.uint64))
+        uses.finish()
     numbers = {key: number for number, key in enumerate(dict.fromkeys(chain.from_iterable(pieces)))}
-    assert [keys.numbers(n).tolist() for n in range(len(pieces))] == [[numbers[k] for k in piece] for piece in pieces]
-    assert keys.total == len(numbers)
+    assert [uses.numbers(n).tolist() for n in range(len(pieces))] == [[numbers[k] for k in piece] for piece in pieces]
+    assert uses.total == len(numbers)
 
 
 @pytest.mark.slow

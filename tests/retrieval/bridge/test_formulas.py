@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.embedding.base import Vectors
-from chatbot_mvp.retrieval.bridge import linking, postings
-from chatbot_mvp.retrieval.bridge.arrays import Floats, Ints
+from chatbot_mvp.retrieval.arrays import Floats, Ints
+from chatbot_mvp.retrieval.bridge import linking, terms
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.features import FEATURES
 from chatbot_mvp.retrieval.bridge.second import PARENTS, SecondRound
-from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Prepared, Question
-from chatbot_mvp.retrieval.bridge.weights import Weights
+from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Prepared, Question, Weights
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
@@ -81,7 +80,7 @@ def made_in_small_steps(seed: int, documents: int) -> Case:
         mock.patch.object(linking, "_BUCKET_ROWS", 16),
         mock.patch.object(linking, "_BACKWARD_OF_A_HUB", 5),
         mock.patch.object(linking, "_BACKWARD_LOOKED_AT", 3),
-        mock.patch.object(postings, "_BUCKET", 50),
+        mock.patch.object(terms, "_BUCKET", 50),
     ):
         return made(seed, documents, followed=5, examined=3)
 

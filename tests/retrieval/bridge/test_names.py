@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.bridge.mentions import Words
-from chatbot_mvp.retrieval.bridge.names import names_of, without_parenthesis
+from chatbot_mvp.retrieval.bridge.names import Words, names_of, without_parenthesis
 from chatbot_mvp.retrieval.bridge.question import numbered
 from chatbot_mvp.text import Analyzer, Word
 from chatbot_mvp.types import Chunk

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.retrieval.bridge import postings
-from chatbot_mvp.retrieval.bridge.arrays import offsets
+from chatbot_mvp.retrieval import postings
+from chatbot_mvp.retrieval.arrays import offsets
 from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk
@@ -80,7 +80,7 @@ def test_looking_up_frequent_terms_finds_what_adding_up_finds_to_the_bit() -> No
         scores = [(random.random(len(r)) * np.log(count / len(r) + 1) + 0.1).round(digits) for r in rows]
         impacts = [of_term.astype(np.float32) for of_term in scores]
         highest = np.array([of_term.max() for of_term in impacts], np.float32)
-        made = postings.Postings(offsets(np.array(holders)), np.concatenate(rows), np.concatenate(impacts), highest)
+        made = postings.Impacts(offsets(np.array(holders)), np.concatenate(rows), np.concatenate(impacts), highest)
         total = np.zeros(count, np.float32)
         for terms in ([6, 0, 4], [5, 3, 2, 1], [0, 1, 2, 3, 4, 5, 6], [6], [6, 5]):
             found = []

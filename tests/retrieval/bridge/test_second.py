@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from chatbot_mvp.retrieval.bridge.second import PARENTS, SecondRound
-from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Question
-from chatbot_mvp.retrieval.bridge.weights import load_weights
+from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Question, load_weights
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.pipeline import growing_pipeline
 from chatbot_mvp.settings.model import Settings

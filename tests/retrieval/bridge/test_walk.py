@@ -15,7 +15,7 @@ from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.metrics.ranking.recall import recall_at
 from chatbot_mvp.retrieval.bridge.choice import HOP_STEP_FEATURES, STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import HOP_FEATURES, LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
-from chatbot_mvp.retrieval.bridge.weights import PATH, load_weights
+from chatbot_mvp.retrieval.bridge.walk import PATH, load_weights
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings

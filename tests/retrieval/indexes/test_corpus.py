@@ -89,7 +89,7 @@ def test_a_knowledge_base_has_the_first_window_of_each_paragraph_before_all_wind
     assert words.dense is None
     assert first.dense is not None and whole.dense is not None and whole.kb is not None
     texts = kb_texts(whole.kb)
-    firsts = [whole.kb.matcher.window_texts[row] for row in whole.kb.matcher.first_window]
+    firsts = [whole.kb.matcher.window_text(row) for row in whole.kb.matcher.first_window]
     assert first.dense.share == pytest.approx(len(set(firsts)) / len(set(texts)))
     assert whole.dense.share == 1.0
     assert first.dense.windows is first.dense.sentences is not None
@@ -106,8 +106,9 @@ def test_vectors_of_windows_sentences_and_chunks_are_those_of_their_texts(tmp_pa
     kb, side, embedder = whole.kb, whole.dense, FakeEmbedder()
     assert kb is not None and side is not None and side.windows is not None and side.sentences is not None
     query = embedder.vector("el torno corta")
-    windows = np.array([embedder.vector(text) for text in kb.matcher.window_texts])
-    sentences = np.array([embedder.vector(text) for text in kb.matcher.sentence_texts])
+    rows = range(len(kb.matcher.window_passage))
+    windows = np.array([embedder.vector(text) for text in map(kb.matcher.window_text, rows)])
+    sentences = np.array([embedder.vector(text) for text in map(kb.matcher.sentence_text, rows)])
     np.testing.assert_allclose(side.windows.cosines(query), windows @ query, atol=2e-6)
     np.testing.assert_allclose(side.sentences.cosines(query), sentences @ query, atol=2e-6)
     for position, chunk in enumerate(kb.chunks):

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from chatbot_mvp.retrieval.arrays import best_rows
 from chatbot_mvp.retrieval.kb import vocabulary
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
-from chatbot_mvp.retrieval.kb.passages import Passage, join_contexts
-from chatbot_mvp.retrieval.kb.ranking import ChunkParagraphs, best_rows
+from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts
 from chatbot_mvp.retrieval.kb.vocabulary import build_bm25_index
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
@@ -103,13 +103,9 @@ def test_texts_of_windows_have_heading_and_context_and_those_of_sentences_have_n
         windows += ["\n".join([*beside, p.text[start:end]]) for start, end in p.windows]
         alone += case.paragraphs.sentences[row]
         owner += [row] * len(p.windows)
-    assert list(case.matcher.window_texts) == windows
-    assert list(case.matcher.sentence_texts) == alone
-    assert case.matcher.window_texts[1:3] == windows[1:3]
-    assert case.matcher.window_texts[-1] == windows[-1]
+    assert [case.matcher.window_text(row) for row in range(len(owner))] == windows
+    assert [case.matcher.sentence_text(row) for row in range(len(owner))] == alone
     assert case.matcher.window_passage.tolist() == owner
-    with pytest.raises(IndexError):
-        case.matcher.sentence_texts[len(alone)]
 
 
 def test_paragraphs_of_one_heading_belong_to_one_section(case: Case) -> None:
@@ -118,11 +114,10 @@ def test_paragraphs_of_one_heading_belong_to_one_section(case: Case) -> None:
         assert case.matcher.same_section(row).tolist() == others
 
 
-def test_the_best_of_windows_and_sentences_is_that_of_each_paragraph(case: Case) -> None:
-    scores = np.array([random.Random(n).uniform(-1, 1) for n in range(len(case.matcher.window_texts))])
+def test_the_best_of_windows_is_that_of_each_paragraph(case: Case) -> None:
+    scores = np.array([random.Random(n).uniform(-1, 1) for n in range(len(case.matcher.window_passage))])
     best = [max(scores[case.matcher.window_passage == row]) for row in range(len(case.passages))]
     assert case.matcher.best_of_windows(scores).tolist() == best
-    assert case.matcher.best_of_sentences(scores).tolist() == best
 
 
 @pytest.mark.parametrize("most", [5_000, 12])
@@ -156,7 +151,7 @@ def test_chunks_are_ranked_by_their_best_paragraph_then_by_all_then_by_id(seed: 
 @pytest.mark.parametrize("limit", [0, 1, 3, 8, 20])
 def test_the_best_rows_are_those_of_a_stable_sort(limit: int) -> None:
     scores = [0.5, 0.25, 0.5, 1.0, 0.25, 0.0, -1.0, 0.5]
-    assert best_rows(np.array(scores), limit) == sorted(range(8), key=lambda row: -scores[row])[:limit]
+    assert best_rows(np.array(scores), limit).tolist() == sorted(range(8), key=lambda row: -scores[row])[:limit]
 
 
 def test_a_joined_chunk_has_the_contexts_of_its_pieces_in_order() -> None:

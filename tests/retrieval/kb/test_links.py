@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.retrieval.kb.links import named_sections
+from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.passages import Passage
 from chatbot_mvp.text import Analyzer
 
@@ -13,7 +13,7 @@ def named(text: str, *headings: str) -> tuple[int, ...]:
     """What a paragraph of the section Inicio names of the sections with these headings, rows from 1."""
     passages = [Passage("Inicio", text, 0, (0,), ((0, len(text)),))]
     passages += [Passage(heading, "x", 0, (0,), ((0, 1),)) for heading in headings]
-    return named_sections(passages, Analyzer("es"))[0]
+    return SectionLinks(passages, Analyzer("es"))[0]
 
 
 @pytest.mark.parametrize(

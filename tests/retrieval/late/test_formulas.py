@@ -15,12 +15,12 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import InputType, TokenStates, Vectors
 from chatbot_mvp.retrieval.kb.passages import Passage
+from chatbot_mvp.retrieval.late.matching import LateWeights
 from chatbot_mvp.retrieval.late.passages import PassageTokens
-from chatbot_mvp.retrieval.late.weights import LateWeights
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages import late_interaction
 from chatbot_mvp.retrieval.stages.base import Selection
-from chatbot_mvp.retrieval.stages.late_evidence import LATE_FEATURES, late_features
+from chatbot_mvp.retrieval.stages.kb_evidence import LATE_FEATURES, late_features
 from chatbot_mvp.retrieval.stages.late_interaction import WEIGHTS, LateInteraction
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings

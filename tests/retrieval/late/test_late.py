@@ -14,9 +14,8 @@ from chatbot_mvp.embedding.e5.embedder import local_e5
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.retrieval.indexes.corpus import tokens_cache_path
 from chatbot_mvp.retrieval.indexes.dense_side import passages_read
-from chatbot_mvp.retrieval.late.matching import LENGTH_COST, SCALE, closest_tokens, grouped, max_sim
+from chatbot_mvp.retrieval.late.matching import LENGTH_COST, SCALE, closest_tokens, grouped, late_weights, max_sim
 from chatbot_mvp.retrieval.late.passages import PassageText, PassageTokens
-from chatbot_mvp.retrieval.late.weights import late_weights
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.trace import PART, RetrievalTrace
 from chatbot_mvp.settings.model import Settings

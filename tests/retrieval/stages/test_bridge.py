@@ -9,8 +9,7 @@ import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.bridge.second import SecondRound
-from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Question
-from chatbot_mvp.retrieval.bridge.weights import load_weights
+from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Question, load_weights
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.bridge import Bridge
 from chatbot_mvp.retrieval.trace import RetrievalTrace

@@ -10,7 +10,7 @@ from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.evidence import MODELS, NAMED_HEADING, WEIGHTS_PATH, logistic
-from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_scores
+from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_parts
 from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import Settings
@@ -167,5 +167,5 @@ def test_the_share_of_the_vectors_grows_with_the_question(words: int, alpha: flo
 def test_weighted_fusion_by_hand() -> None:
     """bm25 over the best: a 1, b 0.5; vectors from worst to best: b 1, a 0; alpha 0.4: a 0.6, b 0.3 + 0.4."""
     a, b = chunks_of("a", "b")
-    scores = weighted_scores({"bm25": (Hit(a, 8.0), Hit(b, 4.0)), "vector": (Hit(b, 0.9), Hit(a, 0.8))}, 0.4)
-    assert scores == pytest.approx({"c000": 0.6, "c001": 0.7})
+    parts = weighted_parts({"bm25": (Hit(a, 8.0), Hit(b, 4.0)), "vector": (Hit(b, 0.9), Hit(a, 0.8))}, 0.4)
+    assert {chunk_id: sum(own.values()) for chunk_id, own in parts.items()} == pytest.approx({"c000": 0.6, "c001": 0.7})

@@ -229,11 +229,12 @@ def test_the_features_of_the_evidence_are_those_of_the_formulas(asked: list[Aske
 
 def test_a_question_that_names_the_first_heading_has_the_evidence_of_one_at_least(asked: list[Asked]) -> None:
     [one] = [one for one in asked if one.trace.query == "dietas"]
-    judged = judge(one.trace, one.pipeline.index)
+    judged, notes = judge(one.trace, one.pipeline.index)
+    assert judged.evidence is not None
     assert judged.evidence >= NAMED_HEADING
-    assert (judged.topic, judged.notes["topic"]) == (1.0, 1.0)
-    assert judged.notes["model"] == "lexical"
-    assert judged.notes["terms"] == 1.0
+    assert (judged.topic, notes["topic"]) == (1.0, 1.0)
+    assert notes["model"] == "lexical"
+    assert notes["terms"] == 1.0
 
 
 @pytest.mark.parametrize(("question", "hits"), [("", 1), ("¿y el de la?", 1), ("hotel", 0)])
@@ -241,9 +242,9 @@ def test_without_a_term_or_a_hit_there_is_no_evidence_and_no_topic(
     asked: list[Asked], question: str, hits: int
 ) -> None:
     found = RetrievalTrace(question, chunks_final=asked[0].trace.chunks_final[:hits])
-    judged = judge(found, asked[0].pipeline.index)
+    judged, notes = judge(found, asked[0].pipeline.index)
     assert (judged.evidence, judged.topic) == (0.0, None)
-    assert judged.notes["missing"] == asked[0].kb.analyzer.terms(question)
+    assert notes["missing"] == asked[0].kb.analyzer.terms(question)
 
 
 def test_the_share_that_passages_cover_is_that_of_the_best_of_the_first_three(settings: Settings) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.base import Selection, Stage
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.kb_chat.score import own_score
-from chatbot_mvp.retrieval.stages.stitching import outwards, section_runs
+from chatbot_mvp.retrieval.stages.stitching import add_neighbours, section_runs, stitched_hits
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import sentences
@@ -56,38 +55,29 @@ class KbChatStitching(Stage):
         self._runs = index.derived(section_runs) if config.retrieval_stitching else {}
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
-        usual, large = self.config.kb_max_context_chars, self.config.kb_large_context_chars
+        usual, large, chunks = self.config.kb_max_context_chars, self.config.kb_large_context_chars, self.index.chunks
         budget = context_budget(self.index.source_chars, usual, large)
         context = ContextChars()
         selected = {hit.chunk.chunk_id: hit for hit in trace.chunks_final}
         taken: dict[str, Hit] = {}
-        added: dict[str, list[int]] = defaultdict(list)
+        added: list[list[int]] = []
         strong = 0
         for own, hit in selected.items():
             if own not in taken:
                 if not taken:
                     hit = replace(hit, chunk=cut(hit.chunk, budget))
-                if context.used + context.cost(hit.chunk) > budget:
+                if not context.fits(hit.chunk, budget):
                     continue
                 context.add(hit.chunk)
                 taken[own] = hit
             if own not in self._runs or not is_strong(hit):
                 continue
             strong += 1
-            blocked: set[int] = set()
-            for row, direction in outwards(*self._runs[own]):
-                chunk = self.index.chunks[row]
-                if direction in blocked or chunk.chunk_id in taken:
-                    continue
-                if context.used + context.cost(chunk) > budget:
-                    blocked.add(direction)
-                    continue
-                context.add(chunk)
+            rows = add_neighbours(chunks, self._runs[own], context, budget, taken)
+            for chunk in (chunks[row] for row in rows):
                 taken[chunk.chunk_id] = selected.get(chunk.chunk_id, Hit(chunk, 0.0))
-                if chunk.chunk_id not in selected:
-                    added[own].append(row)
-        found = {hit.chunk.chunk_id: hit for hit in trace.hits} if added else {}
-        stitched = [self._stitched(row, found) for rows in added.values() for row in sorted(rows)]
+            added.append([row for row in rows if chunks[row].chunk_id not in selected])
+        stitched = stitched_hits(trace, chunks, added)
         following = replace(
             trace,
             chunks_final=(*(taken[own] for own in selected if own in taken), *stitched),
@@ -96,11 +86,6 @@ class KbChatStitching(Stage):
             context_chars_budget=budget,
         )
         return following, {"strong": strong, "added": len(stitched)}
-
-    def _stitched(self, row: int, found: dict[str, Hit]) -> Hit:
-        chunk = self.index.chunks[row]
-        own = found.get(chunk.chunk_id, Hit(chunk, 0.0))
-        return replace(own, signals={**own.signals, "stitched": 1.0})
 
 
 def is_strong(hit: Hit) -> bool:

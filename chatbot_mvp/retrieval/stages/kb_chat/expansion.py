@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from rapidfuzz import fuzz, process
 
+from chatbot_mvp.retrieval.arrays import best_first
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.kb_chat.words import ChatWords, plain, without_label
@@ -45,7 +47,7 @@ class KbChatExpansion(Expansion):
 
     def __init__(self, index: CorpusIndex, config: Settings) -> None:
         super().__init__(index, config)
-        self._words = index.derived(ChatWords.of)
+        self._words = index.derived(ChatWords)
 
     def apply(self, trace: RetrievalTrace) -> tuple[RetrievalTrace, dict[str, Any]]:
         analyzer = self._words.analyzer
@@ -67,12 +69,8 @@ class KbChatExpansion(Expansion):
         return replace(trace, query_expanded=expanded, expansion_notes=tuple(notes)), {"added": len(added)}
 
     def _headings(self, query: str, _: list[str]) -> Iterator[tuple[str, str]]:
-        own = dict.fromkeys(self._words.analyzer.terms(query))
-        shared: dict[int, int] = {}
-        for term in own:
-            for row in self._words.title_terms.rows(term).tolist():
-                shared[row] = shared.get(row, 0) + 1
-        for row in sorted(shared, key=lambda row: (-shared[row], row)):
+        shared = self._words.title_terms.having(self._words.analyzer.terms(query))
+        for row in best_first(shared)[: np.count_nonzero(shared)]:
             yield "heading_match", without_label(self._words.titles[row])
 
     def _like_headings(self, query: str, _: list[str]) -> Iterator[tuple[str, str]]:

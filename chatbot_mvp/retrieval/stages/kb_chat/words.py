@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from chatbot_mvp.retrieval.arrays import Doubles, rows_of
+from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.postings import Numbers, PairPostings, Postings, Scores, rows_of
 from chatbot_mvp.retrieval.kb.vocabulary import frequent_terms, neighbouring_terms
-from chatbot_mvp.text import Analyzer, fold
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.retrieval.postings import PairPostings, Postings
+from chatbot_mvp.text import fold
 
-K1, B = 1.5, 0.75
+K1 = 1.5
 _FREQUENT_WORDS, _FREQUENT_PHRASES = 140, 60
 _LEAST_LETTERS = 3
 _WORD = re.compile(r"[^\W_]+")
@@ -30,104 +30,75 @@ _LABEL = re.compile(
 )
 
 
-@dataclass(frozen=True)
 class ChatWords:
-    """What the stages of the KB chat look up. Arrays have the shape (chunks,) unless they say otherwise."""
+    """What the stages of the KB chat look up. Arrays have the shape (chunks,) unless they say otherwise.
 
-    analyzer: Analyzer
-    chunks: Sequence[Chunk]
-    whole: bool
-    """True for whole passages: their titles are no part of their texts, but counted with them."""
-    terms: Postings
-    """The chunks of each term, with its counts."""
-    pairs: PairPostings
-    lengths: Numbers
-    """Terms of each chunk."""
-    titles: Sequence[str]
-    """Distinct headings that a question is expanded with, as written, in the order of the text."""
-    titles_plain: Sequence[str]
-    """``titles`` as ``plain`` gives them."""
-    title_terms: Postings
-    """The rows of ``titles`` that have each term."""
-    title_words: Mapping[str, str]
-    """Word of a heading without case and accents -> the word as written."""
-    headings_plain: Sequence[str]
-    """Distinct headings of the chunks themselves (the last part of a path), as ``plain`` gives them."""
-    heading_of: Numbers
-    """For each chunk, the row of its heading in ``headings_plain``."""
-    heading_terms: Postings
-    """The rows of ``headings_plain`` that have each term."""
-    frequent_words: Mapping[str, str]
-    """Word without case and accents -> the word as written, for the words of the 140 most frequent terms."""
-    frequent_phrases: Sequence[str]
-    """The 60 most frequent bigrams and trigrams, as terms separated by spaces, most frequent first. Each word has three
-    letters at least: a number beside a word says nothing about another question."""
-    cooc_map: Mapping[str, tuple[str, ...]]
-    """Term -> terms that co-occur with it, strongest association first."""
-    spoken: Mapping[str, str]
-    """Term -> its first word, as written."""
+    Use ``index.derived(ChatWords)``, so that the chunks are read once.
+    """
 
-    @classmethod
-    def of(cls, index: CorpusIndex) -> ChatWords:
-        """Read the chunks of ``index``. Use ``index.derived(ChatWords.of)``, so that this happens once."""
+    def __init__(self, index: CorpusIndex) -> None:
         analyzer, kb = index.analyzer, index.kb
+        self.analyzer = analyzer
+        self._chunks, self._whole = index.chunks, kb is None
         numbers: dict[str, int] = {}
         seen: dict[str, int] = {}  # a word as written -> the number of its term
         written: dict[str, str] = {}
-        spoken: dict[str, str] = {}
+        self.spoken: dict[str, str] = {}
+        """Term -> its first word, as written."""
         term_of: dict[str, str] = {}
         heading_rows: dict[str, int] = {}
         sequence, lengths, heading_of = array("i"), array("i"), array("i")
-        for chunk in index.chunks:
-            # A chunk of a knowledge base begins with its heading's line; a passage has its title apart.
+        for row, chunk in enumerate(index.chunks):
             before = len(sequence)
-            for word, term in analyzer.content_words(chunk.index_text if kb is None else chunk.text):
+            for word, term in analyzer.content_words(self.text(row)):
                 number = seen.get(word)
                 if number is None:
                     number = seen[word] = numbers.setdefault(term, len(numbers))
                     folded = fold(word)
                     written.setdefault(folded, word)
                     term_of.setdefault(folded, term)
-                    spoken.setdefault(term, word)
+                    self.spoken.setdefault(term, word)
                 sequence.append(number)
             lengths.append(len(sequence) - before)
             own = chunk.section if kb is None else chunk.section.rpartition(" > ")[2]
             heading_of.append(heading_rows.setdefault(own, len(heading_rows)))
-        codes = np.frombuffer(sequence, np.int32) if sequence else np.empty(0, np.int32)
-        counts = np.frombuffer(lengths, np.int32) if lengths else np.empty(0, np.int32)
-        rows, names = rows_of(counts), list(numbers)
+        self.lengths = np.array(lengths, np.int32)
+        """Terms of each chunk."""
+        codes, rows, names = np.array(sequence, np.int32), rows_of(self.lengths), list(numbers)
+        self.terms = Postings(numbers, codes, rows, len(lengths), counted=True)
+        """The chunks of each term, with its counts."""
+        self.pairs = PairPostings(numbers, codes, rows, len(lengths))
         if kb is None:
             titles = list({plain(chunk.section): chunk.section for chunk in index.chunks if chunk.section}.values())
             vocab_terms, cooc_map = frequent_terms(names, codes, rows), neighbouring_terms(names, codes, rows)
         else:
             titles = list(kb.section_titles_normalized.values())
             vocab_terms, cooc_map = dict(kb.vocab_terms), dict(kb.cooc_map)
-        words = [name for name in vocab_terms if " " not in name][:_FREQUENT_WORDS]
-        frequent = set(words)
-        said = {term for term, word in spoken.items() if len(word) >= _LEAST_LETTERS and not word.isdigit()}
+        self.cooc_map = cooc_map
+        """Term -> terms that co-occur with it, strongest association first."""
+        self.titles = titles
+        """Distinct headings that a question is expanded with, as written, in the order of the text."""
+        self.titles_plain = [plain(title) for title in titles]
+        self.title_terms = Postings.of(map(analyzer.terms, titles))
+        """The rows of ``titles`` that have each term."""
+        self.title_words = {fold(word): word for title in titles for word, _ in analyzer.content_words(title)}
+        """Word of a heading without case and accents -> the word as written."""
+        self.headings_plain = [plain(heading) for heading in heading_rows]
+        """Distinct headings of the chunks themselves (the last part of a path), as ``plain`` gives them."""
+        self.heading_of = np.array(heading_of, np.int32)
+        """For each chunk, the row of its heading in ``headings_plain``."""
+        self.heading_terms = Postings.of(map(analyzer.terms, heading_rows))
+        """The rows of ``headings_plain`` that have each term."""
+        frequent = set([name for name in vocab_terms if " " not in name][:_FREQUENT_WORDS])
+        self.frequent_words = {folded: written[folded] for folded, term in term_of.items() if term in frequent}
+        """Word without case and accents -> the word as written, for the words of the 140 most frequent terms."""
+        said = {term for term, word in self.spoken.items() if len(word) >= _LEAST_LETTERS and not word.isdigit()}
         phrases = [name for name in vocab_terms if " " in name and said.issuperset(name.split(" "))]
-        headings = list(heading_rows)
-        return cls(
-            analyzer=analyzer,
-            chunks=index.chunks,
-            whole=kb is None,
-            terms=Postings(numbers, codes, rows, len(counts), counted=True),
-            pairs=PairPostings(numbers, codes, rows, len(counts)),
-            lengths=counts,
-            titles=titles,
-            titles_plain=[plain(title) for title in titles],
-            title_terms=_postings(titles, analyzer),
-            title_words={fold(word): word for title in titles for word, _ in analyzer.content_words(title)},
-            headings_plain=[plain(heading) for heading in headings],
-            heading_of=np.frombuffer(heading_of, np.int32) if heading_of else np.empty(0, np.int32),
-            heading_terms=_postings(headings, analyzer),
-            frequent_words={folded: written[folded] for folded, term in term_of.items() if term in frequent},
-            frequent_phrases=phrases[:_FREQUENT_PHRASES],
-            cooc_map=cooc_map,
-            spoken=spoken,
-        )
+        self.frequent_phrases = phrases[:_FREQUENT_PHRASES]
+        """The 60 most frequent bigrams and trigrams, as terms separated by spaces, most frequent first. Each word has
+        three letters at least: a number beside a word says nothing about another question."""
 
-    def bm25(self, counts: Mapping[str, int]) -> Scores:
+    def bm25(self, counts: Mapping[str, int]) -> Doubles:
         """Return each chunk's BM25 score (k1 = 1.5, b = 0.75) for a question.
 
         score = sum over terms of count x idf x tf x (k1 + 1) / (tf + k1 x (1 - b + b x length / mean length)), with
@@ -136,14 +107,10 @@ class ChatWords:
         Args:
             counts: term -> occurrences in the expanded question.
         """
-        scores = np.zeros(len(self.lengths))
-        norm = K1 * (1 - B + B * self.lengths / max(1e-9, float(self.lengths.mean()) if len(self.lengths) else 1.0))
-        for term, count in counts.items():
-            rows, found = self.terms.rows(term), self.terms.counts(term)
-            scores[rows] += count * self.terms.idf(term) * found * (K1 + 1) / (found + norm[rows])
-        return scores
+        mean = max(1e-9, float(self.lengths.mean())) if len(self.lengths) else 1.0
+        return self.terms.bm25(counts, length_norm(self.lengths, mean, K1), K1)
 
-    def phrase_counts(self, words: Sequence[tuple[str, str]]) -> Scores:
+    def phrase_counts(self, words: Sequence[tuple[str, str]]) -> Doubles:
         """Return how many of a question's distinct bigrams and trigrams stand literally in each chunk.
 
         Args:
@@ -167,8 +134,9 @@ class ChatWords:
 
     def text(self, row: int) -> str:
         """Return the text whose words are counted for a chunk."""
-        chunk = self.chunks[row]
-        return chunk.index_text if self.whole else chunk.text
+        # A chunk of a knowledge base begins with its heading's line; a passage has its title apart.
+        chunk = self._chunks[row]
+        return chunk.index_text if self._whole else chunk.text
 
 
 def plain(text: str) -> str:
@@ -179,14 +147,3 @@ def plain(text: str) -> str:
 def without_label(heading: str) -> str:
     """Return a heading without its number ("Artículo 5. Vacaciones" is "Vacaciones"), or as it is if that is all."""
     return _LABEL.sub("", heading).strip() or heading
-
-
-def _postings(titles: Sequence[str], analyzer: Analyzer) -> Postings:
-    numbers: dict[str, int] = {}
-    codes, lengths = array("i"), array("i")
-    for title in titles:
-        terms = analyzer.terms(title)
-        codes.extend(numbers.setdefault(term, len(numbers)) for term in terms)
-        lengths.append(len(terms))
-    rows = rows_of(np.array(lengths, dtype=np.int64))
-    return Postings(numbers, np.array(codes, dtype=np.int64), rows, len(titles))

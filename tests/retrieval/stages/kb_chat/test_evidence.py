@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.stages.kb_chat.evidence import KbChatEvidence, degree
+from chatbot_mvp.retrieval.stages.kb_chat.score import KbChatEvidence, degree
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Chunk

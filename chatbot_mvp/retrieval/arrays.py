@@ -1,4 +1,4 @@
-"""Array types and small array functions of the walk."""
+"""Array types and small array functions of the indexes. Ragged data is one flat array with the offsets of its rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Array = NDArray[Any]
-
-REACH = 5
-"""Number of content words on either side of a mention that count as near."""
 
 
 def offsets(counts: Array) -> Ints:
     """Return the start of each row in a flat array of rows with these lengths, and the total length as last entry."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+
+
+def rows_of(lengths: Array) -> Array:
+    """Return the row number of every item, for rows of the given lengths: (2, 1) gives (0, 0, 1)."""
+    return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
 
 
 def entries(start: Ints, rows: Array) -> tuple[Ints, Ints]:
@@ -40,18 +43,33 @@ def entries(start: Ints, rows: Array) -> tuple[Ints, Ints]:
     return owner, places
 
 
+def first_flags(rising: Array) -> Flags:
+    """Return for each value of a sorted array whether it differs from the value before."""
+    first = np.ones(len(rising), bool)
+    np.not_equal(rising[1:], rising[:-1], out=first[1:])
+    return first
+
+
 def distinct(values: Array) -> tuple[Array, Ints]:
     """Return (distinct values in rising order, their counts). Sorts ``values`` in place.
 
     Replaces ``numpy.unique``, whose hash table takes many times the memory of the values.
     """
     values.sort()
-    first = np.ones(len(values), bool)
-    np.not_equal(values[1:], values[:-1], out=first[1:])
-    at = np.flatnonzero(first)
-    return values[at], np.concatenate((at[1:], [len(values)]))[: len(at)] - at
+    at = first_flags(values).nonzero()[0]
+    return values[at], np.diff(np.append(at, len(values)))
 
 
-def best_first(score: Floats) -> Ints:
+def best_first(score: Array) -> Ints:
     """Return the positions by falling score; equal scores keep their order."""
     return (-score).argsort(kind="stable")
+
+
+def best_rows(scores: Array, limit: int) -> Ints:
+    """Return the rows of the ``limit`` highest scores, best first, ties by row."""
+    count = min(limit, len(scores))
+    if count == 0:
+        return np.zeros(0, np.int64)
+    # Rows that tie for the last place are ordered by row number, so collect all of them first.
+    rows = np.flatnonzero(scores >= np.partition(scores, len(scores) - count)[len(scores) - count])
+    return rows.take(best_first(scores.take(rows))[:count])

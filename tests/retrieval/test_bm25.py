@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatbot_mvp.retrieval.indexes.bm25 import DocumentWeights, in_order, term_weight
+from chatbot_mvp.retrieval.bm25 import DocumentWeights, in_order, term_weight
 from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex
 from chatbot_mvp.text import Analyzer
 from tests.fakes import chunks_of
