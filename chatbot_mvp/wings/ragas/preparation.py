@@ -70,14 +70,8 @@ class Evaluation:
 
     def options(self, repeat: int) -> JudgeOptions:
         """Return the judge options for repetition ``repeat``, from 0."""
-        judge = self.config.judge
-        return JudgeOptions(
-            attempts=judge.attempts,
-            strictness=self.config.strictness,
-            max_tokens=judge.max_tokens,
-            temperature=judge.temperature,
-            repeat=repeat,
-        )
+        given = self.config.judge.model_dump(include={"attempts", "max_tokens", "temperature"})
+        return JudgeOptions(**given, strictness=self.config.strictness, repeat=repeat)
 
 
 @dataclass(frozen=True)
@@ -102,11 +96,8 @@ class Handed:
     @property
     def names(self) -> dict[str, str]:
         """ "judge" and "embedder" -> name, of those that there are."""
-        found = {
-            "judge": self.judge.name if self.judge else "",
-            "embedder": self.embedder.model_id if self.embedder else "",
-        }
-        return {role: name for role, name in found.items() if name}
+        judge = {"judge": self.judge.name} if self.judge else {}
+        return judge | ({"embedder": self.embedder.model_id} if self.embedder else {})
 
 
 NOTHING_HANDED = Handed()
@@ -147,9 +138,7 @@ def chosen_metrics(config: RagasConfig, rows: Sequence[InputRow], has_judge: boo
     if config.metrics:
         return config.metrics
     usual = JUDGED if has_judge else UNJUDGED
-    return tuple(
-        name for name in usual if any(not missing_columns(RAGAS_METRICS[name], item.row) for item in rows)
-    )  # fmt: skip
+    return tuple(name for name in usual if any(not missing_columns(RAGAS_METRICS[name], item.row) for item in rows))
 
 
 def prepare_evaluation(

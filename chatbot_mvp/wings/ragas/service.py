@@ -25,8 +25,7 @@ from chatbot_mvp.wings.ragas.config import RagasConfig
 from chatbot_mvp.wings.ragas.errors import NothingToEvaluate
 from chatbot_mvp.wings.ragas.judging import JUDGED, UNJUDGED, prompt_languages
 from chatbot_mvp.wings.ragas.kind import phases_of
-from chatbot_mvp.wings.ragas.langchain_embedder import as_embedder
-from chatbot_mvp.wings.ragas.langchain_model import as_chat_model
+from chatbot_mvp.wings.ragas.langchain import as_chat_model, as_embedder
 from chatbot_mvp.wings.ragas.making_prompts import PromptMaker
 from chatbot_mvp.wings.ragas.preparation import (
     INPUT,
