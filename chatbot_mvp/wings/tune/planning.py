@@ -74,10 +74,8 @@ class Planner:
     ) -> None:
         """
         Args:
-            found: the target.
             corpus: what runs over the target measure.
             today: the settings in effect, for runs over the target.
-            of_run: returns the settings of a run.
         """
         self._found = found
         self._corpus = corpus
@@ -202,8 +200,7 @@ class Planner:
             free, asking = split_knobs(self._today, read_space(options.space))
         if not options.with_model:
             return free, ()
-        model = self._parts.providers.language_model(self._today)
-        if model is None:
+        if self._parts.providers.language_model(self._today) is None:
             raise TuneNeedsModel(provider=self._today.chosen_provider)
         return free, asking
 
@@ -211,14 +208,12 @@ class Planner:
         self, rounds: Sequence[tuple[int, int]], asking: int, searching: Sequence[str], questions: int, scored: int
     ) -> int:
         """Return how many questions are searched in all, at most."""
-        total, before = len(searching), 0
-        for count, size in rounds:
-            total += count * (size - before)
-            before = size
-        before = 0
-        for count, size in round_plan(asking, len(searching)) if asking else ():
-            total += count * (size - before)
-            before = size
+        total = len(searching)
+        for search in (rounds, round_plan(asking, len(searching)) if asking else ()):
+            before = 0
+            for count, size in search:
+                total += count * (size - before)
+                before = size
         untouched = questions - len(searching)
         return total + 2 * untouched + scored - len(searching)  # today's, the winner and the runner-up
 
@@ -247,16 +242,11 @@ def require_same(tune_id: str, plan: TunePlan, corpus: RunCorpus, settings: Sett
     Raises:
         TuneMismatch
     """
-    now = {
-        "code_version": __version__,
-        "dataset_sha256": corpus.dataset.sha256,
-        "fingerprint": configuration_of(settings, {}, of_run).config_id,
-    }
-    then = {
-        "code_version": plan.code_version,
-        "dataset_sha256": plan.dataset_sha256,
-        "fingerprint": plan.today.config_id,
-    }
-    for name, value in now.items():
-        if then[name] != value:
-            raise TuneMismatch(tune_id=tune_id, difference=f"{name} was {then[name]!r} and is now {value!r}")
+    today = configuration_of(settings, {}, of_run)
+    for name, then, now in (
+        ("code_version", plan.code_version, __version__),
+        ("dataset_sha256", plan.dataset_sha256, corpus.dataset.sha256),
+        ("fingerprint", plan.today.config_id, today.config_id),
+    ):
+        if then != now:
+            raise TuneMismatch(tune_id=tune_id, difference=f"{name} was {then!r} and is now {now!r}")
