@@ -19,9 +19,8 @@ from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion
 from chatbot_mvp.wings.promise.errors import NoLabelledQuestions, ResultOfOtherText
-from chatbot_mvp.wings.promise.groups import groups_of
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_text
-from chatbot_mvp.wings.promise.service import Promises
+from chatbot_mvp.wings.promise.service import Promises, groups_of
 from tests.conftest import Command
 from tests.wings.promise.labels import DAYS, DIET, TEXT, measured, promised, saved
 
