@@ -154,13 +154,13 @@ class RagasService:
         return prompt_languages()
 
     @performs(Action.READ)
-    def metrics(self, config: RagasConfig = _DEFAULTS) -> tuple[str, ...]:
+    def metrics(self) -> tuple[str, ...]:
         """Return the available metrics. Without a judge, these are the metrics that need none.
 
         Raises:
             InvalidSetting
         """
-        return (*JUDGED, *UNJUDGED) if self.judge(config) else UNJUDGED
+        return (*JUDGED, *UNJUDGED) if self.judge() else UNJUDGED
 
     @performs(Action.READ)
     def rows_of_run(self, run_id: str) -> dict[str, InputRow]:
