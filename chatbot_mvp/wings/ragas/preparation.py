@@ -70,8 +70,14 @@ class Evaluation:
 
     def options(self, repeat: int) -> JudgeOptions:
         """Return the judge options for repetition ``repeat``, from 0."""
-        given = self.config.judge.model_dump(include={"attempts", "max_tokens", "temperature"})
-        return JudgeOptions(**given, strictness=self.config.strictness, repeat=repeat)
+        judge = self.config.judge
+        return JudgeOptions(
+            attempts=judge.attempts,
+            strictness=self.config.strictness,
+            max_tokens=judge.max_tokens,
+            temperature=judge.temperature,
+            repeat=repeat,
+        )
 
 
 @dataclass(frozen=True)
@@ -225,18 +231,16 @@ def reopen_evaluation(
     config = config_from(manifest.evaluation["config"], "manifest.json")
     rows = read_rows(folder.path / INPUT)
     prompts = _prompts(config, rows, config.metrics)
-    now = {
-        "rows_sha256": content_key(rows),
-        "code_version": __version__,
-        "prompts": prompts.key,
-        "handed": handed.names,
-        "fingerprint": _fingerprint(manifest.evaluation["config"], prompts, manifest.judge, settings, handed),
-    }
-    before = {"handed": {}, **manifest.evaluation}
-    for name, value in now.items():
-        then = before[name] if name in ("rows_sha256", "handed") else getattr(manifest, name)
-        if then != value:
-            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
+    begun = manifest.evaluation
+    for name, then, now in (
+        ("rows_sha256", begun["rows_sha256"], content_key(rows)),
+        ("code_version", manifest.code_version, __version__),
+        ("prompts", manifest.prompts, prompts.key),
+        ("handed", begun.get("handed", {}), handed.names),
+        ("fingerprint", manifest.fingerprint, _fingerprint(begun["config"], prompts, manifest.judge, settings, handed)),
+    ):
+        if then != now:
+            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {now!r}")
     seconds = time.monotonic() - started
     return Evaluation(folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed)
 

@@ -30,9 +30,10 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 def result_of(evaluation: Evaluation, journal: Journal) -> RunResult:
     """Return the result without what is not in the records, such as seconds. Also works while scores are missing."""
     rows = [_row(evaluation, journal, item) for item in evaluation.rows]
-    failures = Counter(metric for row in rows for metric in row.failed_metrics)
+    counted = Counter(metric for row in rows for metric in row.failed_metrics)
+    failures = {metric: counted[metric] for metric in evaluation.metrics if counted[metric]}
     return replace(
-        result_of_rows(evaluation.manifest, rows, journal.damaged, dict(failures)),
+        result_of_rows(evaluation.manifest, rows, journal.damaged, failures),
         repeats=evaluation.config.repeats,
         language=evaluation.prompts.language,
         not_scored=_reasons(rows),

@@ -62,7 +62,7 @@ class Scored:
 
     metric: str
     value: float | None
-    """The score; None if there is none."""
+    """The score; None if and only if there is a ``reason``."""
     reason: Reason = ""
     problem: str = ""
     """The reason in words, with the column, the fault of the reply or the provider's message; "" if scored."""

@@ -18,7 +18,7 @@ from chatbot_mvp.wings.ragas.judging import (
     faithfulness,
     without_judge,
 )
-from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, NotScored, Row, Scored
+from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, NotScored, Reason, Row, Scored
 from chatbot_mvp.wings.ragas.judging.prompts import Prompts
 from chatbot_mvp.wings.ragas.judging.session import Session
 
@@ -179,12 +179,15 @@ def score_row(
     if missing := missing_columns(spec, row):
         return Scored(metric, None, "missing_input", ", ".join(missing))
     session = Session(row, judge, embedder, prompts, options)
+
+    def scored(value: float | None, reason: Reason = "", problem: str = "", raw: str = "") -> Scored:
+        usage = total_usage(session.completions)
+        return Scored(metric, value, reason, problem, session.detail, raw, usage, session.requests)
+
     try:
         value = spec.function(session)
-        if value is None:
-            raise NotScored("nothing_to_judge", "there is nothing in the row that the metric could score")
-        ended = NotScored("", "")
     except NotScored as error:
-        value, ended = None, error
-    usage = total_usage(session.completions)
-    return Scored(metric, value, ended.reason, ended.problem, session.detail, ended.raw, usage, session.requests)
+        return scored(None, error.reason, error.problem, error.raw)
+    if value is None:
+        return scored(None, "nothing_to_judge", "there is nothing in the row that the metric could score")
+    return scored(value)
