@@ -71,8 +71,8 @@ def watch_live(log: Path, kb_id: str, promise: Promise) -> LiveWatch:
 def ks_test(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     """Return (distance, p-value) of the two-sample test of Kolmogorov (1933) and Smirnov (1948).
 
-    (0.0, 1.0) if a sample is empty. The distance is the largest difference of the two cumulative shares, 0-1. The p-value is the asymptotic one, which
-    is too large with ties: then the test raises fewer false alarms.
+    (0.0, 1.0) if a sample is empty. The distance is the largest difference of the two cumulative shares, 0-1. The
+    p-value is the asymptotic one, which is too large with ties: then the test raises fewer false alarms.
     """
     if not one or not other:
         return 0.0, 1.0
