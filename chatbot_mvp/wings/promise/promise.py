@@ -10,14 +10,7 @@ from typing import Any
 
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE
-from chatbot_mvp.wings.promise.calibration import (
-    ALPHA,
-    LabelledQuestion,
-    Unit,
-    by_document,
-    by_question,
-    usual_unit,
-)
+from chatbot_mvp.wings.promise.calibration import ALPHA, LabelledQuestion, Unit, by_document, by_question, usual_unit
 from chatbot_mvp.wings.promise.risk import answers_needed, upper_bound
 
 FAR = "far"

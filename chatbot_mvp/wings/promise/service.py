@@ -26,13 +26,7 @@ from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion, Unit
 from chatbot_mvp.wings.promise.errors import NoLabelledQuestions, PassageLengthIllegal, ResultOfOtherText
 from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
-from chatbot_mvp.wings.promise.promise import (
-    Basis,
-    Promise,
-    make_promise,
-    promise_of,
-    questions_sha256,
-)
+from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_of, questions_sha256
 from chatbot_mvp.wings.promise.repeats import without_repeats
 
 _PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")

@@ -36,15 +36,7 @@ from chatbot_mvp.wings.tune.store import TuneFolder, tune_folders, tunes_dir
 from chatbot_mvp.wings.tune.targets import corpus_of, find_target, measured
 from chatbot_mvp.wings.tune.trials import Trials
 from chatbot_mvp.wings.tune.tuning import tune
-from chatbot_mvp.wings.tune.types import (
-    Application,
-    TuneOptions,
-    TunePlan,
-    TuneProgress,
-    TuneResult,
-    TuneState,
-    Undone,
-)
+from chatbot_mvp.wings.tune.types import Application, TuneOptions, TunePlan, TuneProgress, TuneResult, TuneState, Undone
 
 _USUAL = TuneOptions()
 

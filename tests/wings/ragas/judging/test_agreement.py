@@ -11,14 +11,7 @@ from chatbot_mvp.runs.rows import RowSpread
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.text import detect_language
 from chatbot_mvp.wings.ragas.judging import Row, load_prompts, score_row
-from chatbot_mvp.wings.ragas.judging.agreement import (
-    Agreement,
-    Estimate,
-    Label,
-    judge_agreement,
-    label_of,
-    spread,
-)
+from chatbot_mvp.wings.ragas.judging.agreement import Agreement, Estimate, Label, judge_agreement, label_of, spread
 from chatbot_mvp.wings.ragas.rows import read_rows
 
 SAMPLES = PROJECT_ROOT / "data" / "samples"
