@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,25 @@ def poor(app: App) -> App:
     return app
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tune of ``finished`` is kept after it was carried out once; missing before."""
+    return tmp_path_factory.mktemp("tune") / "tunes"
+
+
+@pytest.fixture
+def finished(poor: App, space: Path, kept: Path) -> TuneResult:
+    """The result of a tune of ``poor``."""
+    folder = tunes_dir(poor.settings)
+    if not kept.is_dir():
+        tuned(poor, space)
+        shutil.copytree(folder, kept)
+    shutil.copytree(kept, folder, dirs_exist_ok=True)
+    [state] = poor.get(Tuner).tunes()
+    assert state.result is not None
+    return state.result
+
+
 def tuned(app: App, space: Path) -> TuneResult:
     return carried_out(app, app.get(Tuner).plan(DATASET, options=TuneOptions(space=space)))
 
@@ -90,9 +110,8 @@ def test_the_winner_is_confirmed_applied_after_a_restart_still_and_undone_exactl
         again.get(Tuner).undo()
 
 
-def test_undo_leaves_a_setting_that_was_changed_since(poor: App, space: Path) -> None:
-    result = tuned(poor, space)
-    poor.get(Tuner).apply(result.tune_id)
+def test_undo_leaves_a_setting_that_was_changed_since(poor: App, finished: TuneResult) -> None:
+    poor.get(Tuner).apply(finished.tune_id)
     poor.live.change("retrieval_strategy", "HYBRID")
     undone = poor.get(Tuner).undo()
     assert undone.kept == ("retrieval_strategy",)
@@ -100,15 +119,14 @@ def test_undo_leaves_a_setting_that_was_changed_since(poor: App, space: Path) ->
 
 
 def test_a_configuration_is_not_applied_where_a_setting_is_fixed_or_another_one_has_changed(
-    poor: App, space: Path, settings: Settings
+    poor: App, finished: TuneResult, settings: Settings
 ) -> None:
-    result = tuned(poor, space)
     fixed = fake_app(Settings._of({**settings.model_dump(), "retrieval_strategy": "SIMPLE_VECTOR"}))
     with pytest.raises(TuneNotApplicable, match="RETRIEVAL_STRATEGY: it is set outside Admin"):
-        fixed.get(Tuner).apply(result.tune_id)
+        fixed.get(Tuner).apply(finished.tune_id)
     poor.live.change("retrieval_bm25_language", "en")
     with pytest.raises(TuneNotApplicable, match="other settings have changed since"):
-        poor.get(Tuner).apply(result.tune_id)
+        poor.get(Tuner).apply(finished.tune_id)
     assert poor.get(Tuner).applied() == ()
 
 
@@ -144,11 +162,10 @@ def test_a_tune_is_a_job_like_every_other(poor: App, space: Path) -> None:
     assert state.plan.target == DATASET
 
 
-def test_the_same_pipeline_is_measured_as_by_a_run(poor: App, space: Path, settings: Settings) -> None:
-    result = tuned(poor, space)
+def test_the_same_pipeline_is_measured_as_by_a_run(poor: App, finished: TuneResult, settings: Settings) -> None:
     run = poor.runs.run_now(mteb_dataset_name=DATASET)
-    assert run.fingerprint == result.today.config_id
-    folder = tunes_dir(settings) / result.tune_id / "trials" / result.today.config_id
+    assert run.fingerprint == finished.today.config_id
+    folder = tunes_dir(settings) / finished.tune_id / "trials" / finished.today.config_id
     own = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     its = (settings.results_dir / run.run_id / "records.jsonl").read_text().splitlines()
     of_run = {record["query_id"]: record["payload"] for record in map(json.loads, its)}
