@@ -141,24 +141,25 @@ def test_check_changes_nothing(
     assert not new.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("to_stdout", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_archive_with_another_hash_than_the_printed_one_is_refused(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to_stdout: bool
+    data: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to_stdout: bool
 ) -> None:
     """Whoever changes the archive can change the hashes in it; the printed one is kept apart."""
     archive = tmp_path / "b.zip"
-    made = [sys.executable, "-m", "chatbot_mvp.cli", "backup", "-" if to_stdout else str(archive)]
-    with (archive if to_stdout else tmp_path / "nothing").open("wb") as out:
-        done = subprocess.run(made, stdout=out, stderr=subprocess.PIPE, text=True, check=True, cwd=tmp_path)
-    printed = done.stderr.split()[-1]
+    if to_stdout:
+        program = [sys.executable, "-m", "chatbot_mvp.cli", "backup", "-"]
+        with archive.open("wb") as out:
+            said = subprocess.run(program, stdout=out, stderr=subprocess.PIPE, text=True, check=True).stderr
+    else:
+        said = command("backup", str(archive))[2]
+    printed = said.split()[-1]
     assert printed == hashlib.sha256(archive.read_bytes()).hexdigest()
     new = to_empty(tmp_path, monkeypatch)
 
     def restored(sha256: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "chatbot_mvp.cli", "restore", str(archive), "--sha256", sha256]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-        return done.returncode, done.stderr
+        code, _, err = command("restore", str(archive), "--sha256", sha256)
+        return code, err
 
     assert restored("abc")[0] == 2
     archive.write_bytes(forged(archive.read_bytes()))
