@@ -14,7 +14,7 @@ from typing import Any
 from chatbot_mvp import __version__
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import NeedsLanguageModel, NothingToRetry, RunAlreadyFinished, RunMismatch, UnknownChoice
+from chatbot_mvp.errors import NeedsLanguageModel, RunError, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.preparation import new_folder
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.chosen import ModelSource
@@ -164,7 +164,7 @@ def prepare_evaluation(
     Raises:
         UnknownChoice: there are no prompts in the language, or no metric for the columns.
         NeedsLanguageModel: a chosen metric needs a judge, but none is configured.
-        PromptsUnreadable
+        PromptsError (prompts_unreadable)
     """
     started = time.monotonic()
     has_judge = can_judge(settings, handed)
@@ -217,16 +217,16 @@ def reopen_evaluation(
         handed: the models that the run was started with, if it was started with models of the caller.
 
     Raises:
-        RunAlreadyFinished, NothingToRetry
-        RunMismatch: prompts, rows, version or the models handed are not those of the start.
-        DatasetFileUnreadable: the copy of the rows is damaged.
+        RunError (run_already_finished, nothing_to_retry)
+        RunError (run_mismatch): prompts, rows, version or the models handed are not those of the start.
+        DatasetError (dataset_file_unreadable): the copy of the rows is damaged.
     """
     started = time.monotonic()
     manifest = folder.manifest()
     if retry_failed and not folder.failed_queries():
-        raise NothingToRetry(run_id=manifest.run_id)
+        raise RunError("nothing_to_retry", run_id=manifest.run_id)
     if folder.result_path.is_file() and not retry_failed:
-        raise RunAlreadyFinished(run_id=manifest.run_id)
+        raise RunError("run_already_finished", run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
     config = config_from(manifest.evaluation["config"], "manifest.json")
     rows = read_rows(folder.path / INPUT)
@@ -240,7 +240,7 @@ def reopen_evaluation(
         ("fingerprint", manifest.fingerprint, _fingerprint(begun["config"], prompts, manifest.judge, settings, handed)),
     ):
         if then != now:
-            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {now!r}")
+            raise RunError("run_mismatch", run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {now!r}")
     seconds = time.monotonic() - started
     return Evaluation(folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed)
 

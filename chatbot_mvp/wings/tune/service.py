@@ -23,14 +23,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 from chatbot_mvp.wings.tune.applying import application
-from chatbot_mvp.wings.tune.errors import (
-    TuneAlreadyFinished,
-    TuneNotApplicable,
-    TuneNothingToUndo,
-    TuneStopped,
-    TuneStoppedEarly,
-    TuneUnreadable,
-)
+from chatbot_mvp.wings.tune.errors import TuneError, TuneStopped, TuneStoppedEarly, TuneUnreadable
 from chatbot_mvp.wings.tune.planning import Planner, require_same
 from chatbot_mvp.wings.tune.store import TuneFolder, tune_folders, tunes_dir
 from chatbot_mvp.wings.tune.targets import corpus_of, find_target, measured
@@ -76,8 +69,8 @@ class Tuner:
                 gains and the seconds of a question; 0 for none.
 
         Raises:
-            TuneQuestionsMissing, TuneTooFewQuestions, TuneSpaceUnreadable, TuneSpaceEmpty, TuneOptionInvalid
-            TuneNeedsModel, TuneNeedsBudget
+            TuneError
+            TuneError (tune_needs_model, tune_needs_budget)
             KbNotFound, KbUnreadable, DatasetError, StorageError, ConfigurationError
         """
         found = find_target(self._app, target, questions)
@@ -121,7 +114,7 @@ class Tuner:
         """Queue an unfinished tune in the background.
 
         Raises:
-            TuneNotFound, TuneUnreadable, TuneAlreadyFinished, RunBusy
+            TuneError (tune_not_found, tune_already_finished), TuneUnreadable, RunError (run_busy)
         """
         plan, chosen = self._unfinished(tune_id).plan(), self._live.current.provider
         self._jobs.submit(
@@ -132,8 +125,8 @@ class Tuner:
         """Carry out what is missing of a tune in this thread, and return its result.
 
         Raises:
-            TuneNotFound, TuneUnreadable, TuneAlreadyFinished, RunBusy
-            TuneMismatch: text, questions or code have changed since it began.
+            TuneError (tune_not_found, tune_already_finished), TuneUnreadable, RunError (run_busy)
+            TuneError (tune_mismatch): text, questions or code have changed since it began.
             TuneStopped: ``progress`` stopped it. TuneStoppedEarly: a budget or a provider ended it. The records stay.
         """
         return self._carry_out(tune_id, progress, self._live.current.provider)
@@ -178,7 +171,7 @@ class Tuner:
         """Return one tune.
 
         Raises:
-            TuneNotFound, TuneUnreadable
+            TuneError (tune_not_found), TuneUnreadable
         """
         return self._state(self._folder(tune_id))
 
@@ -186,7 +179,7 @@ class Tuner:
         """Return the result of a finished tune.
 
         Raises:
-            TuneNotFound, TuneNotFinished, TuneUnreadable
+            TuneError (tune_not_found, tune_not_finished), TuneUnreadable
         """
         return self._folder(tune_id).result()
 
@@ -197,8 +190,8 @@ class Tuner:
         """Return what ``apply`` would change, with the reason if it cannot be applied.
 
         Raises:
-            TuneNotFound, TuneNotFinished, TuneUnreadable
-            TuneNothingToApply: nothing is recommended and no configuration is named.
+            TuneError (tune_not_found, tune_not_finished), TuneUnreadable
+            TuneError (tune_nothing_to_apply): nothing is recommended and no configuration is named.
             UnknownChoice: the tune has no such configuration.
         """
         folder = self._folder(tune_id)
@@ -212,13 +205,13 @@ class Tuner:
             config_id: one of the measured configurations; "" for the winner, if it is recommended.
 
         Raises:
-            TuneNotApplicable: a setting cannot be changed here, or the settings would not rank like the configuration.
-            ChoiceNotKept, FileOfLaterVersion: nothing is changed.
+            TuneError: a setting cannot be changed here, or the settings would not rank like the configuration.
+            ConfigurationError (choice_not_kept), FileOfLaterVersion: nothing is changed.
             As ``preview``.
         """
         made = self.preview(tune_id, config_id)
         if made.reason:
-            raise TuneNotApplicable(tune_id=tune_id, reason=made.reason)
+            raise TuneError("tune_not_applicable", tune_id=tune_id, reason=made.reason)
         self._live.apply(tune_id, {name: after for name, (_, after) in made.changes.items()})
         return made
 
@@ -227,12 +220,12 @@ class Tuner:
         """Restore the settings as they were before the latest application that was not undone.
 
         Raises:
-            TuneNothingToUndo
-            ChoiceNotKept, FileOfLaterVersion: nothing is changed.
+            TuneError (tune_nothing_to_undo)
+            ConfigurationError (choice_not_kept), FileOfLaterVersion: nothing is changed.
         """
         undone = self._live.undo()
         if undone is None:
-            raise TuneNothingToUndo(path=str(self._live.current.app_settings_path))
+            raise TuneError("tune_nothing_to_undo", path=str(self._live.current.app_settings_path))
         applied, kept = undone
         now = self._live.current
         restored = {name: getattr(now, name) for name in applied.values if name not in kept}
@@ -252,7 +245,7 @@ class Tuner:
         folder = self._folder(tune_id)
         folder.plan()
         if folder.finished:
-            raise TuneAlreadyFinished(tune_id=tune_id)
+            raise TuneError("tune_already_finished", tune_id=tune_id)
         return folder
 
     def _trials(

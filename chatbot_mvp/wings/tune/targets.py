@@ -15,7 +15,7 @@ from chatbot_mvp.evaluation.kb.sets import SET_ID
 from chatbot_mvp.evaluation.sources import RunSources, kb_reference, names_kb
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
-from chatbot_mvp.wings.tune.errors import TuneQuestionsMissing
+from chatbot_mvp.wings.tune.errors import TuneError
 
 
 def find_target(app: App, target: str, questions: str) -> Found:
@@ -26,8 +26,8 @@ def find_target(app: App, target: str, questions: str) -> Found:
         questions: id of a question set or path of a question file; "" for the newest set of a knowledge base.
 
     Raises:
-        TuneQuestionsMissing: a knowledge base without a question set.
-        KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept, DatasetError, StorageError
+        TuneError (tune_questions_missing): a knowledge base without a question set.
+        KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError (no_questions_kept), DatasetError, StorageError
     """
     if names_kb(target):
         return app.sources.find(target)
@@ -42,7 +42,7 @@ def find_target(app: App, target: str, questions: str) -> Found:
         return app.sources.find(kb_reference(target, asked))
     newest = next((one for one in app.kb_evaluation.sets(target) if one.kept), None)
     if newest is None:
-        raise TuneQuestionsMissing(kb_id=target, legal="none")
+        raise TuneError("tune_questions_missing", kb_id=target, legal="none")
     return app.sources.find(kb_reference(target, newest.set_id))
 
 

@@ -12,9 +12,9 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.wings.promise.errors import PassageLengthIllegal
 from chatbot_mvp.wings.promise.service import Promises
 from tests.conftest import Command
+from tests.raising import raises
 from tests.wings.promise.labels import DAYS, DIET, TEXT, promised
 
 ASKED = "¿De cuánto es la dieta completa de un viaje?"
@@ -153,7 +153,7 @@ def test_a_letter_or_the_whole_text_is_no_passage(app: App, kb_id: str, passage:
         KbQuestion("fine", ASKED, "answerable", DIET),
         KbQuestion("odd", "¿Y los uniformes?", "answerable", passage),
     ]
-    with pytest.raises(PassageLengthIllegal, match=r"'odd'.*20.*5000"):
+    with raises("passage_length_illegal", match=r"'odd'.*20.*5000"):
         promised(app, kb_id, asked)
     assert app.get(Promises).state(kb_id) is None
 
@@ -162,5 +162,5 @@ def test_a_passage_that_stands_all_over_the_text_is_none(app: App) -> None:
     line = "Consulte la normativa vigente en el portal."
     text = "# A\n\n" + "\n\n".join(f"{line} Apartado {n}." for n in range(30))
     kb_id = app.kbs.add("normas.md", text.encode()).kb_id
-    with pytest.raises(PassageLengthIllegal):
+    with raises("passage_length_illegal"):
         promised(app, kb_id, [KbQuestion("q", "¿Dónde está la normativa?", "answerable", line)])

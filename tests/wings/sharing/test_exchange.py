@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import KbNotFound, StorageChanged, StorageFull, StorageKeyExpired
+from chatbot_mvp.errors import KbNotFound, StorageChanged, StorageFull
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.sharing.copying import CONFLICTS
-from chatbot_mvp.wings.sharing.errors import SharedRootEmptied, SharedRootOfLaterVersion
 from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER
 from chatbot_mvp.wings.sharing.service import Sharing
 from tests.conftest import Command
 from tests.loopback import free_ports
+from tests.raising import raises
 from tests.s3_server import BUCKET, READER, READER_SECRET, S3Server
 from tests.waiting import wait_until
 from tests.wings.sharing.servers import Server, Spoken, bucket_of, exchange, keys, put, storage_of
@@ -86,7 +86,7 @@ def test_an_emptied_bucket_deletes_nothing(server: Server, s3: S3Server, prefix:
     exchange(one)
     for name in keys(s3, prefix):
         s3.client.delete_object(Bucket=BUCKET, Key=f"{prefix}/{name}")
-    with pytest.raises(SharedRootEmptied, match=r"shared\.json"):
+    with raises("shared_root_emptied", match=r"shared\.json"):
         exchange(one)
     assert one.kbs.records() == [record]
     (one.settings.data_dir / LEDGER).unlink()
@@ -109,7 +109,7 @@ def test_a_root_of_a_later_version_is_left_alone(server: Server, s3: S3Server, p
     one = server("one")
     one.kbs.add("manual.md", TEXT)
     put(s3, prefix, MARKER, b'{"format_version": 2, "root": "x"}')
-    with pytest.raises(SharedRootOfLaterVersion, match="format 2"):
+    with raises("shared_root_of_later_version", match="format 2"):
         exchange(one)
     assert keys(s3, prefix) == [MARKER]
 
@@ -168,7 +168,7 @@ def test_what_fails_is_said_and_nothing_changes_here(
 @pytest.mark.parametrize(
     ("code", "status", "error"),
     [
-        ("ExpiredToken", 400, StorageKeyExpired),
+        ("ExpiredToken", 400, "storage_key_expired"),
         ("QuotaExceeded", 403, StorageFull),
         ("InsufficientStorage", 507, StorageFull),
     ],

@@ -109,7 +109,7 @@ def load_prompts(
 
     Raises:
         UnknownChoice: there are no prompts in this language; the error lists the available ones.
-        PromptsUnreadable: a file is missing or invalid; the error names the file and the reason.
+        PromptsError (prompts_unreadable): a file is missing or invalid; the error names the file and the reason.
     """
     language = language_code(language)
     # ContextRelevance is asked for in English if a language has no prompts: the package has no file to translate.
