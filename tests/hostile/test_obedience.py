@@ -19,7 +19,7 @@ from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.wings.ragas.judging import JudgeOptions, Row, load_prompts, score_row
-from chatbot_mvp.wings.ragas.langchain_model import as_chat_model
+from chatbot_mvp.wings.ragas.langchain import as_chat_model
 from tests.fakes import FakeChatModel, FakeEmbedder, FakeLanguageModel, ObedientModel, fake_app
 from tests.loopback import LoopbackServer
 

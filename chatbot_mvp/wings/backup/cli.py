@@ -13,13 +13,13 @@ import typer
 
 from chatbot_mvp import __version__, logs
 from chatbot_mvp.cli.common import EnvOption, JsonOption, print_json
-from chatbot_mvp.errors import DataFolderUnusable, FileNotWritten
+from chatbot_mvp.errors import DataFolderUnusable
 from chatbot_mvp.settings.early import SECRETS_FILE
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.storage.data_folder import use_folder
-from chatbot_mvp.storage.files import replaced_file
+from chatbot_mvp.storage.files import naming, replaced_file
 from chatbot_mvp.wings.backup.errors import BackupUnusable
-from chatbot_mvp.wings.backup.reading import Backup, open_backup
+from chatbot_mvp.wings.backup.reading import Backup, Entry, open_backup
 from chatbot_mvp.wings.backup.restoring import restore
 from chatbot_mvp.wings.backup.writing import Written, save_backup, write_backup
 
@@ -102,7 +102,7 @@ def restore_backup(
             restore(backup, folder, replace, keep=_name_in(folder.root, file))
             for entry in backup.secrets:
                 if entry.name in places:
-                    _write_secret(backup, entry.name, places[entry.name])
+                    _write_secret(backup, entry, places[entry.name])
         counted = {"files": len(backup.data), "bytes": backup.size, "made_at": backup.made_at}
         if as_json:
             print_json({"file": str(file), "data_dir": str(folder.root), "restored": not check, **counted})
@@ -131,15 +131,11 @@ def _require_free(backup: Backup, places: Mapping[str, Path], replace: bool) -> 
             raise typer.BadParameter(f"{places[entry.name]} exists; --replace replaces it", param_hint="--with-secrets")
 
 
-def _write_secret(backup: Backup, name: str, place: Path) -> None:
-    [entry] = (entry for entry in backup.secrets if entry.name == name)
-    try:
+def _write_secret(backup: Backup, entry: Entry, place: Path) -> None:
+    with naming(place):
         place.parent.mkdir(parents=True, exist_ok=True)
         with replaced_file(place) as out:
-            Path(out.name).chmod(0o600)
             backup.copy(entry, out)
-    except OSError as error:
-        raise FileNotWritten(path=str(place), reason=error.strerror or str(error)) from error
 
 
 def _name_in(root: Path, file: Path) -> str:

@@ -16,7 +16,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from chatbot_mvp.errors import DataFolderInUse, DataFolderUnusable
 from chatbot_mvp.storage.data_folder import IN_USE, SECRETS, Completion, DataFolder, names_in
@@ -111,7 +110,7 @@ def _finish(folder: DataFolder) -> None:
     if not work.is_dir():
         return
     plan = read_object(work / "plan.json", RESTORE)
-    new, old = _names(plan, "new"), _names(plan, "old")
+    new, old = ([str(name) for name in plan[key]] for key in ("new", "old"))
     for name, path in folder.beside.items():
         if (work / "new" / name).is_file():
             make_folder(path.parent)
@@ -131,10 +130,6 @@ def _finish(folder: DataFolder) -> None:
     done = folder.root / f".restored.{secrets.token_hex(6)}"
     work.rename(done)
     shutil.rmtree(done, ignore_errors=True)
-
-
-def _names(plan: dict[str, Any], key: str) -> list[str]:
-    return [str(name) for name in plan[key]]
 
 
 def _delete_rest(root: Path) -> None:

@@ -17,7 +17,7 @@ from chatbot_mvp.evaluation.drops.verdict import TOLERANCE
 from chatbot_mvp.storage.files import naming
 from chatbot_mvp.terminal import say
 from chatbot_mvp.wings.gate.baseline import Baseline, Source, read_baseline
-from chatbot_mvp.wings.gate.power import power_table
+from chatbot_mvp.wings.gate.power import power_table, power_text
 from chatbot_mvp.wings.gate.reports import REPORTS, headline
 from chatbot_mvp.wings.gate.service import Gate
 
@@ -69,7 +69,11 @@ def gate_command(
     app = open_app(env, verbose)
     before = read_baseline(baseline) if baseline else None
     if power and before:
-        _print_power(before, tolerance, as_json)
+        table = power_table(before, tolerance)
+        if as_json:
+            print_json(table)
+        else:
+            say(power_text(table))
         return
     given = Source(kb=kb, questions=questions, dataset=dataset)
     today, source = _measured(app, given, before, run or [], repeats)
@@ -125,14 +129,6 @@ def _print_saved(path: Path, saved: Baseline, as_json: bool) -> None:
         return
     say(f"{path}: {len(today.questions)} questions, {', '.join(today.metrics)}")
     say(f"tested by default: {', '.join(saved.gated)}")
-
-
-def _print_power(before: Baseline, tolerance: float, as_json: bool) -> None:
-    table = power_table(before, tolerance)
-    if as_json:
-        print_json(table.to_json())
-        return
-    say(table.text())
 
 
 def _write(path: Path, text: str) -> None:

@@ -15,13 +15,7 @@ from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.formats import BASELINE
 from chatbot_mvp.types import ProgressCallback, ignore_progress
-from chatbot_mvp.wings.gate.baseline import (
-    Baseline,
-    Source,
-    read_baseline,
-    require_same,
-    save_baseline,
-)
+from chatbot_mvp.wings.gate.baseline import Baseline, Source, read_baseline, require_same, save_baseline
 from chatbot_mvp.wings.gate.errors import GateError
 
 

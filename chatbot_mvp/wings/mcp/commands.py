@@ -6,9 +6,7 @@ COMMANDS = Commands(
     [
         *lazy(
             "chatbot_mvp.wings.mcp.cli:mcp",
-            {
-                "mcp": "Offer the knowledge bases to assistants as tools, by the Model Context Protocol (MCP).",
-            },
+            {"mcp": "Offer the knowledge bases to assistants as tools, by the Model Context Protocol (MCP)."},
         )
     ]
 )

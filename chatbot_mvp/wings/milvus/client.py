@@ -49,6 +49,24 @@ class MilvusServer:
     database: str = ""
     """Name of a database on the server; "" for its default one."""
 
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Convert exceptions of pymilvus.
+
+        Raises:
+            MilvusError (index_credentials_refused, index_engine_unavailable)
+        """
+        import grpc
+        from pymilvus import MilvusException
+
+        try:
+            yield
+        except (MilvusException, grpc.RpcError) as error:
+            status, reason = _status(error)
+            refused = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
+            code = "index_credentials_refused" if status in refused else "index_engine_unavailable"
+            raise MilvusError(code, place=self.address, reason=reason) from error
+
 
 def milvus_server(settings: Settings) -> MilvusServer:
     """Return the server that INDEX_ENGINE=milvus uses.
@@ -76,16 +94,6 @@ class MilvusConnection:
     client: MilvusClient
     server: MilvusServer
 
-    @contextmanager
-    def reported(self) -> Iterator[None]:
-        """Convert exceptions of pymilvus.
-
-        Raises:
-            MilvusError (index_credentials_refused, index_engine_unavailable)
-        """
-        with _reported(self.server):
-            yield
-
     def open_collection(self, name: str, vector: Any, index: dict[str, Any]) -> None:
         """Create a collection if it is missing, and make it searchable.
 
@@ -97,7 +105,7 @@ class MilvusConnection:
         """
         from pymilvus import DataType, MilvusException
 
-        with self.reported():
+        with self.server.reported():
             if not self.client.has_collection(name, timeout=CONNECT_S):
                 schema = self.client.create_schema(auto_id=False)
                 schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=_NAME_CHARS)
@@ -118,7 +126,7 @@ class MilvusConnection:
 
     def upsert(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
         """Write rows; those with the id of a stored row replace it, so that a repeated build doubles nothing."""
-        with self.reported():
+        with self.server.reported():
             self.client.upsert(name, list(rows), timeout=WRITE_S)
 
     def seal(self, name: str) -> None:
@@ -172,7 +180,7 @@ class MilvusConnection:
         """
         from pymilvus import MilvusException
 
-        with self.reported():
+        with self.server.reported():
             try:
                 return ask()
             except MilvusException as error:
@@ -202,7 +210,7 @@ def connect(server: MilvusServer) -> MilvusConnection:
                 command = "pip install 'chatbot-mvp[milvus]'"
                 raise MissingPackage(feature="INDEX_ENGINE=milvus", package="pymilvus", command=command) from error
             logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs a traceback of each error it raises
-            with _reported(server):
+            with server.reported():
                 client = MilvusClient(
                     uri=server.address,
                     token=server.token,
@@ -221,7 +229,7 @@ def try_server(server: MilvusServer) -> str:
         MissingPackage, MilvusError (index_credentials_refused, index_engine_unavailable)
     """
     connection = connect(server)
-    with connection.reported():
+    with connection.server.reported():
         version = connection.client.get_server_version(timeout=CONNECT_S)
         ours = [name for name in connection.client.list_collections(timeout=CONNECT_S) if name.startswith(TERMS)]
     return f"Milvus {version} at {server.address}, {'with' if ours else 'without'} indexes of this application"
@@ -233,27 +241,10 @@ def delete_rows(connection: MilvusConnection, owner: str) -> None:
     Raises:
         MilvusError (index_credentials_refused, index_engine_unavailable): some rows may be left; call again.
     """
-    with connection.reported():
+    with connection.server.reported():
         for name in connection.client.list_collections(timeout=CONNECT_S):
             if name == TERMS or name.startswith(VECTORS):
                 connection.client.delete(name, filter=f"owner == {json.dumps(owner)}", timeout=WRITE_S)
-
-
-@contextmanager
-def _reported(server: MilvusServer) -> Iterator[None]:
-    import grpc
-    from pymilvus import MilvusException
-
-    try:
-        yield
-    except (MilvusException, grpc.RpcError) as error:
-        status, reason = _status(error)
-        refused = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
-        raise MilvusError(
-            "index_credentials_refused" if status in refused else "index_engine_unavailable",
-            place=server.address,
-            reason=reason,
-        ) from error
 
 
 def _status(error: BaseException) -> tuple[Any, str]:

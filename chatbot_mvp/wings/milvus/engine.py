@@ -10,7 +10,6 @@ from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.indexes.dense import VectorStore, vectors_key
 from chatbot_mvp.retrieval.indexes.engines import IndexEngine
 from chatbot_mvp.retrieval.indexes.lexical import LexicalSearch
-from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, ProgressCallback
 from chatbot_mvp.wings.milvus.client import MilvusServer, connect, delete_rows, milvus_server
@@ -44,8 +43,4 @@ class MilvusIndexes:
         delete_rows(connect(self.server), owner)
 
 
-def _open(settings: Settings) -> MilvusIndexes:
-    return MilvusIndexes(milvus_server(settings))
-
-
-ENGINE = IndexEngine("milvus", _open)
+ENGINE = IndexEngine("milvus", lambda settings: MilvusIndexes(milvus_server(settings)))

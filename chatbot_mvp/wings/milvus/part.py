@@ -16,8 +16,4 @@ def _identity(app: App) -> str:
     return app.settings.of(MilvusSettings).milvus_address or ENGINE.name
 
 
-def _check(app: App) -> str:
-    return try_server(milvus_server(app.settings))
-
-
-PART = Part("index", _identity, _check)
+PART = Part("index", _identity, lambda app: try_server(milvus_server(app.settings)))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chatbot_mvp.wings.promise.risk import GRID, Controlled, Judged
+from chatbot_mvp.wings.promise.risk import GRID, Controlled, Judged, last_passing
 
 Floats = npt.NDArray[np.float64]
 Cluster = Sequence[Judged]
@@ -77,11 +77,7 @@ def cluster_sequence(clusters: Sequence[Cluster], level: float, plan: Plan, alph
         alpha: probability of a threshold with a higher risk, at most.
     """
     shares = _shares(clusters)
-    last = None
-    for step in range(plan.start, -1, -1):
-        if _log_capital(shares[step], level, plan.bets[step]) < -math.log(alpha):
-            break
-        last = step
+    last = last_passing(plan.start, lambda step: _log_capital(shares[step], level, plan.bets[step]) >= -math.log(alpha))
     if last is None:
         return None
     above = [one for cluster in clusters for one in cluster if one.score >= last / GRID]

@@ -10,14 +10,7 @@ from typing import Any
 
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE
-from chatbot_mvp.wings.promise.calibration import (
-    ALPHA,
-    LabelledQuestion,
-    Unit,
-    by_document,
-    by_question,
-    usual_unit,
-)
+from chatbot_mvp.wings.promise.calibration import ALPHA, LabelledQuestion, Unit, by_document, by_question, usual_unit
 from chatbot_mvp.wings.promise.risk import answers_needed, upper_bound
 
 FAR = "far"
@@ -210,8 +203,8 @@ def questions_sha256(questions: Sequence[KbQuestion]) -> str:
 def _far(scores: Sequence[float], threshold: float, level: float) -> FarPromise:
     # All far questions count, answered or not, so the sequence can start at the strictest threshold.
     answered = sum(score >= threshold for score in scores)
-    # Their number answered only grows from strict to loose, and so does its bound: the sequence reaches this threshold
-    # if and only if this threshold passes.
+    # A stricter threshold answers fewer of them and has a lower bound. If this one passes, the stricter ones pass too,
+    # so that one test is enough for the whole sequence.
     if upper_bound(answered, len(scores), ALPHA) <= level:
         return FarPromise(True, answered, len(scores), 0)
     if scores and answered / len(scores) > level:

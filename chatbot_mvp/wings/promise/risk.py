@@ -15,7 +15,7 @@ The sequence must not depend on the questions that test it. ``start_of`` therefo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -108,15 +108,15 @@ def fixed_sequence(questions: Sequence[Judged], level: float, start: int, alpha:
         start: first threshold of the sequence, in steps of 1 / ``GRID``, 0 to ``GRID``.
         alpha: probability of a threshold with a higher risk, at most.
     """
-    answered, wrong = _counts(questions)
-    last = None
-    for step in range(start, -1, -1):
-        if binomial_tail(int(wrong[step]), int(answered[step]), level) > alpha:
-            break
-        last = step
-    if last is None:
-        return None
-    return Controlled(last / GRID, start / GRID, int(answered[last]), int(wrong[last]))
+    answered, wrong = (counts.tolist() for counts in _counts(questions))
+    last = last_passing(start, lambda step: binomial_tail(wrong[step], answered[step], level) <= alpha)
+    return None if last is None else Controlled(last / GRID, start / GRID, answered[last], wrong[last])
+
+
+def last_passing(start: int, passes: Callable[[int], bool]) -> int | None:
+    """Return the last step, from ``start`` down to 0, before the first that fails; None if ``start`` fails."""
+    failing = next((step for step in range(start, -1, -1) if not passes(step)), -1)
+    return failing + 1 if failing < start else None
 
 
 def start_of(fit: Sequence[Judged], level: float, calibration: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from chatbot_mvp.app import App
+from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
@@ -20,17 +22,11 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, naming, write_json
 from chatbot_mvp.storage.formats import PROMISE, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, read_object
+from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion, Unit
 from chatbot_mvp.wings.promise.errors import PromiseError
-from chatbot_mvp.wings.promise.groups import groups_of, part_names
 from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
-from chatbot_mvp.wings.promise.promise import (
-    Basis,
-    Promise,
-    make_promise,
-    promise_of,
-    questions_sha256,
-)
+from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_of, questions_sha256
 from chatbot_mvp.wings.promise.repeats import without_repeats
 
 _PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")
@@ -233,3 +229,32 @@ def _check_passage(row: ResultRow, chars: int) -> None:
 def is_labelled(row: ResultRow) -> bool:
     """Return whether a row says what a right answer is: a paragraph in the text, or that there is no answer."""
     return row.question.kind in UNANSWERABLE or (row.question.kind == ANSWERABLE and bool(row.places))
+
+
+def groups_of(rows: Sequence[ResultRow], files: Sequence[KbFile], chunks: Sequence[Chunk]) -> list[str]:
+    """Return the part that each question is about, because questions about one part are alike.
+
+    A part is a file, or in a single file a top section; the names are those of ``part_names``.
+
+    A question is about the place of its labelled passage; without one, about the best passage found; without any, it is
+    a part of its own.
+
+    Args:
+        files: the files of the knowledge base, in the order of the text.
+        chunks: its chunks, in the order of the text.
+    """
+    starts = [file.start for file in files] if len(files) > 1 else [chunk.start for chunk in chunks]
+    names = part_names(files, chunks)
+    found = []
+    for row in rows:
+        offset = row.places[0][0] if row.places else row.found[0].start if row.found else None
+        position = bisect_right(starts, offset) - 1 if offset is not None else -1
+        found.append(names[position] if position >= 0 else f"alone {row.question.question_id}")
+    return found
+
+
+def part_names(files: Sequence[KbFile], chunks: Sequence[Chunk]) -> list[str]:
+    """Return the part that each file, or in a single file each chunk, is or belongs to."""
+    if len(files) > 1:
+        return [str(row) for row in range(len(files))]
+    return [chunk.section.split(" > ")[0] for chunk in chunks]

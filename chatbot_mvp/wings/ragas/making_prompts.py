@@ -20,7 +20,6 @@ from chatbot_mvp.wings.ragas.judging import (
     own_prompts,
     prompt_languages,
     prompts_of,
-    save_prompts,
 )
 from chatbot_mvp.wings.ragas.preparation import chosen_metrics, judge_settings, prompt_language
 from chatbot_mvp.wings.ragas.rows import InputRow
@@ -45,9 +44,9 @@ class PromptMaker:
 
         Raises:
             UnknownChoice, PromptsError (prompts_unreadable): there are none, or they cannot be read.
-            PromptsError (prompts_not_written): a file exists already, or cannot be written.
+            PromptsError (prompts_not_written): a file exists already, or cannot be written. Those before it are there.
         """
-        return save_prompts(own_prompts(language, self._used(language, config.prompts)), folder)
+        return [prompt.save(folder) for prompt in own_prompts(language, self._used(language, config.prompts))]
 
     def adapt(self, language: str, config: RagasConfig = _DEFAULTS, *, instructions: bool = False) -> list[Path]:
         """Make the prompts of a language that the configuration's folder lacks, with its judge.

@@ -102,11 +102,8 @@ class Handed:
     @property
     def names(self) -> dict[str, str]:
         """ "judge" and "embedder" -> name, of those that there are."""
-        found = {
-            "judge": self.judge.name if self.judge else "",
-            "embedder": self.embedder.model_id if self.embedder else "",
-        }
-        return {role: name for role, name in found.items() if name}
+        judge = {"judge": self.judge.name} if self.judge else {}
+        return judge | ({"embedder": self.embedder.model_id} if self.embedder else {})
 
 
 NOTHING_HANDED = Handed()
@@ -147,9 +144,7 @@ def chosen_metrics(config: RagasConfig, rows: Sequence[InputRow], has_judge: boo
     if config.metrics:
         return config.metrics
     usual = JUDGED if has_judge else UNJUDGED
-    return tuple(
-        name for name in usual if any(not missing_columns(RAGAS_METRICS[name], item.row) for item in rows)
-    )  # fmt: skip
+    return tuple(name for name in usual if any(not missing_columns(RAGAS_METRICS[name], item.row) for item in rows))
 
 
 def prepare_evaluation(
@@ -236,20 +231,16 @@ def reopen_evaluation(
     config = config_from(manifest.evaluation["config"], "manifest.json")
     rows = read_rows(folder.path / INPUT)
     prompts = _prompts(config, rows, config.metrics)
-    now = {
-        "rows_sha256": content_key(rows),
-        "code_version": __version__,
-        "prompts": prompts.key,
-        "handed": handed.names,
-        "fingerprint": _fingerprint(manifest.evaluation["config"], prompts, manifest.judge, settings, handed),
-    }
-    before = {"handed": {}, **manifest.evaluation}
-    for name, value in now.items():
-        then = before[name] if name in ("rows_sha256", "handed") else getattr(manifest, name)
-        if then != value:
-            raise RunError(
-                "run_mismatch", run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}"
-            )
+    begun = manifest.evaluation
+    for name, then, now in (
+        ("rows_sha256", begun["rows_sha256"], content_key(rows)),
+        ("code_version", manifest.code_version, __version__),
+        ("prompts", manifest.prompts, prompts.key),
+        ("handed", begun.get("handed", {}), handed.names),
+        ("fingerprint", manifest.fingerprint, _fingerprint(begun["config"], prompts, manifest.judge, settings, handed)),
+    ):
+        if then != now:
+            raise RunError("run_mismatch", run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {now!r}")
     seconds = time.monotonic() - started
     return Evaluation(folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed)
 

@@ -16,10 +16,10 @@ from chatbot_mvp.errors import ChatbotError, DatasetError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.wings.ragas.rows import InputRow, given_rows, rows_from
 
-LIMITS = Limits(seconds=60, memory_mb=2_000, output_mb=100)
+_LIMITS = Limits(seconds=60, memory_mb=2_000, output_mb=100)
 
 
-def rows_of_content(name: str, content: bytes, limits: Limits = LIMITS) -> list[InputRow]:
+def rows_of_content(name: str, content: bytes) -> list[InputRow]:
     """Read the rows of an uploaded file, as ``read_rows`` does. The extension of ``name`` determines the format.
 
     Raises:
@@ -29,10 +29,10 @@ def rows_of_content(name: str, content: bytes, limits: Limits = LIMITS) -> list[
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"upload{Path(name).suffix}"
         path.write_bytes(content)
-        answer, *lines = output_of(__name__, [str(path), name], limits).splitlines() or [b""]
+        answer, *lines = output_of(__name__, [str(path), name], _LIMITS).splitlines() or [b""]
     if not answer:
         raise DatasetError(
-            "dataset_upload_too_demanding", name=name, seconds=limits.seconds, memory_mb=limits.memory_mb
+            "dataset_upload_too_demanding", name=name, seconds=_LIMITS.seconds, memory_mb=_LIMITS.memory_mb
         )
     try:
         if failed := parse_json(answer):

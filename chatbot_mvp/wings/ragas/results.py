@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,12 @@ from typing import Any
 
 from chatbot_mvp.runs.figures import result_of_rows
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import Agreement, Detail, MetricSpread, QueryRow, RowSpread
 from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.wings.ragas.judging import column_of
-from chatbot_mvp.wings.ragas.judging.agreement import judge_agreement, labelled_row, spread
-from chatbot_mvp.wings.ragas.phases import phases_of
+from chatbot_mvp.wings.ragas.judging.agreement import judge_agreement, label_of, spread
+from chatbot_mvp.wings.ragas.kind import phases_of
 from chatbot_mvp.wings.ragas.preparation import Evaluation
 from chatbot_mvp.wings.ragas.rows import InputRow, to_csv, to_json_lines
 
@@ -27,16 +27,11 @@ FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-def scores_of(evaluation: Evaluation, journal: Journal, metric: str, row_id: str) -> list[QueryRecord]:
-    """Return the records of a metric for a row, one per recorded repetition."""
-    phases = phases_of([metric], evaluation.config.repeats)
-    return [record for phase in phases if (record := journal.of(phase).get(row_id))]
-
-
 def result_of(evaluation: Evaluation, journal: Journal) -> RunResult:
     """Return the result without what is not in the records, such as seconds. Also works while scores are missing."""
     rows = [_row(evaluation, journal, item) for item in evaluation.rows]
-    failures = {metric: count for metric in evaluation.metrics if (count := _failed(rows, metric))}
+    counted = Counter(metric for row in rows for metric in row.failed_metrics)
+    failures = {metric: counted[metric] for metric in evaluation.metrics if counted[metric]}
     return replace(
         result_of_rows(evaluation.manifest, rows, journal.damaged, failures),
         repeats=evaluation.config.repeats,
@@ -54,7 +49,8 @@ def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> QueryRow:
     spreads: dict[str, RowSpread] = {}
     details: dict[str, Detail] = {}
     for metric in evaluation.metrics:
-        records = scores_of(evaluation, journal, metric, item.row_id)
+        phases = phases_of([metric], evaluation.config.repeats)
+        records = [record for phase in phases if (record := journal.of(phase).get(item.row_id))]
         values = [record.payload.get("value") for record in records]
         known = [value for value in values if value is not None]
         metrics[metric] = fmean(known) if known else None
@@ -70,8 +66,7 @@ def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> QueryRow:
         if any(record.status == "failed" for record in records):
             failed.append(metric)
         if len(values) > 1:
-            found = spread(values)
-            spreads[metric] = RowSpread(found.deviation, found.low, found.high)
+            spreads[metric] = spread(values)
     return QueryRow(
         query_id=item.row_id,
         question=item.row.user_input or "",
@@ -90,20 +85,14 @@ def _row(evaluation: Evaluation, journal: Journal, item: InputRow) -> QueryRow:
     )
 
 
-def _failed(rows: Sequence[QueryRow], metric: str) -> int:
-    return sum(metric in row.failed_metrics for row in rows)
-
-
 def _reasons(rows: Sequence[QueryRow]) -> dict[str, dict[str, int]]:
     """Return metric -> reason -> number of rows that have no score for this reason."""
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, Counter[str]] = {}
     for row in rows:
         for metric, status in row.status.items():
             if status != "ok":
-                reasons = found.setdefault(metric, {})
-                reason = status.partition(": ")[2]
-                reasons[reason] = reasons.get(reason, 0) + 1
-    return found
+                found.setdefault(metric, Counter())[status.partition(": ")[2]] += 1
+    return {metric: dict(reasons) for metric, reasons in found.items()}
 
 
 def _spread(rows: Sequence[QueryRow]) -> dict[str, MetricSpread]:
@@ -118,18 +107,17 @@ def _spread(rows: Sequence[QueryRow]) -> dict[str, MetricSpread]:
 
 def _agreement(evaluation: Evaluation, rows: Sequence[QueryRow]) -> dict[str, Agreement]:
     """Return metric -> agreement with human labels; empty if no row has a label."""
-    labelled = [
-        (label, row)
+    labelled = {
+        row.query_id: label
         for item, row in zip(evaluation.rows, rows, strict=True)
-        if (label := labelled_row(item.row_id, item.row, item.given)) is not None
-    ]
-    if not labelled:
-        return {}
-    labels = [label for label, _ in labelled]
+        if (label := label_of(item.given)) is not None
+    }
     return {
-        metric: judge_agreement(labels, [row.metrics[metric] for _, row in labelled])
+        metric: judge_agreement(
+            list(labelled.values()), [row.metrics[metric] for row in rows if row.query_id in labelled]
+        )
         for metric in FAITHFULNESS_METRICS
-        if metric in evaluation.metrics
+        if labelled and metric in evaluation.metrics
     }
 
 

@@ -69,17 +69,15 @@ def given_rows(path: Path, source: str) -> list[dict[str, Any]]:
     Raises:
         DatasetError (dataset_file_unreadable): the file is missing or has another format.
     """
-    readers = {".jsonl": _json_lines, ".csv": _csv_rows, ".parquet": _parquet_rows}
+    readers = dict(zip(SUFFIXES, (_json_lines, _csv_rows, _parquet_rows), strict=True))
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        reason = f"only {', '.join(SUFFIXES)} are read"
-        raise DatasetError("dataset_file_unreadable", path=source, reason=reason)
+        raise DatasetError("dataset_file_unreadable", path=source, reason=f"only {', '.join(SUFFIXES)} are read")
     try:
         given = list(reader(path, source))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DatasetError("dataset_file_unreadable", path=source, reason=str(error)) from error
-    # Ragas writes NaN for a missing score, but JSON has no NaN.
-    return [{name: None if _is_nan(value) else value for name, value in columns.items()} for columns in given]
+    return _without_nan(given)
 
 
 def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]:
@@ -90,9 +88,7 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
     """
     rows = []
     seen: set[str] = set()
-    # Ragas writes NaN for a missing score, but JSON has no NaN.
-    known = [{name: None if _is_nan(value) else value for name, value in columns.items()} for columns in given]
-    for number, columns in enumerate(known, 1):
+    for number, columns in enumerate(_without_nan(given), 1):
         try:
             row = _row(columns)
         except (TypeError, ValueError) as error:
@@ -138,8 +134,13 @@ def to_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     )
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _without_nan(given: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with None for NaN, which Ragas writes for a missing score: JSON has no NaN."""
+
+    def is_nan(value: Any) -> bool:
+        return isinstance(value, float) and math.isnan(value)
+
+    return [{name: None if is_nan(value) else value for name, value in columns.items()} for columns in given]
 
 
 def _cell(value: Any) -> Any:

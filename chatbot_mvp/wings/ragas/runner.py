@@ -17,7 +17,7 @@ from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
 from chatbot_mvp.types import Progress, ProgressCallback
 from chatbot_mvp.wings.ragas.judging import score_row
-from chatbot_mvp.wings.ragas.phases import phase_of, phases_of
+from chatbot_mvp.wings.ragas.kind import phase_of, phases_of
 from chatbot_mvp.wings.ragas.preparation import Evaluation, Judges
 from chatbot_mvp.wings.ragas.results import result_of, write_outputs
 

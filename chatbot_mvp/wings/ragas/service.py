@@ -24,10 +24,9 @@ from chatbot_mvp.types import ProgressCallback, ignore_progress
 from chatbot_mvp.wings.ragas.config import RagasConfig
 from chatbot_mvp.wings.ragas.errors import NothingToEvaluate
 from chatbot_mvp.wings.ragas.judging import JUDGED, UNJUDGED, prompt_languages
-from chatbot_mvp.wings.ragas.langchain_embedder import as_embedder
-from chatbot_mvp.wings.ragas.langchain_model import as_chat_model
+from chatbot_mvp.wings.ragas.kind import phases_of
+from chatbot_mvp.wings.ragas.langchain import as_chat_model, as_embedder
 from chatbot_mvp.wings.ragas.making_prompts import PromptMaker
-from chatbot_mvp.wings.ragas.phases import phases_of
 from chatbot_mvp.wings.ragas.preparation import (
     INPUT,
     NOTHING_HANDED,
@@ -155,13 +154,13 @@ class RagasService:
         return prompt_languages()
 
     @performs(Action.READ)
-    def metrics(self, config: RagasConfig = _DEFAULTS) -> tuple[str, ...]:
+    def metrics(self) -> tuple[str, ...]:
         """Return the available metrics. Without a judge, these are the metrics that need none.
 
         Raises:
             InvalidSetting
         """
-        return (*JUDGED, *UNJUDGED) if self.judge(config) else UNJUDGED
+        return (*JUDGED, *UNJUDGED) if self.judge() else UNJUDGED
 
     @performs(Action.READ)
     def rows_of_run(self, run_id: str) -> dict[str, InputRow]:

@@ -16,9 +16,5 @@ def _identity(app: App) -> str:
     return app.settings.of(RaySettings).ray_address or LOCAL
 
 
-def _check(app: App) -> str:
-    return describe(app.settings)
-
-
 # Not on Inicio: without an address, the check would start Ray in the process of the pages.
-PART = Part("engine", _identity, _check, on_home=False)
+PART = Part("engine", _identity, lambda app: describe(app.settings), on_home=False)

@@ -43,21 +43,18 @@ class Pool:
         size: int,
         spawn: Callable[[str], Any],
         on_lost: Callable[[str], None],
-        patience: float = _PATIENCE_S,
     ) -> None:
         """
         Args:
             size: number of workers.
             spawn: starts a worker of this name and returns its handle.
             on_lost: called with the name of each worker that died.
-            patience: seconds to wait for a worker while there is none.
         """
         self._ray = ray
         self._run_id = run_id
         self.size = size
         self._spawn = spawn
         self._on_lost = on_lost
-        self._patience = patience
         self._numbers = count(1)
         self._members: list[_Member] = []
         self._stillborn = 0
@@ -130,7 +127,7 @@ class Pool:
 
     def _take(self) -> _Member:
         with self._changed:
-            if not self._changed.wait_for(lambda: self._closed or self._failure or self._free(), self._patience):
+            if not self._changed.wait_for(lambda: self._closed or self._failure or self._free(), _PATIENCE_S):
                 raise RayWorkersLost(run_id=self._run_id, reason=self._reason)
             if self._failure is not None:
                 raise self._failure

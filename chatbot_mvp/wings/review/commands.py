@@ -3,13 +3,11 @@
 from chatbot_mvp.cli.lazy import Commands, lazy
 
 COMMANDS = Commands(
-    list(
-        lazy(
+    [
+        *lazy(
             "chatbot_mvp.wings.review.cli:review",
-            {
-                "review": "Review the chat's answers: list what waits, or label with single keys or from a file.",
-            },
+            {"review": "Review the chat's answers: list what waits, or label with single keys or from a file."},
         )
-    ),
+    ],
     group="kb",
 )

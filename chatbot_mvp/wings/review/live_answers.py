@@ -50,13 +50,10 @@ class LiveAnswers:
         found: dict[str, ReviewItem] = {}
         for item, chunk_ids in self._answers(kb_id, session):  # newest first
             kept = found.get(item.item_id)
-            if kept is None:
-                found[item.item_id] = replace(item, passages=_with_found(item.passages, chunk_ids, by_id))
-            elif item.bad and not kept.bad:
-                passages = _with_found(item.passages, chunk_ids, by_id)
-                found[item.item_id] = replace(item, passages=passages, times=kept.times + 1)
-            else:
-                found[item.item_id] = replace(kept, times=kept.times + 1)
+            times = kept.times + 1 if kept else 1
+            if kept is None or (item.bad and not kept.bad):
+                kept = replace(item, passages=_with_found(item.passages, chunk_ids, by_id))
+            found[item.item_id] = replace(kept, times=times)
         return list(found.values())
 
     def _answers(self, kb_id: str, session: str | None) -> Iterator[tuple[ReviewItem, tuple[str, ...]]]:

@@ -6,9 +6,7 @@ COMMANDS = Commands(
     [
         *lazy(
             "chatbot_mvp.wings.sharing.cli:sharing",
-            {
-                "sync": "Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once.",
-            },
+            {"sync": "Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once."},
         )
     ]
 )

@@ -183,9 +183,9 @@ class Exchange:
         for path in here:
             kb_id = kb_of(path)
             if kb_id and path == record_of(kb_id) and path not in there and path not in known:
-                tombstone = tombstones.find(kb_id, self._dir)
-                if tombstone is not None:
+                deleted = tombstones.find(kb_id, self._dir)
+                if deleted is not None:
                     # A file that the deleted version did not have has no hash, so that it is set aside.
                     mine = [name for name in here if kb_of(name) == kb_id]
-                    found[kb_id] = {name: tombstone.files.get(name, "") for name in mine}
+                    found[kb_id] = {name: deleted.get(name, "") for name in mine}
         return found

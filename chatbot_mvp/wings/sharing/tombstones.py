@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,16 @@ from chatbot_mvp.wings.sharing.places import record_of
 from chatbot_mvp.wings.sharing.reading import json_of, object_of
 
 
-@dataclass(frozen=True)
-class Tombstone:
-    """A deleted version of a knowledge base."""
-
-    added_at: str
-    """Time of its last upload, as its record has it (ISO 8601, UTC)."""
-    files: Mapping[str, str]
-    """Shared path -> SHA-256 of the deleted version, in hex, as far as it is known."""
-
-
 def tombstone_of(kb_id: str) -> str:
     """Return the name of the object that records the deletion of a knowledge base."""
     return f"deleted/{kb_id}.json"
 
 
 class Tombstones:
-    """The records of deletions below a shared root."""
+    """The records of deletions below a shared root.
+
+    Each has the time of the last upload of what was deleted, as its record had it (ISO 8601, UTC), and its files.
+    """
 
     def __init__(self, storage: Storage, root: S3Url, remote: Mapping[str, RemoteFile]) -> None:
         """
@@ -44,8 +36,11 @@ class Tombstones:
         self._root = root
         self._remote = remote
 
-    def find(self, kb_id: str, data_dir: Path) -> Tombstone | None:
-        """Return the deletion of the version that this machine has, or of a later one; None if there is none.
+    def find(self, kb_id: str, data_dir: Path) -> dict[str, str] | None:
+        """Return the deleted files, if the version that this machine has was deleted, or a later one; else None.
+
+        Returns:
+            Shared path -> SHA-256 of the deleted version, in hex, as far as it is known.
 
         Raises:
             StorageError
@@ -57,13 +52,13 @@ class Tombstones:
         # Both times have one format, so that their order is that of their letters.
         if not deleted or not mine or mine > deleted or not isinstance(files, dict):
             return None
-        return Tombstone(deleted, {str(path): str(sha256) for path, sha256 in files.items()})
+        return {str(path): str(sha256) for path, sha256 in files.items()}
 
     def write(self, kb_id: str, files: Mapping[str, str]) -> None:
         """Record the deletion of the version in the bucket. Without a readable record of it there is nothing to write.
 
         Args:
-            files: as in ``Tombstone``.
+            files: as ``find`` returns them.
 
         Raises:
             StorageChanged: another machine has deleted it, or changed its record, at the same time.
@@ -74,7 +69,7 @@ class Tombstones:
         if not added_at:
             return
         before = self._remote.get(tombstone_of(kb_id))
-        content = json.dumps({VERSION: TOMBSTONE, **asdict(Tombstone(added_at, dict(files)))}).encode()
+        content = json.dumps({VERSION: TOMBSTONE, "added_at": added_at, "files": dict(files)}).encode()
         self._storage.put(content, self._root / tombstone_of(kb_id), before.etag if before else None)
 
 

@@ -15,13 +15,7 @@ from chatbot_mvp.cli.limits import finite_option
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.terminal import say
 from chatbot_mvp.wings.tune.errors import TuneError
-from chatbot_mvp.wings.tune.reports import (
-    application_text,
-    plan_text,
-    result_text,
-    state_line,
-    undone_text,
-)
+from chatbot_mvp.wings.tune.reports import application_text, plan_text, result_text, state_line, undone_text
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.space import MOST
 from chatbot_mvp.wings.tune.types import MIN_EFFECT, SEED, TuneOptions, TuneResult, TuneState

@@ -103,7 +103,7 @@ def _kept(count: int) -> int:
 def _may_reach(gains: Floats, min_effect: float) -> bool:
     if float(gains.mean()) >= min_effect - _TINY:
         return True  # the bound is above the mean, and finding it takes a millisecond
-    # With one more question that gains all: a bound from gains of 0 alone would be 0, however few they are.
+    # If no question gains, the bound is 0, however few questions there are. So one more is counted, which gains 1.
     return bounds(np.append(gains, 1.0))[1] >= min_effect - _TINY
 
 

@@ -53,32 +53,22 @@ class PilotFigures:
     """Seconds of one retrieval."""
 
 
+@dataclass(frozen=True)
 class Planner:
     """Makes the plan of one tune."""
 
-    def __init__(
-        self,
-        found: Found,
-        corpus: RunCorpus,
-        today: Settings,
-        of_run: OfRun,
-        parts: RunParts,
-        options: TuneOptions,
-    ) -> None:
-        """
-        Args:
-            found: the target.
-            corpus: what runs over the target measure.
-            today: the settings in effect, for runs over the target.
-            of_run: returns the settings of a run.
-        """
-        self._found = found
-        self._corpus = corpus
-        self._today = today
-        self._of_run = of_run
-        self._parts = parts
-        self._options = options
-        self._is_kb = isinstance(corpus, KbCorpus)
+    found: Found
+    corpus: RunCorpus
+    """What runs over the target measure."""
+    today: Settings
+    """The settings in effect, for runs over the target."""
+    of_run: OfRun
+    parts: RunParts
+    options: TuneOptions
+
+    @property
+    def is_kb(self) -> bool:
+        return isinstance(self.corpus, KbCorpus)
 
     def plan(self, pilot: PilotFigures | None = None) -> TunePlan:
         """Return the plan.
@@ -87,10 +77,10 @@ class Planner:
             TuneError
             InvalidSetting: a value of the space is not legal.
         """
-        options, dataset = self._options, self._corpus.dataset
+        options, dataset = self.options, self.corpus.dataset
         metric = self._metric()
         self._check_options()
-        scored = scored_questions(self._corpus)
+        scored = scored_questions(self.corpus)
         if len(scored) < LEAST_QUESTIONS:
             raise TuneError(
                 "tune_too_few_questions",
@@ -99,32 +89,32 @@ class Planner:
                 scored=len(scored),
                 total=len(dataset.queries),
             )
-        today = configuration_of(self._today, {}, self._of_run)
+        today = configuration_of(self.today, {}, self.of_run)
         self._check_budget(today)
         free, knobs = self._knobs()
-        tried = configurations(self._today, free, options.most, options.seed, self._of_run)
-        asking = with_model(self._today, [{}], knobs, self._of_run) if knobs else []
+        tried = configurations(self.today, free, options.most, options.seed, self.of_run)
+        asking = with_model(self.today, [{}], knobs, self.of_run) if knobs else []
         if not tried and not asking:
             what = "the built-in space" if options.space is None else f"the file {options.space}"
             raise TuneError(
                 "tune_space_empty", found=f"{what} gives no configuration that differs from today's without a model"
             )
-        split = split_questions(self._corpus, options.seed)
+        split = split_questions(self.corpus, options.seed)
         rounds = round_plan(len(tried), len(split.searching)) if tried else ()
         retrievals = self._retrievals(rounds, 2 * len(asking), split.searching, len(dataset.queries), len(scored))
         calls, usd = self._cost([today, *asking])
         known = set(scored)
         return TunePlan(
             target=dataset.name,
-            reference=self._found.reference,
-            kb_id=self._corpus.facts().get("kb_id", ""),
+            reference=self.found.reference,
+            kb_id=self.corpus.facts().get("kb_id", ""),
             dataset_sha256=dataset.sha256,
             code_version=__version__,
             metric=metric,
             higher_is_better=METRICS[metric].higher_is_better,
             min_effect=options.min_effect,
             today=today,
-            settings=self._today.model_dump(mode="json", exclude={"data_dir"}),
+            settings=self.today.model_dump(mode="json", exclude={"data_dir"}),
             configurations=tuple(tried),
             with_model=tuple(asking),
             knobs_with_model=tuple((knob.name, tuple(dict(option) for option in knob.options)) for knob in knobs),
@@ -168,16 +158,16 @@ class Planner:
         return PilotFigures(float(np.mean(variances)) if variances else 0.0, seconds)
 
     def _metric(self) -> str:
-        deepest = max(_DEEPEST, self._today.kb_top_k) if self._is_kb else self._today.retrieval_k
-        families = ("hit", "mrr") if self._is_kb else None
+        deepest = max(_DEEPEST, self.today.kb_top_k) if self.is_kb else self.today.retrieval_k
+        families = ("hit", "mrr") if self.is_kb else None
         legal = [name for name, spec in ranking_metrics(deepest).items() if families is None or spec.family in families]
-        name = self._options.metric or _MAIN[self._is_kb]
+        name = self.options.metric or _MAIN[self.is_kb]
         if name not in legal:
             raise TuneError("tune_option_invalid", name="--metric", found=name, reason=f"legal: {', '.join(legal)}")
         return name
 
     def _check_options(self) -> None:
-        options = self._options
+        options = self.options
         if not 0 < options.min_effect < 1:
             raise TuneError(
                 "tune_option_invalid", name="--min-effect", found=options.min_effect, reason="it lies between 0 and 1"
@@ -190,38 +180,35 @@ class Planner:
             raise TuneError("tune_option_invalid", name="--budget", found=options.budget_usd, reason="it is 0 or more")
 
     def _check_budget(self, today: Configuration) -> None:
-        options = self._options
+        options = self.options
         if options.with_model and options.budget_usd is None:
             raise TuneError("tune_needs_budget", what="a model")
         if today.sends_requests and not options.with_model:
             raise TuneError("tune_needs_budget", what="the servers that today's configuration asks")
 
     def _knobs(self) -> tuple[Sequence[Knob], Sequence[Knob]]:
-        options = self._options
+        options = self.options
         if options.space is None:
-            kind = self._corpus.kind
+            kind = self.corpus.kind
             free, asking = (tuple(knob for knob in knobs if kind in knob.kinds) for knobs in (FREE, WITH_MODEL))
         else:
-            free, asking = split_knobs(self._today, read_space(options.space))
+            free, asking = split_knobs(self.today, read_space(options.space))
         if not options.with_model:
             return free, ()
-        model = self._parts.providers.language_model(self._today)
-        if model is None:
-            raise TuneError("tune_needs_model", provider=self._today.chosen_provider)
+        if self.parts.providers.language_model(self.today) is None:
+            raise TuneError("tune_needs_model", provider=self.today.chosen_provider)
         return free, asking
 
     def _retrievals(
         self, rounds: Sequence[tuple[int, int]], asking: int, searching: Sequence[str], questions: int, scored: int
     ) -> int:
         """Return how many questions are searched in all, at most."""
-        total, before = len(searching), 0
-        for count, size in rounds:
-            total += count * (size - before)
-            before = size
-        before = 0
-        for count, size in round_plan(asking, len(searching)) if asking else ():
-            total += count * (size - before)
-            before = size
+        total = len(searching)
+        for search in (rounds, round_plan(asking, len(searching)) if asking else ()):
+            before = 0
+            for count, size in search:
+                total += count * (size - before)
+                before = size
         untouched = questions - len(searching)
         return total + 2 * untouched + scored - len(searching)  # today's, the winner and the runner-up
 
@@ -232,8 +219,8 @@ class Planner:
         for one in asking:
             if not one.sends_requests:
                 continue
-            settings = self._of_run(self._today.with_changes(**one.changes))
-            estimate = estimate_from_lengths(self._corpus, settings)
+            settings = self.of_run(self.today.with_changes(**one.changes))
+            estimate = estimate_from_lengths(self.corpus, settings)
             if estimate is None:
                 return None, None
             calls += round(estimate.total.calls.expected)
@@ -250,18 +237,11 @@ def require_same(tune_id: str, plan: TunePlan, corpus: RunCorpus, settings: Sett
     Raises:
         TuneError (tune_mismatch)
     """
-    now = {
-        "code_version": __version__,
-        "dataset_sha256": corpus.dataset.sha256,
-        "fingerprint": configuration_of(settings, {}, of_run).config_id,
-    }
-    then = {
-        "code_version": plan.code_version,
-        "dataset_sha256": plan.dataset_sha256,
-        "fingerprint": plan.today.config_id,
-    }
-    for name, value in now.items():
-        if then[name] != value:
-            raise TuneError(
-                "tune_mismatch", tune_id=tune_id, difference=f"{name} was {then[name]!r} and is now {value!r}"
-            )
+    today = configuration_of(settings, {}, of_run)
+    for name, then, now in (
+        ("code_version", plan.code_version, __version__),
+        ("dataset_sha256", plan.dataset_sha256, corpus.dataset.sha256),
+        ("fingerprint", plan.today.config_id, today.config_id),
+    ):
+        if then != now:
+            raise TuneError("tune_mismatch", tune_id=tune_id, difference=f"{name} was {then!r} and is now {now!r}")

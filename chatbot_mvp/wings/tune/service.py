@@ -1,17 +1,5 @@
 """Find the best configuration for a knowledge base or a data set, and take it into the chat.
 
-What a page calls (``app.get(Tuner)``), with the types of ``types.py``:
-
-- ``plan(target, questions, options, pilot)`` -> ``TunePlan``: what would be tried, what the questions can show
-  (``plan.power``), how long it takes and what it costs. Writes nothing. ``pilot=N`` measures N configurations for this.
-- ``start(target, questions, options)`` -> tune id: the same plan, carried out in the background.
-- ``tunes()`` -> list of ``TuneState``, newest first: plan, state, job with its progress, result.
-- ``read(tune_id)`` -> one ``TuneState``; ``result(tune_id)`` -> ``TuneResult``.
-- ``stop(tune_id)``, ``resume(tune_id)``: a stopped or killed tune continues where it was.
-- ``preview(tune_id, config_id)`` -> ``Application``: what applying would change, or why it cannot be done.
-- ``apply(tune_id, config_id)`` -> ``Application``: change the settings. ``config_id`` "" is the recommended winner.
-- ``undo()`` -> ``Undone``: restore what the latest application replaced. ``applied()``: ids of the tunes to undo.
-
 A target is the id of a knowledge base with the id of a question set or the path of a question file, or the name or
 folder of a data set without questions.
 """
@@ -23,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from chatbot_mvp.app import App
-from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.errors import ProviderError, RunError, RunStopped
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder
@@ -32,7 +19,6 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.settings.access import Action, performs
-from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.types import ProgressCallback, ignore_progress
@@ -40,18 +26,10 @@ from chatbot_mvp.wings.tune.applying import application
 from chatbot_mvp.wings.tune.errors import TuneError, TuneStopped, TuneStoppedEarly, TuneUnreadable
 from chatbot_mvp.wings.tune.planning import Planner, require_same
 from chatbot_mvp.wings.tune.store import TuneFolder, tune_folders, tunes_dir
-from chatbot_mvp.wings.tune.targets import TuneTargets, measured
+from chatbot_mvp.wings.tune.targets import corpus_of, find_target, measured
 from chatbot_mvp.wings.tune.trials import Trials
 from chatbot_mvp.wings.tune.tuning import tune
-from chatbot_mvp.wings.tune.types import (
-    Application,
-    TuneOptions,
-    TunePlan,
-    TuneProgress,
-    TuneResult,
-    TuneState,
-    Undone,
-)
+from chatbot_mvp.wings.tune.types import Application, TuneOptions, TunePlan, TuneProgress, TuneResult, TuneState, Undone
 
 _USUAL = TuneOptions()
 
@@ -59,22 +37,17 @@ _USUAL = TuneOptions()
 class Tuner:
     """Tunes configurations. Safe to share between sessions: holds no state of a single user."""
 
-    def __init__(self, live: LiveSettings, targets: TuneTargets, parts: RunParts, jobs: JobManager) -> None:
-        """
-        Args:
-            jobs: the queue of tunes, which wait for other runs all the same.
-        """
-        self._live = live
-        self._targets = targets
-        self._parts = parts
-        self._jobs = jobs
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._live = app.live
+        self._of_run = app.runs.of_run
+        self._parts = app.run_parts
+        self._jobs = JobManager(app.settings.data_dir / "tune_jobs")  # tunes wait for other runs all the same
 
     @classmethod
     def of(cls, app: App) -> Tuner:
         """As in ``Service``."""
-        targets = TuneTargets(app.kbs, app.kb_evaluation, app.sources, app.runs)
-        jobs = JobManager(app.settings.data_dir / "tune_jobs")
-        return cls(app.live, targets, app.run_parts, jobs)
+        return cls(app)
 
     # --- plan
 
@@ -100,10 +73,10 @@ class Tuner:
             TuneError (tune_needs_model, tune_needs_budget)
             KbNotFound, KbUnreadable, DatasetError, StorageError, ConfigurationError
         """
-        found = self._targets.find(target, questions)
+        found = find_target(self._app, target, questions)
         settings = measured(self._live.current, found.reference)
-        corpus = self._corpus(found, settings, progress)
-        planner = Planner(found, corpus(settings), settings, self._targets.of_run, self._parts, options)
+        corpus = corpus_of(self._app.sources, found, settings, progress)
+        planner = Planner(found, corpus(settings), settings, self._of_run, self._parts, options)
         plan = planner.plan()
         if not pilot:
             return plan
@@ -133,7 +106,7 @@ class Tuner:
             FileNotWritten
         """
         tune_id = f"{sortable_stamp()}-tune"
-        TuneFolder(tunes_dir(self._live.current), tune_id).create(plan)
+        self._folder(tune_id).create(plan)
         return tune_id
 
     @performs(Action.MEASURE)
@@ -165,8 +138,9 @@ class Tuner:
         settings = self._live.current.with_recorded(plan.settings)
         with folder.held(), folder.timed():
             try:
-                corpus = self._corpus(self._targets.again(plan.reference), settings, progress)
-                require_same(tune_id, plan, corpus(settings), settings, self._targets.of_run)
+                found = self._app.sources.find(plan.reference)
+                corpus = corpus_of(self._app.sources, found, settings, progress)
+                require_same(tune_id, plan, corpus(settings), settings, self._of_run)
                 trials = self._trials(folder.trials, plan, corpus, settings, progress, chosen)
                 result = tune(tune_id, plan, trials)
             except RunStopped as stop:
@@ -199,7 +173,7 @@ class Tuner:
         Raises:
             TuneError (tune_not_found), TuneUnreadable
         """
-        return self._state(TuneFolder(tunes_dir(self._live.current), tune_id))
+        return self._state(self._folder(tune_id))
 
     def result(self, tune_id: str) -> TuneResult:
         """Return the result of a finished tune.
@@ -207,7 +181,7 @@ class Tuner:
         Raises:
             TuneError (tune_not_found, tune_not_finished), TuneUnreadable
         """
-        return TuneFolder(tunes_dir(self._live.current), tune_id).result()
+        return self._folder(tune_id).result()
 
     # --- apply, undo
 
@@ -220,7 +194,7 @@ class Tuner:
             TuneError (tune_nothing_to_apply): nothing is recommended and no configuration is named.
             UnknownChoice: the tune has no such configuration.
         """
-        folder = TuneFolder(tunes_dir(self._live.current), tune_id)
+        folder = self._folder(tune_id)
         return application(folder.plan(), folder.result(), config_id, self._live, self._parts.providers)
 
     @performs(Action.CHANGE_SETTINGS)
@@ -264,8 +238,11 @@ class Tuner:
 
     # --- wiring
 
+    def _folder(self, tune_id: str) -> TuneFolder:
+        return TuneFolder(tunes_dir(self._live.current), tune_id)
+
     def _unfinished(self, tune_id: str) -> TuneFolder:
-        folder = TuneFolder(tunes_dir(self._live.current), tune_id)
+        folder = self._folder(tune_id)
         folder.plan()
         if folder.finished:
             raise TuneError("tune_already_finished", tune_id=tune_id)
@@ -288,25 +265,13 @@ class Tuner:
             plan.reference,
             corpus,
             settings,
-            self._targets.of_run,
+            self._of_run,
             parts,
             progress,
             plan.retrievals,
             plan.budget_usd,
             chosen,
         )
-
-    def _corpus(self, found: Found, settings: Settings, progress: ProgressCallback) -> Callable[[Settings], RunCorpus]:
-        """Return a function from settings to the corpus that they measure; it is made once per chunk size."""
-        whole = self._targets.corpus(found, settings, progress)
-        made = {settings.retrieval_chunk_chars: whole}
-
-        def corpus(of: Settings) -> RunCorpus:
-            if of.retrieval_chunk_chars not in made:
-                made[of.retrieval_chunk_chars] = whole.sampled(of)[0]
-            return made[of.retrieval_chunk_chars]
-
-        return corpus
 
     def _state(self, folder: TuneFolder) -> TuneState:
         plan = folder.plan()

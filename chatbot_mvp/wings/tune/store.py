@@ -66,7 +66,7 @@ class TuneFolder:
         """
         if not re.fullmatch(r"[\w.-]+", self.tune_id) or not (self.path / _PLAN).is_file():
             raise TuneError("tune_not_found", tune_id=self.tune_id)
-        plan: TunePlan = self._read(_PLAN, _plans())
+        plan: TunePlan = self._read(_PLAN, TunePlan)
         return plan
 
     @property
@@ -106,7 +106,7 @@ class TuneFolder:
         if not self.finished:
             self.plan()
             raise TuneError("tune_not_finished", tune_id=self.tune_id)
-        result: TuneResult = self._read(_RESULT, _results())
+        result: TuneResult = self._read(_RESULT, TuneResult)
         return result
 
     @property
@@ -132,11 +132,11 @@ class TuneFolder:
         finally:
             lock.release()
 
-    def _read(self, name: str, adapter: TypeAdapter[Any]) -> Any:
+    def _read(self, name: str, kind: type) -> Any:
         path = self.path / name
         try:
             values = known_version(parse_json(path.read_bytes()), path, TUNE)
-            return adapter.validate_json(json.dumps(values))
+            return _adapter(kind).validate_json(json.dumps(values))
         except ValidationError as error:
             raise TuneUnreadable(tune_id=self.tune_id, reason=f"{name}: {first_problem(error)}") from error
         except (ValueError, AttributeError, OSError, FileOfLaterVersion) as error:
@@ -152,10 +152,5 @@ def tune_folders(root: Path) -> list[TuneFolder]:
 
 
 @cache
-def _plans() -> TypeAdapter[TunePlan]:
-    return TypeAdapter(TunePlan)
-
-
-@cache
-def _results() -> TypeAdapter[TuneResult]:
-    return TypeAdapter(TuneResult)
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

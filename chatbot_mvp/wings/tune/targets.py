@@ -2,80 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from chatbot_mvp.app import App
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import KbCorpus
 from chatbot_mvp.evaluation.kb.sets import SET_ID
-from chatbot_mvp.evaluation.kb_service import KbEvaluationService
-from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources, kb_reference, names_kb
-from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
 from chatbot_mvp.wings.tune.errors import TuneError
 
 
-class TuneTargets:
-    """Finds and loads the targets of tunes."""
+def find_target(app: App, target: str, questions: str) -> Found:
+    """Find the target of a tune.
 
-    def __init__(
-        self, kbs: KnowledgeBases, kb_evaluation: KbEvaluationService, sources: RunSources, runs: RunService
-    ) -> None:
-        self._kbs = kbs
-        self._kb_evaluation = kb_evaluation
-        self._sources = sources
-        self._runs = runs
+    Args:
+        target: id of a knowledge base, reference of one with its questions, or name or folder of a data set.
+        questions: id of a question set or path of a question file; "" for the newest set of a knowledge base.
 
-    def find(self, target: str, questions: str) -> Found:
-        """Find a target.
-
-        Args:
-            target: id of a knowledge base, reference of one with its questions, or name or folder of a data set.
-            questions: id of a question set or path of a question file; "" for the newest set of a knowledge base.
-
-        Raises:
-            TuneError (tune_questions_missing): a knowledge base without a question set.
-            KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError, DatasetError, StorageError
-        """
-        if names_kb(target):
-            return self._sources.find(target)
+    Raises:
+        TuneError (tune_questions_missing): a knowledge base without a question set.
+        KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError (no_questions_kept), DatasetError, StorageError
+    """
+    if names_kb(target):
+        return app.sources.find(target)
+    try:
+        app.kbs.store.record(target)
+    except KbNotFound:
         if questions:
-            self._kbs.store.record(target)
-            asked = questions if SET_ID.fullmatch(questions) else str(Path(questions).expanduser().resolve())
-            return self._sources.find(kb_reference(target, asked))
-        try:
-            self._kbs.store.record(target)
-        except KbNotFound:
-            return self._sources.find(target)
-        sets = [one for one in self._kb_evaluation.sets(target) if one.kept]
-        if not sets:
-            raise TuneError("tune_questions_missing", kb_id=target, legal="none")
-        return self._sources.find(kb_reference(target, sets[0].set_id))
+            raise
+        return app.sources.find(target)
+    if questions:
+        asked = questions if SET_ID.fullmatch(questions) else str(Path(questions).expanduser().resolve())
+        return app.sources.find(kb_reference(target, asked))
+    newest = next((one for one in app.kb_evaluation.sets(target) if one.kept), None)
+    if newest is None:
+        raise TuneError("tune_questions_missing", kb_id=target, legal="none")
+    return app.sources.find(kb_reference(target, newest.set_id))
 
-    def again(self, reference: str) -> Found:
-        """Find a target by its reference."""
-        return self._sources.find(reference)
 
-    def corpus(self, found: Found, settings: Settings, progress: ProgressCallback) -> RunCorpus:
-        """Load what a run with ``settings`` measures.
+def corpus_of(
+    sources: RunSources, found: Found, settings: Settings, progress: ProgressCallback
+) -> Callable[[Settings], RunCorpus]:
+    """Load a target; return a function from settings to the corpus that they measure, made once per chunk size.
 
-        Raises:
-            KbError, DatasetError, StorageError, InvalidSetting
-        """
-        corpus, _ = self._sources.load(found, progress).sampled(settings)
-        return replace(corpus, keeps_pipelines=False) if isinstance(corpus, KbCorpus) else corpus
+    Args:
+        settings: those that are measured first.
 
-    def of_run(self, settings: Settings) -> Settings:
-        """Return the settings that a run of the same target without answers would have.
+    Raises:
+        KbError, DatasetError, StorageError, InvalidSetting
+    """
+    whole, _ = sources.load(found, progress).sampled(settings)
+    if isinstance(whole, KbCorpus):
+        whole = replace(whole, keeps_pipelines=False)
+    made: dict[int, RunCorpus] = {settings.retrieval_chunk_chars: whole}
 
-        Raises:
-            NeedsLanguageModel, UnknownChoice
-        """
-        return self._runs.of_run(settings)
+    def corpus(of: Settings) -> RunCorpus:
+        if of.retrieval_chunk_chars not in made:
+            made[of.retrieval_chunk_chars] = whole.sampled(of)[0]
+        return made[of.retrieval_chunk_chars]
+
+    return corpus
 
 
 def measured(settings: Settings, reference: str) -> Settings:

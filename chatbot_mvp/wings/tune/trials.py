@@ -44,49 +44,36 @@ class Cost:
     """US dollars per question."""
 
 
+@dataclass
 class Trials:
     """The measurements of one tune. What has a record is not measured again."""
 
-    def __init__(
-        self,
-        folder: Path,
-        reference: str,
-        corpus: Corpus,
-        today: Settings,
-        of_run: OfRun,
-        parts: RunParts,
-        progress: ProgressCallback,
-        retrievals: int,
-        budget_usd: float | None,
-        chosen: str,
-    ) -> None:
-        """
-        Args:
-            folder: holds a folder per configuration.
-            today: settings to which the changes of a configuration apply.
-            of_run: returns the settings of a run.
-            retrievals: expected number in all, for progress.
-            budget_usd: limit for all requests of all configurations, in US dollars; None for no limit.
-            chosen: the provider that was chosen when the tune was started. Configurations with it end the tune when
-                another one is chosen.
-        """
-        self._folder = folder
-        self._chosen = chosen
-        self._reference = reference
-        self._corpus = corpus
-        self.today = today
-        self.of_run = of_run
-        self._parts = parts
-        self._progress = progress
-        self._retrievals = retrievals
-        self._budget = budget_usd
+    folder: Path
+    """Holds a folder per configuration."""
+    reference: str
+    corpus: Corpus
+    today: Settings
+    """Settings to which the changes of a configuration apply."""
+    of_run: OfRun
+    parts: RunParts
+    progress: ProgressCallback
+    retrievals: int
+    """Expected number in all, for progress."""
+    budget_usd: float | None
+    """Limit for all requests of all configurations, in US dollars; None for no limit."""
+    chosen: str
+    """The provider that was chosen when the tune was started. Configurations with it end the tune when another one is
+    chosen."""
+
+    def __post_init__(self) -> None:
         self._started = time.monotonic()
         self._rows: dict[str, dict[str, QueryRow]] = {}
         # What earlier attempts spent counts from the start, not only when their configurations come up again.
-        before = sorted(path.parent.name for path in folder.glob("*/events.jsonl")) if budget_usd is not None else []
-        self._spent = {name: Spending(RunFolder(folder, name)).total.cost_usd for name in before}
+        begun = self.folder.glob("*/events.jsonl") if self.budget_usd is not None else ()
+        names = sorted(path.parent.name for path in begun)
+        self._spent = {name: Spending(RunFolder(self.folder, name)).total.cost_usd for name in names}
         self._done = self._before = 0
-        self._latest = Progress(SEARCH, 0, retrievals)
+        self._latest = Progress(SEARCH, 0, self.retrievals)
 
     def measure(self, configuration: Configuration, query_ids: Sequence[str], phase: str) -> dict[str, QueryRow]:
         """Return the row of each question, after searching those without a record.
@@ -102,8 +89,8 @@ class Trials:
             self._before += before
             self._done += before
             base = self._done - len(known) - before
-            rest = None if self._budget is None else self._budget - sum(self._others(configuration))
-            rows = execute_rows(run, self._parts, self._reporter(phase, base), rest)
+            rest = None if self.budget_usd is None else self.budget_usd - sum(self._others(configuration))
+            rows = execute_rows(run, self.parts, self._reporter(phase, base), rest)
             known.update({row.query_id: row for row in rows})
             if configuration.sends_requests:
                 self._spent[configuration.config_id] = Spending(run.folder).total.cost_usd
@@ -122,7 +109,7 @@ class Trials:
 
     def cost(self, configuration: Configuration) -> Cost:
         """Return the cost of a measured configuration, from its records."""
-        records = RunFolder(self._folder, configuration.config_id).records(PHASE)[0].values()
+        records = RunFolder(self.folder, configuration.config_id).records(PHASE)[0].values()
         found = [retrieved_of(record) for record in records if record.status == "ok"]
         contexts = [sum(end - start for _, _, start, end in one.passages) for one in found if one.passages]
         usd = self._spent.get(configuration.config_id, 0.0)
@@ -142,15 +129,15 @@ class Trials:
 
     def _run(self, configuration: Configuration, query_ids: Sequence[str]) -> PreparedRun:
         settings = self.of_run(self.today.with_changes(**configuration.changes))
-        whole = self._corpus(settings)
+        whole = self.corpus(settings)
         queries = {query.query_id: query for query in whole.dataset.queries}
         asked = tuple(queries[query_id] for query_id in query_ids)
         corpus = replace(whole, dataset=replace(whole.dataset, queries=asked))
-        folder = RunFolder(self._folder, configuration.config_id)
+        folder = RunFolder(self.folder, configuration.config_id)
         if not (folder.path / "manifest.json").is_file():
             shutil.rmtree(folder.path, ignore_errors=True)  # of a process that died before it wrote the manifest
-            folder.create(manifest_of(configuration.config_id, self._reference, whole, settings))
-        follows = settings.chosen_provider == self._chosen
+            folder.create(manifest_of(configuration.config_id, self.reference, whole, settings))
+        follows = settings.chosen_provider == self.chosen
         return PreparedRun(folder, folder.manifest(), corpus, settings, load_seconds=0.0, follows_choice=follows)
 
     def _reporter(self, phase: str, base: int) -> ProgressCallback:
@@ -158,12 +145,12 @@ class Trials:
 
         def report(state: Progress) -> None:
             if state.phase == PHASE:
-                done = min(base + state.done, self._retrievals)
+                done = min(base + state.done, self.retrievals)
                 seconds = time.monotonic() - self._started
                 before = min(self._before, done)
-                self._latest = Progress(phase, done, self._retrievals, seconds, before, state.failed)
+                self._latest = Progress(phase, done, self.retrievals, seconds, before, state.failed)
             # A brief phase repeats the latest report, so that a stop is noticed there, too.
-            self._progress(self._latest if state.phase in (PHASE, *_BRIEF) else state)
+            self.progress(self._latest if state.phase in (PHASE, *_BRIEF) else state)
 
         return report
 

@@ -74,6 +74,13 @@ def data(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> P
     return root
 
 
+@pytest.fixture
+def archive(data: Path, command: Command, tmp_path: Path) -> Path:
+    """A backup of the data folder."""
+    assert command("backup", str(tmp_path / "b.zip"))[0] == 0
+    return tmp_path / "b.zip"
+
+
 def to_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "new"))
     return tmp_path / "new"
@@ -96,9 +103,7 @@ def test_caches_and_keys_are_there_if_asked_for(
     data: Path, command: Command, tmp_path: Path, clean_env: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (clean_env / ".env").write_text("GROQ_API_KEY=k\n")
-    cache: SqliteCache[bytes] = SqliteCache(
-        data / "cache" / "replies.sqlite", "replies", "(key BLOB PRIMARY KEY, v BLOB)"
-    )
+    cache: SqliteCache[bytes] = SqliteCache(data / "cache" / "replies.sqlite", "replies", COLUMNS)
     cache.write({b"1": b"in the journal, not in the file"})
     assert (data / "cache" / "replies.sqlite-wal").stat().st_size > 0
     archive = tmp_path / "b.zip"
@@ -111,17 +116,13 @@ def test_caches_and_keys_are_there_if_asked_for(
     assert (clean_env / ".env").read_text() == "GROQ_API_KEY=k\n"
     assert stat.S_IMODE((clean_env / ".env").stat().st_mode) == 0o600
     assert (new / "cache" / "replies.bin").read_text() == "paid for"
-    copy: SqliteCache[bytes] = SqliteCache(
-        new / "cache" / "replies.sqlite", "replies", "(key BLOB PRIMARY KEY, v BLOB)"
-    )
+    copy: SqliteCache[bytes] = SqliteCache(new / "cache" / "replies.sqlite", "replies", COLUMNS)
     assert list(copy.read([b"1"])) == [[(b"1", b"in the journal, not in the file")]]
 
 
 def test_restore_needs_replace_to_delete_data_and_keeps_caches_and_keys(
-    data: Path, command: Command, tmp_path: Path
+    data: Path, archive: Path, command: Command
 ) -> None:
-    archive = tmp_path / "b.zip"
-    assert command("backup", str(archive))[0] == 0
     (data / "kb" / "manual-1" / "source.txt").write_text("Otra cosa.")
     fill(data, {"kb/later/kb.json": "{}"})
     before = {name: text for name, text in found(data).items() if not name.startswith(".restore.")}
@@ -132,32 +133,33 @@ def test_restore_needs_replace_to_delete_data_and_keeps_caches_and_keys(
     assert found(data) == DATA | {"cache/replies.bin": "paid for", ".env": "KEY=secret"}
 
 
-def test_check_changes_nothing(data: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = tmp_path / "b.zip"
-    assert command("backup", str(archive))[0] == 0
+def test_check_changes_nothing(
+    data: Path, archive: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     new = to_empty(tmp_path, monkeypatch)
     assert command("restore", str(archive), "--check")[0] == 0
     assert not new.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("to_stdout", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_archive_with_another_hash_than_the_printed_one_is_refused(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to_stdout: bool
+    data: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to_stdout: bool
 ) -> None:
     """Whoever changes the archive can change the hashes in it; the printed one is kept apart."""
     archive = tmp_path / "b.zip"
-    made = [sys.executable, "-m", "chatbot_mvp.cli", "backup", "-" if to_stdout else str(archive)]
-    with (archive if to_stdout else tmp_path / "nothing").open("wb") as out:
-        done = subprocess.run(made, stdout=out, stderr=subprocess.PIPE, text=True, check=True, cwd=tmp_path)
-    printed = done.stderr.split()[-1]
+    if to_stdout:
+        program = [sys.executable, "-m", "chatbot_mvp.cli", "backup", "-"]
+        with archive.open("wb") as out:
+            said = subprocess.run(program, stdout=out, stderr=subprocess.PIPE, text=True, check=True).stderr
+    else:
+        said = command("backup", str(archive))[2]
+    printed = said.split()[-1]
     assert printed == hashlib.sha256(archive.read_bytes()).hexdigest()
     new = to_empty(tmp_path, monkeypatch)
 
     def restored(sha256: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "chatbot_mvp.cli", "restore", str(archive), "--sha256", sha256]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-        return done.returncode, done.stderr
+        code, _, err = command("restore", str(archive), "--sha256", sha256)
+        return code, err
 
     assert restored("abc")[0] == 2
     archive.write_bytes(forged(archive.read_bytes()))
@@ -183,9 +185,7 @@ def forged(archive: bytes) -> bytes:
     return out.getvalue()
 
 
-def test_nothing_is_restored_while_a_program_uses_the_folder(data: Path, command: Command, tmp_path: Path) -> None:
-    archive = tmp_path / "b.zip"
-    assert command("backup", str(archive))[0] == 0
+def test_nothing_is_restored_while_a_program_uses_the_folder(data: Path, archive: Path, command: Command) -> None:
     before = found(data)
     with (data / ".in-use").open() as user:
         fcntl.flock(user, fcntl.LOCK_SH)
@@ -229,9 +229,9 @@ def test_an_archive_in_the_data_folder_itself_is_refused(data: Path, command: Co
     assert not (data / "b.zip").exists()
 
 
-def test_a_backup_that_cannot_be_written_leaves_the_earlier_one(data: Path, command: Command, tmp_path: Path) -> None:
-    archive = tmp_path / "b.zip"
-    assert command("backup", str(archive))[0] == 0
+def test_a_backup_that_cannot_be_written_leaves_the_earlier_one(
+    data: Path, archive: Path, command: Command, tmp_path: Path
+) -> None:
     before = archive.read_bytes()
     (data / "kb" / "manual-1" / "new.txt").symlink_to("/nowhere")
     fill(data, {"kb/manual-1/unreadable.json": "{}"})
@@ -342,11 +342,9 @@ def test_a_hostile_or_damaged_archive_changes_nothing_and_is_named(name: str, tm
     assert [path for path in sorted(tmp_path.rglob("*")) if path.name != ".in-use"] == everything
 
 
-def test_any_changed_byte_is_found(data: Path, command: Command, tmp_path: Path) -> None:
+def test_any_changed_byte_is_found(archive: Path, tmp_path: Path) -> None:
     """Or it changes nothing, as in a date of the zip's directory."""
-    archive, damaged = tmp_path / "b.zip", tmp_path / "damaged.zip"
-    assert command("backup", str(archive))[0] == 0
-    whole = archive.read_bytes()
+    damaged, whole = tmp_path / "damaged.zip", archive.read_bytes()
     refused, places = 0, range(0, len(whole), 23)
     for place in places:
         damaged.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
@@ -495,9 +493,3 @@ def _check_moment(archive: Path) -> None:
         if name.endswith("result.json"):
             assert len(text[name.replace("result.json", "records.jsonl")].splitlines()) == 5
             assert json.loads(content)["n"] in listed
-
-
-def test_a_backup_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    save_backup(tmp_path / "backup.zip", DataFolder(tmp_path / "data"), "test")
-    assert stat.S_IMODE((tmp_path / "backup.zip").stat().st_mode) == 0o600

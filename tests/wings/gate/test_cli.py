@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,17 +20,27 @@ SAVE = ("gate", "--save-baseline", "baseline.json")
 CHECK = ("gate", "--baseline", "baseline.json")
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the folders are kept after the baseline was saved once; missing before."""
+    return tmp_path_factory.mktemp("gate") / "saved"
+
+
 @pytest.fixture
-def saved(command: Command, clean_env: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def saved(command: Command, clean_env: Path, monkeypatch: pytest.MonkeyPatch, kept: Path) -> Command:
     """The command line after a baseline of the sample was saved, with copies of its files in the working folder."""
     monkeypatch.setenv("RETRIEVAL_STRATEGY", "LEXICAL")
     monkeypatch.setenv("GENERATION_ENABLED", "false")
+    if kept.is_dir():
+        shutil.copytree(kept, clean_env.parent, dirs_exist_ok=True)
+        return command
     (clean_env / "kb.md").write_bytes(KB.read_bytes())
     (clean_env / "questions.jsonl").write_bytes(QUESTIONS.read_bytes())
     arguments = ("--kb", "kb.md", "--questions", "questions.jsonl", "--metric", "useful", "--commit", "abc123")
     code, out, err = command(*SAVE, *arguments)
     assert code == 0, err
     assert "tested by default: useful" in out
+    shutil.copytree(clean_env.parent, kept)
     return command
 
 

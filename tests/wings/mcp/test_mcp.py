@@ -15,7 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
+from chatbot_mvp.settings.model import Settings
 from tests.conftest import Command
+from tests.fakes import fake_app
 from tests.loopback import free_port
 from tests.waiting import wait_until
 
@@ -32,14 +34,11 @@ PROGRAM = [sys.executable, "-m", "chatbot_mvp.cli", "mcp"]
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path: Path, settings: Settings) -> dict[str, str]:
     """The variables of a server with one knowledge base."""
-    (tmp_path / "normas.md").write_text(TEXT, "utf-8")
-    settings = {"DATA_DIR": str(tmp_path / "data"), "PROVIDER": "demo", "RETRIEVAL_STRATEGY": "LEXICAL"}
-    settings |= {"SERVE_TOKEN": TOKEN, "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    added = [*PROGRAM[:-1], "kb", "ask", str(tmp_path / "normas.md"), "¿De cuánto es la dieta completa?"]
-    subprocess.run(added, env=settings, cwd=tmp_path, check=True, capture_output=True)
-    return settings
+    fake_app(settings).kbs.add("normas.md", TEXT.encode())
+    given = {"DATA_DIR": str(settings.data_dir), "PROVIDER": "demo", "RETRIEVAL_STRATEGY": "LEXICAL"}
+    return given | {"SERVE_TOKEN": TOKEN, "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
 
 
 def in_a_thread(run: Callable[[], Any]) -> Any:

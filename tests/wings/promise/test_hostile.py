@@ -4,39 +4,21 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.evaluation.kb.sets import SetQuestion
-from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.wings.promise.calibration import Unit
-from chatbot_mvp.wings.promise.service import Promises, PromiseState
+from chatbot_mvp.wings.promise.service import Promises
 from tests.conftest import Command
 from tests.raising import raises
+from tests.wings.promise.labels import DAYS, DIET, TEXT, promised
 
-DIET = "La dieta completa es de 48 euros por cada día de viaje."
-DAYS = "Cada persona dispone de 23 días laborables de vacaciones."
-TEXT = f"# Vacaciones\n\n{DAYS}\n\n# Dietas\n\n{DIET}\n\n# Ropa\n\nLa empresa entrega dos uniformes al año.\n"
 ASKED = "¿De cuánto es la dieta completa de un viaje?"
 COUNT = 100
-
-
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
-
-
-def promised(app: App, kb_id: str, asked: Sequence[KbQuestion], unit: Unit | None = None) -> PromiseState:
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    questions = app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
-    return app.get(Promises).make(kb_id, run["run_id"], 0.05, unit)
 
 
 def misspelt(text: str, rng: random.Random) -> str:
@@ -75,8 +57,7 @@ SPELLINGS: dict[str, Callable[[str, random.Random], str]] = {
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_one_question_asked_a_hundred_times_is_one_label(app: App, spelling: str) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_one_question_asked_a_hundred_times_is_one_label(app: App, kb_id: str, spelling: str) -> None:
     rng = random.Random(1)
     asked = [KbQuestion(f"{n}", SPELLINGS[spelling](ASKED, rng), "answerable", DIET) for n in range(COUNT)]
     promise = promised(app, kb_id, asked, "question").promise
@@ -85,8 +66,7 @@ def test_one_question_asked_a_hundred_times_is_one_label(app: App, spelling: str
     assert promise.missing is not None and promise.missing > 50
 
 
-def test_a_far_question_asked_a_hundred_times_is_one_label(app: App) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_a_far_question_asked_a_hundred_times_is_one_label(app: App, kb_id: str) -> None:
     rng = random.Random(2)
     far = [
         KbQuestion(f"{n}", misspelt("¿Cuándo se plantan los tomates en el huerto?", rng), "far") for n in range(COUNT)
@@ -95,8 +75,7 @@ def test_a_far_question_asked_a_hundred_times_is_one_label(app: App) -> None:
     assert not promise.far.held and promise.far.total == 1
 
 
-def test_a_wrong_answer_is_not_hidden_behind_right_ones_to_the_same_question(app: App) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_a_wrong_answer_is_not_hidden_behind_right_ones_to_the_same_question(app: App, kb_id: str) -> None:
     right = [KbQuestion(f"{n}", f"{ASKED}{' ' * n}?", "answerable", DIET) for n in range(9)]
     promise = promised(app, kb_id, [*right, KbQuestion("w", ASKED.upper(), "answerable", DAYS)], "question").promise
     assert (promise.labels, promise.repeated, promise.wrong) == (1, 9, 1)
@@ -167,8 +146,7 @@ def test_questions_about_one_document_of_several_do_not_become_the_unit(app: App
     ("passage", "why"),
     [("a", "one letter"), ("de", "a word"), ("48 euros", "two words"), (TEXT.strip(), "the whole text")],
 )
-def test_a_letter_or_the_whole_text_is_no_passage(app: App, passage: str, why: str) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_a_letter_or_the_whole_text_is_no_passage(app: App, kb_id: str, passage: str, why: str) -> None:
     text = app.kbs.document(kb_id).text
     assert passage in text
     asked = [

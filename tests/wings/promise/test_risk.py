@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from chatbot_mvp.wings.promise.risk import (
-    Judged,
-    answers_needed,
-    binomial_tail,
-    fixed_sequence,
-    start_of,
-    upper_bound,
-)
+from chatbot_mvp.wings.promise.risk import Judged, answers_needed, binomial_tail, fixed_sequence, start_of, upper_bound
 from tests.wings.promise.simulation import SHAPES, simulate
 
 

@@ -8,24 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
 from chatbot_mvp.retrieval.pipeline import fingerprint
-from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion
-from chatbot_mvp.wings.promise.groups import groups_of
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_text
-from chatbot_mvp.wings.promise.service import Promises
+from chatbot_mvp.wings.promise.service import Promises, groups_of
 from tests.conftest import Command
 from tests.raising import raises
+from tests.wings.promise.labels import DAYS, DIET, TEXT, measured, promised, saved
 
-TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 BASIS = Basis("r", "s", "mías", "q", "k", "f", {})
 
 
@@ -34,12 +32,12 @@ def labelled(count: int, evidence: float, kind: str = "answerable", wrong: bool 
     return [LabelledQuestion(one, evidence, wrong) for one in asked]
 
 
-def promised(*groups: list[LabelledQuestion], level: float = 0.05) -> Promise:
+def calibrated(*groups: list[LabelledQuestion], level: float = 0.05) -> Promise:
     return make_promise([one for group in groups for one in group], 0, level, BASIS)
 
 
 def test_right_answers_above_wrong_ones_are_promised_and_the_refused_ones_are_counted() -> None:
-    made = promised(
+    made = calibrated(
         labelled(100, 0.9), labelled(20, 0.2), labelled(90, 0.1, "far", True), labelled(30, 0.5, "near", True)
     )
     assert made.made and made.threshold is not None
@@ -51,48 +49,34 @@ def test_right_answers_above_wrong_ones_are_promised_and_the_refused_ones_are_co
 
 
 def test_with_too_few_labels_there_is_no_promise_and_adding_the_missing_ones_makes_it() -> None:
-    few = promised(labelled(40, 0.9), labelled(20, 0.1, "far", True))
+    few = calibrated(labelled(40, 0.9), labelled(20, 0.1, "far", True))
     assert not few.made and few.missing is not None and few.far.missing == 59 - 20
-    more = promised(labelled(40 + few.missing + 5, 0.9), labelled(59, 0.1, "far", True))
+    more = calibrated(labelled(40 + few.missing + 5, 0.9), labelled(59, 0.1, "far", True))
     assert more.made and more.far.held
 
 
 def test_more_labels_are_not_asked_for_if_too_many_answers_are_wrong() -> None:
-    made = promised(labelled(80, 0.9), labelled(40, 0.9, "near", True))
+    made = calibrated(labelled(80, 0.9), labelled(40, 0.9, "near", True))
     assert not made.made and made.missing is None
     assert "more labels alone do not help" in promise_text(made)
 
 
 def test_a_far_promise_is_refused_if_far_questions_are_answered() -> None:
-    made = promised(labelled(400, 0.9), labelled(4, 0.9, "far", True), labelled(20, 0.1, "far", True))
+    made = calibrated(labelled(400, 0.9), labelled(4, 0.9, "far", True), labelled(20, 0.1, "far", True))
     assert made.far.missing is None and not made.far.held
 
 
 def test_scores_do_not_decide_which_questions_calibrate() -> None:
-    one, other = promised(labelled(100, 0.9)), promised([replace(q, evidence=0.3) for q in labelled(100, 0.9)])
+    one, other = calibrated(labelled(100, 0.9)), calibrated([replace(q, evidence=0.3) for q in labelled(100, 0.9)])
     assert one.answerable == other.answerable
 
 
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
-
-
-def saved(app: App, kb_id: str, origin: Origin = "person", count: int = 3) -> QuestionSet:
-    questions = [
-        KbQuestion(
-            f"{n}", f"¿De cuánto es la dieta completa{' ' * n}?{n}", "answerable", "La dieta completa es de 48 euros."
-        )
-        for n in range(count)
-    ]
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    return app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(q, origin=origin) for q in questions)))
+ASKED = [KbQuestion(f"{n}", f"¿De cuánto es la dieta completa{' ' * n}?{n}", "answerable", DIET) for n in range(3)]
 
 
 def made(app: App, kb_id: str, origin: Origin = "person") -> QuestionSet:
-    questions = saved(app, kb_id, origin)
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
-    app.get(Promises).make(kb_id, run["run_id"], 0.05)
+    questions = saved(app, kb_id, ASKED, origin)
+    app.get(Promises).make(kb_id, measured(app, kb_id, questions).result_id, 0.05)
     return questions
 
 
@@ -102,29 +86,24 @@ def changed(app: App, kb_id: str) -> tuple[str, ...]:
     return state.changed
 
 
-def test_a_promise_is_read_again_as_it_was_made_and_goes_with_its_knowledge_base(app: App) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_a_promise_is_read_again_as_it_was_made_and_goes_with_its_knowledge_base(app: App, kb_id: str) -> None:
     assert app.get(Promises).state(kb_id) is None
-    questions = saved(app, kb_id)
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
-    state = app.get(Promises).make(kb_id, run["run_id"], 0.05)
+    state = promised(app, kb_id, ASKED)
     assert app.get(Promises).state(kb_id) == state
     assert state.changed == () and state.promise.answerable <= 3 and state.promise.wrong == 0
     assert state.promise.missing is not None and state.promise.missing > 50
 
 
 @pytest.mark.parametrize("origin", ["rules", "model"])
-def test_questions_that_rules_or_a_model_made_support_no_promise(app: App, origin: Origin) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_questions_that_rules_or_a_model_made_support_no_promise(app: App, kb_id: str, origin: Origin) -> None:
     with raises("no_labelled_questions", match="None of the 3 questions of 'mías'"):
         made(app, kb_id, origin)
     assert app.get(Promises).state(kb_id) is None
 
 
 def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_and_going_back_restores_it(
-    app: App, settings: Settings
+    app: App, kb_id: str
 ) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
     questions = made(app, kb_id)
     assert changed(app, kb_id) == ()
     app.live.change("kb_top_k", app.settings.kb_top_k + 1)
@@ -142,32 +121,23 @@ def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_an
     assert changed(app, kb_id) == ("questions",)
 
 
-def test_an_answer_is_wrong_unless_it_quotes_the_labelled_paragraph(app: App) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
-    asked = [
-        KbQuestion(f"{n}", f"¿De cuánto es la dieta completa en {n}?", "answerable", "Cada persona dispone de 23 días.")
-        for n in range(8)
-    ]
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    questions = app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
-    result = app.kb_evaluation.result(kb_id, run["run_id"])
+def test_an_answer_is_wrong_unless_it_quotes_the_labelled_paragraph(app: App, kb_id: str) -> None:
+    asked = [KbQuestion(f"{n}", f"¿De cuánto es la dieta completa en {n}?", "answerable", DAYS) for n in range(8)]
+    result = measured(app, kb_id, saved(app, kb_id, asked))
     assert all(one.wrong for one in app.get(Promises).judged(result, result.rows))
-    fine = app.kb_evaluation.result(kb_id, app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id).set_id)["run_id"])
+    fine = measured(app, kb_id, saved(app, kb_id, ASKED))
     assert not any(one.wrong for one in app.get(Promises).judged(fine, fine.rows))
 
 
-def test_a_result_of_another_text_supports_no_promise(app: App) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
-    run = app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id).set_id)
+def test_a_result_of_another_text_supports_no_promise(app: App, kb_id: str) -> None:
+    run = app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id, ASKED).set_id)
     path = app.settings.results_dir / run["run_id"] / "manifest.json"
     path.write_text(path.read_text("utf-8").replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
     with raises("result_of_other_text", match="Evaluate the questions again"):
         app.get(Promises).make(kb_id, run["run_id"], 0.05)
 
 
-def test_a_damaged_promise_is_none_and_one_of_a_later_version_is_not_replaced(app: App) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_a_damaged_promise_is_none_and_one_of_a_later_version_is_not_replaced(app: App, kb_id: str) -> None:
     made(app, kb_id)
     path = app.settings.kb_dir / kb_id / "evaluation" / "promise.json"
     whole = json.loads(path.read_text("utf-8"))
@@ -182,9 +152,10 @@ def test_a_damaged_promise_is_none_and_one_of_a_later_version_is_not_replaced(ap
 
 
 @pytest.mark.parametrize(("low", "alarm"), [(0.0, True), (0.9, False)])
-def test_live_questions_whose_scores_differ_raise_the_alarm_from_fifty_on(app: App, low: float, alarm: bool) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
-    base = promised([replace(one, evidence=0.9 + n / 2_000) for n, one in enumerate(labelled(200, 0.9))])
+def test_live_questions_whose_scores_differ_raise_the_alarm_from_fifty_on(
+    app: App, kb_id: str, low: float, alarm: bool
+) -> None:
+    base = calibrated([replace(one, evidence=0.9 + n / 2_000) for n, one in enumerate(labelled(200, 0.9))])
     mark = fingerprint(app.settings)
     promise = replace(base, made_at="2026-01-01T00:00:00Z", basis=replace(BASIS, fingerprint=mark))
     line: dict[str, object] = {
@@ -210,7 +181,7 @@ def test_live_questions_whose_scores_differ_raise_the_alarm_from_fifty_on(app: A
 def test_the_command_prints_one_object_and_refuses_an_impossible_share(command: Command, tmp_path: Path) -> None:
     kb, asked = tmp_path / "normas.md", tmp_path / "q.jsonl"
     kb.write_text(TEXT, "utf-8")
-    question = KbQuestion("a", "¿De cuánto es la dieta completa?", "answerable", "La dieta completa es de 48 euros.")
+    question = KbQuestion("a", "¿De cuánto es la dieta completa?", "answerable", DIET)
     asked.write_text(question.as_line() + "\n", "utf-8")
     status, out, _ = command("kb", "promise", str(kb), str(asked), "--json")
     printed = json.loads(out)
@@ -233,36 +204,32 @@ def about(documents: int, each: int, wrong: int = 0) -> list[LabelledQuestion]:
 
 
 def test_several_questions_about_a_document_are_one_draw_unless_every_question_is_meant_to_be_one() -> None:
-    few = promised(about(20, 10))
+    few = calibrated(about(20, 10))
     assert (few.unit, few.made, few.documents) == ("document", False, 16)
     assert few.missing is not None and 40 < few.missing < 60 and 0.16 < few.least < 0.18
     assert "about 54 documents with labelled questions" in promise_text(few)
     singly = make_promise(about(20, 10), 0, 0.05, BASIS, "question")
     assert (singly.unit, singly.made, singly.documents) == ("question", True, 0)
-    assert promised(about(20, 10), level=0.2).made
-    assert promised(about(100, 1)).unit == promised(labelled(100, 0.9)).unit == "question"
+    assert calibrated(about(20, 10), level=0.2).made
+    assert calibrated(about(100, 1)).unit == calibrated(labelled(100, 0.9)).unit == "question"
 
 
 def test_enough_documents_make_the_promise_that_the_missing_ones_were_missing_for() -> None:
-    few = promised(about(20, 3))
+    few = calibrated(about(20, 3))
     assert few.missing is not None
-    made = promised(about(20 + few.missing + 3, 3))
+    made = calibrated(about(20 + few.missing + 3, 3))
     assert made.made and made.bound <= 0.05
     assert "on average over documents" in promise_text(made)
-    assert promised(about(30, 2, wrong=30)).missing is None
+    assert calibrated(about(30, 2, wrong=30)).missing is None
 
 
-def test_questions_belong_to_the_file_or_the_top_section_of_their_passage(app: App) -> None:
-    kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
+def test_questions_belong_to_the_file_or_the_top_section_of_their_passage(app: App, kb_id: str) -> None:
     asked = [
-        KbQuestion("a", "¿De cuánto es la dieta completa?", "answerable", "La dieta completa es de 48 euros."),
-        KbQuestion("b", "¿Cuántos días de vacaciones hay?", "answerable", "Cada persona dispone de 23 días."),
+        KbQuestion("a", "¿De cuánto es la dieta completa?", "answerable", DIET),
+        KbQuestion("b", "¿Cuántos días de vacaciones hay?", "answerable", DAYS),
         KbQuestion("c", "¿Quién paga la dieta completa?", "near"),
     ]
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    questions = app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
-    result = app.kb_evaluation.result(kb_id, run["run_id"])
+    result = measured(app, kb_id, saved(app, kb_id, asked))
     groups = {one.question.question_id: one.group for one in app.get(Promises).judged(result, result.rows)}
     assert groups == {"a": "Dietas", "b": "Vacaciones", "c": "Dietas"}
     assert app.get(Promises).make(kb_id, result.result_id, 0.05).promise.unit == "document"

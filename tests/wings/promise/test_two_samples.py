@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from chatbot_mvp.wings.promise.two_samples import ks_test
+from chatbot_mvp.wings.promise.live_watch import ks_test
 
 
 @pytest.mark.parametrize(("shift", "count"), [(0.0, 200), (0.1, 200), (0.5, 60), (3.0, 50)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,20 @@ def asking(settings: Settings, stub: JudgeStub) -> Settings:
         llm_cache_enabled=False,
         nim_max_concurrent_requests=8,
     )
+
+
+def environment_of(settings: Settings, stub: JudgeStub) -> dict[str, str]:
+    """The variables of a process of its own with the settings of ``asking``, and no others of the program."""
+    return {
+        **{name: text for name, text in os.environ.items() if name.upper() not in Settings.model_fields},
+        "PROVIDER": "openai",
+        "OPENAI_BASE_URL": stub.url,
+        "OPENAI_API_KEY": "stub-key-of-nobody",
+        "OPENAI_MODEL_NAME": "judge",
+        "LLM_CACHE_ENABLED": "false",
+        "DATA_DIR": str(settings.data_dir),
+        "PYTHONPATH": str(PROJECT_ROOT),
+    }
 
 
 def app_of(settings: Settings) -> App:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import pytest
 
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.runs.result import RunResult
-from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
 from chatbot_mvp.wings.ragas.config import config_from
@@ -22,7 +21,7 @@ from chatbot_mvp.wings.ragas.service import RagasService
 from tests.llm.http_stub import Request, Response
 from tests.raising import raises
 from tests.waiting import wait_until
-from tests.wings.ragas.conftest import app_of, given
+from tests.wings.ragas.conftest import app_of, environment_of, given
 from tests.wings.ragas.judging.judge_stub import JudgeStub
 
 Rows = Callable[[int], list[InputRow]]
@@ -79,17 +78,7 @@ def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
 ) -> None:
     data = tmp_path / "rows.jsonl"
     data.write_bytes(to_json_lines(given(count=8)))
-    environment = {
-        **{name: text for name, text in os.environ.items() if name.upper() not in Settings.model_fields},
-        "PROVIDER": "openai",
-        "OPENAI_BASE_URL": stub.url,
-        "OPENAI_API_KEY": "stub-key-of-nobody",
-        "OPENAI_MODEL_NAME": "judge",
-        "LLM_CACHE_ENABLED": "false",
-        "NIM_MAX_CONCURRENT_REQUESTS": "2",
-        "DATA_DIR": str(asking.data_dir),
-        "PYTHONPATH": str(PROJECT_ROOT),
-    }
+    environment = environment_of(asking, stub) | {"NIM_MAX_CONCURRENT_REQUESTS": "2"}
     stub.piece_delay = 0.05
     metrics = [part for name in METRICS for part in ("--metric", name)]
     process = subprocess.Popen(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.wings.ragas.rows import to_json_lines
 from tests.waiting import wait_until
-from tests.wings.ragas.conftest import app_of, given
+from tests.wings.ragas.conftest import app_of, environment_of, given
 from tests.wings.ragas.judging.judge_stub import JudgeStub
 
 
@@ -27,17 +26,7 @@ def test_a_job_that_was_stopped_is_gone_on_with_by_the_next(asking: Settings, st
     (folder / ".venv" / "bin" / "activate").write_text(f'PATH="{folder}/.venv/bin:$PATH"\n', "utf-8")
     (folder / "mis datos.jsonl").write_bytes(to_json_lines(given(count=10)))
     (folder / "config.yaml").write_text("metrics: [LLMContextRecall]\nconcurrency: 1\n", "utf-8")
-    environment = {
-        **{name: text for name, text in os.environ.items() if name.upper() not in Settings.model_fields},
-        "PROVIDER": "openai",
-        "OPENAI_BASE_URL": stub.url,
-        "OPENAI_API_KEY": "stub-key-of-nobody",
-        "OPENAI_MODEL_NAME": "judge",
-        "LLM_CACHE_ENABLED": "false",
-        "DATASET": "mis datos.jsonl",
-        "DATA_DIR": str(asking.data_dir),
-        "PYTHONPATH": str(PROJECT_ROOT),
-    }
+    environment = environment_of(asking, stub) | {"DATASET": "mis datos.jsonl"}
 
     def job() -> subprocess.Popen[bytes]:
         script = PROJECT_ROOT / "docs" / "launcher.sh"

@@ -10,10 +10,7 @@ import pytest
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.errors import (
-    FileOfLaterVersion,
-    QuestionSetChanged,
-)
+from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.storage.jsonl import append_lines
@@ -161,8 +158,8 @@ def test_a_skip_is_no_label_and_is_not_shown_to_the_same_person_again(app: App, 
 
 def test_a_disagreement_is_no_label_until_it_is_decided(app: App, kb_id: str) -> None:
     ask(app, kb_id, DIET, DAYS)
-    for question, verdict in ((DIET, "right"), (DAYS, "right")):
-        app.get(Reviews).judge(kb_id, item(app, kb_id, question), "right" if verdict == "right" else "wrong", ANA)
+    for question in (DIET, DAYS):
+        app.get(Reviews).judge(kb_id, item(app, kb_id, question), "right", ANA)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DIET, BEN), "should_refuse", BEN)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DAYS, BEN), "right", BEN)
     assert app.get(Reviews).waiting(kb_id, EVA) == []

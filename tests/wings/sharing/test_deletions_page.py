@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -13,24 +12,22 @@ from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.wings.sharing.service import Sharing
 from streamlit_app.shared.permissions import SIGNED_IN
 from streamlit_app.shared.state import get_app
-from tests.s3_server import BUCKET, KEY, SECRET, S3Server
+from tests.s3_server import S3Server
 from tests.ui.test_admin_guard import PASSWORD
 from tests.ui.test_pages import open_page, texts
+from tests.wings.sharing.servers import bucket_of, new_prefix
 
 # One process starts the server.
 pytestmark = [pytest.mark.usefixtures("data_dir", "no_keys"), pytest.mark.xdist_group("s3")]
 
 NAMES = [f"manual-{number}.md" for number in range(6)]
-_numbers = itertools.count()
 
 
 @pytest.fixture
 def emptied(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
     """The App of the pages, after another server deleted all knowledge bases; returns the other server."""
     monkeypatch.setattr(Sharing, "start", lambda _: None)  # the test says when files are exchanged
-    given = {"MINIO_ENDPOINT": s3.endpoint, "MINIO_ACCESS_KEY": KEY, "MINIO_SECRET_KEY": SECRET}
-    given["DATA_ROOT"] = f"s3://{BUCKET}/pages/{next(_numbers)}"
-    for name, value in given.items():
+    for name, value in bucket_of(s3, new_prefix()).items():
         monkeypatch.setenv(name, value)
     own, other = get_app(), build_app(load_settings(data_dir=tmp_path / "other"))
     for name in NAMES:

@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbNotFound, StorageChanged
-from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.sharing.copying import CONFLICTS
 from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER
 from chatbot_mvp.wings.sharing.service import Sharing
 from tests.conftest import Command
-from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.loopback import free_ports
 from tests.raising import raises
-from tests.s3_server import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
+from tests.s3_server import BUCKET, READER, READER_SECRET, S3Server
 from tests.waiting import wait_until
+from tests.wings.sharing.servers import Server, Spoken, bucket_of, exchange, keys, put, storage_of
 
 # One process starts the server.
 pytestmark = pytest.mark.xdist_group("s3")
 
 TEXT = b"# Vacaciones\n\nLa plantilla tiene 23 dias de vacaciones al ano.\n\n# Horario\n\nSe trabaja de 9 a 17 horas.\n"
-_numbers = itertools.count()
-
-
-@pytest.fixture
-def prefix() -> str:
-    """A place in the bucket that no other test uses."""
-    return f"sharing/{next(_numbers)}"
-
-
-@pytest.fixture
-def server(s3: S3Server, settings: Settings, prefix: str, tmp_path: Path) -> Callable[[str], App]:
-    """Name -> an App with a data folder of its own on the shared bucket."""
-
-    def start(name: str) -> App:
-        own = s3.settings(settings, "none", data_dir=tmp_path / name, data_root=f"s3://{BUCKET}/{prefix}")
-        return fake_app(
-            own,
-            embedder=lambda _: FakeEmbedder(),
-            chat_model=DemoModel,
-            language_model=lambda *_: FakeLanguageModel().model,
-        )
-
-    return start
 
 
 def exchanged(*apps: App) -> None:
-    for app in (*apps, *apps):
-        app.get(Sharing).exchange()
+    exchange(*apps, *apps)
 
 
-def test_a_knowledge_base_of_one_server_is_asked_on_the_other(server: Callable[[str], App]) -> None:
+def test_a_knowledge_base_of_one_server_is_asked_on_the_other(server: Server) -> None:
     one, other = server("one"), server("other")
     record = one.kbs.add("manual.md", TEXT)
     exchanged(one, other)
@@ -70,7 +41,7 @@ def test_a_knowledge_base_of_one_server_is_asked_on_the_other(server: Callable[[
     assert "23" in answers[1].text
 
 
-def test_a_deleted_knowledge_base_is_gone_on_both(server: Callable[[str], App]) -> None:
+def test_a_deleted_knowledge_base_is_gone_on_both(server: Server) -> None:
     one, other = server("one"), server("other")
     record = one.kbs.add("manual.md", TEXT)
     exchanged(one, other)
@@ -82,7 +53,7 @@ def test_a_deleted_knowledge_base_is_gone_on_both(server: Callable[[str], App]) 
     assert not (one.settings.kb_dir / record.kb_id).exists()
 
 
-def test_finished_runs_and_notes_of_both_are_in_both_lists(server: Callable[[str], App]) -> None:
+def test_finished_runs_and_notes_of_both_are_in_both_lists(server: Server) -> None:
     one, other = server("one"), server("other")
     runs = [one.runs.run_now(retrieval_strategy="LEXICAL"), other.runs.run_now(retrieval_strategy="BRIDGE")]
     one.archive.tag(runs[0].run_id, add=["uno"])
@@ -95,13 +66,13 @@ def test_finished_runs_and_notes_of_both_are_in_both_lists(server: Callable[[str
     assert one.get(Sharing).exchange().counts == {}
 
 
-def test_a_file_changed_on_two_servers_is_kept_twice(server: Callable[[str], App]) -> None:
+def test_a_file_changed_on_two_servers_is_kept_twice(server: Server) -> None:
     one, other = server("one"), server("other")
     record = one.kbs.add("manual.md", TEXT)
     exchanged(one, other)
     one.kbs.rename(record.kb_id, "Uno")
     other.kbs.rename(record.kb_id, "Otro")
-    one.get(Sharing).exchange()
+    exchange(one)
     report = other.get(Sharing).exchange()
     assert other.kbs.store.record(record.kb_id).kb_name == "Uno"
     [mine] = report.conflicts
@@ -109,44 +80,42 @@ def test_a_file_changed_on_two_servers_is_kept_twice(server: Callable[[str], App
     assert mine.startswith(f"{CONFLICTS}/kb/{record.kb_id}/kb.json")
 
 
-def test_an_emptied_bucket_deletes_nothing(server: Callable[[str], App], s3: S3Server, prefix: str) -> None:
+def test_an_emptied_bucket_deletes_nothing(server: Server, s3: S3Server, prefix: str) -> None:
     one = server("one")
     record = one.kbs.add("manual.md", TEXT)
-    one.get(Sharing).exchange()
-    for item in s3.client.list_objects_v2(Bucket=BUCKET, Prefix=f"{prefix}/")["Contents"]:
-        s3.client.delete_object(Bucket=BUCKET, Key=item["Key"])
+    exchange(one)
+    for name in keys(s3, prefix):
+        s3.client.delete_object(Bucket=BUCKET, Key=f"{prefix}/{name}")
     with raises("shared_root_emptied", match=r"shared\.json"):
-        one.get(Sharing).exchange()
+        exchange(one)
     assert one.kbs.records() == [record]
     (one.settings.data_dir / LEDGER).unlink()
-    one.get(Sharing).exchange()
+    exchange(one)
     other = server("other")
-    other.get(Sharing).exchange()
+    exchange(other)
     assert other.kbs.records() == [record]
 
 
-def test_a_lost_folder_of_knowledge_bases_is_fetched_again(server: Callable[[str], App], tmp_path: Path) -> None:
+def test_a_lost_folder_of_knowledge_bases_is_fetched_again(server: Server, tmp_path: Path) -> None:
     one = server("one")
     record = one.kbs.add("manual.md", TEXT)
-    one.get(Sharing).exchange()
+    exchange(one)
     (tmp_path / "one" / "kb").rename(tmp_path / "lost")
-    one.get(Sharing).exchange()
+    exchange(one)
     assert one.kbs.records() == [record]
 
 
-def test_a_root_of_a_later_version_is_left_alone(server: Callable[[str], App], s3: S3Server, prefix: str) -> None:
+def test_a_root_of_a_later_version_is_left_alone(server: Server, s3: S3Server, prefix: str) -> None:
     one = server("one")
     one.kbs.add("manual.md", TEXT)
-    s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{MARKER}", Body=b'{"format_version": 2, "root": "x"}')
+    put(s3, prefix, MARKER, b'{"format_version": 2, "root": "x"}')
     with raises("shared_root_of_later_version", match="format 2"):
-        one.get(Sharing).exchange()
-    assert [item["Key"] for item in s3.client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)["Contents"]] == [
-        f"{prefix}/{MARKER}"
-    ]
+        exchange(one)
+    assert keys(s3, prefix) == [MARKER]
 
 
 def test_strange_names_in_the_bucket_are_never_written_here(
-    server: Callable[[str], App], s3: S3Server, prefix: str, tmp_path: Path
+    server: Server, s3: S3Server, prefix: str, tmp_path: Path
 ) -> None:
     names = (
         "kb/x/evaluation/.evil.json",
@@ -156,36 +125,27 @@ def test_strange_names_in_the_bucket_are_never_written_here(
         "kb/.hidden/kb.json",
     )
     for name in names:
-        s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{name}", Body=b"{}")
+        put(s3, prefix, name)
     one = server("one")
     assert one.get(Sharing).exchange().counts == {}
     assert not list(tmp_path.rglob("*evil*")) and not one.settings.kb_dir.exists()
 
 
-def test_secrets_settings_and_conversations_stay_on_their_server(
-    server: Callable[[str], App], s3: S3Server, prefix: str
-) -> None:
+def test_secrets_settings_and_conversations_stay_on_their_server(server: Server, s3: S3Server, prefix: str) -> None:
     one = server("one")
     record = one.kbs.add("manual.md", TEXT)
     one.chat.start(one.chat.new_session(), record.kb_id, record.kb_name)
     (one.settings.data_dir / "logs").mkdir(exist_ok=True)
     (one.settings.data_dir / "logs" / "retrieval_metrics.jsonl").write_text("{}\n", "utf-8")
     (one.settings.data_dir / "app_settings.json").write_text("{}", "utf-8")
-    one.get(Sharing).exchange()
-    keys = [item["Key"] for item in s3.client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)["Contents"]]
-    assert {key.removeprefix(f"{prefix}/").split("/")[0] for key in keys} == {MARKER, "kb"}
+    exchange(one)
+    assert {key.split("/")[0] for key in keys(s3, prefix)} == {MARKER, "kb"}
 
 
 def test_what_fails_is_said_and_nothing_changes_here(
     s3: S3Server, settings: Settings, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [closed] = free_ports(1)
-    given = {
-        "MINIO_ENDPOINT": s3.endpoint,
-        "MINIO_ACCESS_KEY": KEY,
-        "MINIO_SECRET_KEY": SECRET,
-        "DATA_ROOT": f"s3://{BUCKET}/sharing/said",
-    }
     faults = {
         "cannot be reached": {"MINIO_ENDPOINT": f"http://127.0.0.1:{closed}"},
         "does not know the access key": {"MINIO_ACCESS_KEY": "nobody"},
@@ -196,7 +156,7 @@ def test_what_fails_is_said_and_nothing_changes_here(
         "s3://bucket/prefix": {"DATA_ROOT": "/srv/shared"},
     }
     for said, wrong in faults.items():
-        for name, value in {**given, **wrong}.items():
+        for name, value in (bucket_of(s3, "sharing/said") | wrong).items():
             monkeypatch.setenv(name, value)
         code, out, err = command("sync")
         assert code in (1, 2), said
@@ -218,28 +178,13 @@ def test_an_expired_key_and_a_full_bucket_have_errors_of_their_own(
 ) -> None:
     """SeaweedFS refuses in other words (see test_refusals.py), so this server only speaks the refusals."""
 
-    class Refusal(BaseHTTPRequestHandler):
+    class Refusal(Spoken):
         def do_PUT(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            body = f"<Error><Code>{code}</Code><Message>no</Message></Error>".encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.reply(status, code)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Refusal) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        own = settings.with_changes(
-            minio_endpoint=f"http://127.0.0.1:{server.server_port}", minio_access_key="a", minio_secret_key="b"
-        )
-        storage = open_storage(own)
-        assert storage is not None
-        with raises(error):
-            storage.put(b"x", S3Url("bucket", "object"), None)
-        server.shutdown()
+    with storage_of(settings, Refusal) as storage, raises(error):
+        storage.put(b"x", S3Url("bucket", "object"), None)
 
 
 def test_two_writers_of_one_object_do_not_overwrite_each_other(s3: S3Server, settings: Settings) -> None:
@@ -256,7 +201,7 @@ def test_two_writers_of_one_object_do_not_overwrite_each_other(s3: S3Server, set
 
 
 @pytest.mark.slow
-def test_servers_exchange_in_the_background(server: Callable[[str], App]) -> None:
+def test_servers_exchange_in_the_background(server: Server) -> None:
     one, other = server("one"), server("other")
     record = one.kbs.add("manual.md", TEXT)
     one.get(Sharing).start()

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import shutil
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -17,52 +14,20 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import StorageChanged
-from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage, open_storage
+from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
-from chatbot_mvp.wings.sharing import exchange
+from chatbot_mvp.wings.sharing import exchange as exchange_module
 from chatbot_mvp.wings.sharing.copying import CONFLICTS
 from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER
 from chatbot_mvp.wings.sharing.service import Sharing
 from tests.conftest import Command
-from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.raising import raises
-from tests.s3_server import BUCKET, KEY, SECRET, S3Server
+from tests.s3_server import BUCKET, S3Server
+from tests.wings.sharing.servers import Server, Spoken, bucket_of, exchange, keys, put, storage_of
 
 # One process starts the server.
 pytestmark = pytest.mark.xdist_group("s3")
-
-_numbers = itertools.count()
-Server = Callable[[str], App]
-
-
-@pytest.fixture
-def prefix() -> str:
-    """A place in the bucket that no other test uses."""
-    return f"safety/{next(_numbers)}"
-
-
-@pytest.fixture
-def server(s3: S3Server, settings: Settings, prefix: str, tmp_path: Path) -> Server:
-    """Name -> an App with a data folder of its own on the shared bucket."""
-
-    def start(name: str) -> App:
-        own = s3.settings(settings, "none", data_dir=tmp_path / name, data_root=f"s3://{BUCKET}/{prefix}")
-        return fake_app(
-            own,
-            embedder=lambda _: FakeEmbedder(),
-            chat_model=DemoModel,
-            language_model=lambda *_: FakeLanguageModel().model,
-        )
-
-    return start
-
-
-def keys(s3: S3Server, prefix: str) -> list[str]:
-    """The objects of the shared root, without its prefix."""
-    found = s3.client.list_objects_v2(Bucket=BUCKET, Prefix=f"{prefix}/").get("Contents", [])
-    return [item["Key"].removeprefix(f"{prefix}/") for item in found]
 
 
 def add(app: App, *names: str) -> list[str]:
@@ -105,8 +70,8 @@ def test_an_object_with_an_odd_name_is_named_and_stops_nothing(
 ) -> None:
     one, other = server("one"), server("other")
     add(one, "manual")
-    s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{name}", Body=b"{}")
-    reports = [app.get(Sharing).exchange() for app in (one, other)]
+    put(s3, prefix, name)
+    reports = exchange(one, other)
     assert ids(one) == ids(other) != set()
     assert [set(report.skipped) for report in reports] == [{name}, {name}]
 
@@ -117,7 +82,7 @@ def test_an_object_with_the_name_of_a_folder_here_is_named_and_stops_nothing(
     one = server("one")
     [kb_id] = add(one, "manual")
     (one.settings.kb_dir / "x" / "evaluation" / "a.json").mkdir(parents=True)
-    s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/kb/x/evaluation/a.json", Body=b"{}")
+    put(s3, prefix, "kb/x/evaluation/a.json")
     assert set(one.get(Sharing).exchange().skipped) == {"kb/x/evaluation/a.json"}
     assert f"kb/{kb_id}/kb.json" in keys(s3, prefix)
 
@@ -127,17 +92,15 @@ def test_a_label_made_elsewhere_between_list_and_delete_is_kept(server: Server) 
     [kb_id] = add(one, "manual")
     labels = [app.settings.kb_dir / kb_id / "labels.jsonl" for app in (one, other)]
     append_lines(labels[0], [{"label": "first"}])
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     one.kbs.delete(kb_id)
 
     def label() -> None:
         append_lines(labels[1], [{"label": "second"}])
-        other.get(Sharing).exchange()
+        exchange(other)
 
     after_listing(one, label)
-    for app in (one, other, one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other, one, other)
     assert ids(one) == ids(other) == {kb_id}
     for path in labels:
         assert [row["label"] for row in read_lines(path)[0]] == ["first", "second"]
@@ -147,11 +110,10 @@ def test_a_label_made_here_between_list_and_delete_is_kept(server: Server, monke
     one, other = server("one"), server("other")
     [kb_id] = add(one, "manual")
     label = other.settings.kb_dir / kb_id / "labels.jsonl"
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     one.kbs.delete(kb_id)
-    one.get(Sharing).exchange()
-    planned = exchange.plan
+    exchange(one)
+    planned = exchange_module.plan
 
     def plan_and_label(*given: Any) -> Any:
         made = planned(*given)
@@ -159,10 +121,9 @@ def test_a_label_made_here_between_list_and_delete_is_kept(server: Server, monke
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr(exchange, "plan", plan_and_label)
-        other.get(Sharing).exchange()
-    for app in (other, one):
-        app.get(Sharing).exchange()
+        patch.setattr(exchange_module, "plan", plan_and_label)
+        exchange(other)
+    exchange(other, one)
     assert ids(one) == ids(other) == {kb_id}
     assert read_lines(label)[0] == [{"label": "new"}]
 
@@ -174,20 +135,17 @@ def test_a_restored_backup_does_not_revive_a_deleted_knowledge_base(
     one, other = server("one"), server("other")
     [kb_id] = add(one, "manual")
     append_lines(one.settings.kb_dir / kb_id / "labels.jsonl", [{"label": "first"}])
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     shutil.copytree(tmp_path / "one", tmp_path / "copy", copy_function=shutil.copyfile)
     other.kbs.delete(kb_id)
-    for app in (other, one):
-        app.get(Sharing).exchange()
+    exchange(other, one)
     assert ids(one) == set()
     shutil.rmtree(tmp_path / "one")
     shutil.copytree(tmp_path / "copy", tmp_path / "one", copy_function=shutil.copyfile)
     if not with_ledger:
         (tmp_path / "one" / LEDGER).unlink()
     restored = server("one")
-    for app in (restored, other, restored):
-        app.get(Sharing).exchange()
+    exchange(restored, other, restored)
     assert ids(restored) == ids(other) == set()
 
 
@@ -196,11 +154,9 @@ def test_an_older_version_of_a_deleted_knowledge_base_is_set_aside(server: Serve
     [kb_id] = add(one, "manual")
     shutil.copytree(tmp_path / "one" / "kb", tmp_path / "copy")
     one.kbs.rename(kb_id, "Nuevo")
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     other.kbs.delete(kb_id)
-    for app in (other, one):
-        app.get(Sharing).exchange()
+    exchange(other, one)
     shutil.copytree(tmp_path / "copy", tmp_path / "one" / "kb", dirs_exist_ok=True)
     report = one.get(Sharing).exchange()
     assert ids(one) == set()
@@ -212,25 +168,21 @@ def test_an_older_version_of_a_deleted_knowledge_base_is_set_aside(server: Serve
 def test_a_knowledge_base_uploaded_again_after_its_deletion_is_shared(server: Server) -> None:
     one, other = server("one"), server("other")
     [kb_id] = add(one, "manual")
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     one.kbs.delete(kb_id)
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     assert add(other, "manual") == [kb_id]
-    for app in (other, one):
-        app.get(Sharing).exchange()
+    exchange(other, one)
     assert ids(one) == ids(other) == {kb_id}
 
 
 def test_a_text_that_is_not_that_of_its_record_is_not_taken(server: Server, s3: S3Server, prefix: str) -> None:
     one, other, third = server("one"), server("other"), server("third")
     [kb_id] = add(one, "manual")
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     place = f"kb/{kb_id}/source.txt"
-    s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{place}", Body=b"# manual\n\nOtro texto.\n")
-    reports = [app.get(Sharing).exchange() for app in (other, third)]
+    put(s3, prefix, place, b"# manual\n\nOtro texto.\n")
+    reports = exchange(other, third)
     assert "Texto de manual" in other.kbs.store.document(kb_id).text
     assert ids(third) == set()
     assert [set(report.skipped) for report in reports] == [{place}, {place, f"kb/{kb_id}/kb.json"}]
@@ -244,7 +196,7 @@ def test_a_text_that_is_not_that_of_its_record_is_not_taken(server: Server, s3: 
 def test_an_object_that_is_not_what_was_sent_is_not_taken(server: Server, s3: S3Server, prefix: str) -> None:
     one, other = server("one"), server("other")
     [kb_id] = add(one, "manual")
-    one.get(Sharing).exchange()
+    exchange(one)
     key = f"{prefix}/kb/{kb_id}/files.json"
     sent = s3.client.get_object(Bucket=BUCKET, Key=key)
     content = sent["Body"].read()
@@ -259,7 +211,7 @@ def emptied(server: Server, s3: S3Server, prefix: str, count: int = 5) -> tuple[
     """A server whose shared objects were all deleted in the bucket, except the marker; and its knowledge bases."""
     one = server("one")
     kb_ids = set(add(one, *(f"manual-{number}" for number in range(count))))
-    one.get(Sharing).exchange()
+    exchange(one)
     for name in set(keys(s3, prefix)) - {MARKER}:
         s3.client.delete_object(Bucket=BUCKET, Key=f"{prefix}/{name}")
     return one, kb_ids
@@ -270,7 +222,7 @@ def test_a_mass_deletion_waits_for_a_yes(server: Server, s3: S3Server, prefix: s
     report = one.get(Sharing).exchange()
     assert ids(one) == kb_ids == {path.split("/")[1] for path in report.waiting}
     [new] = add(one, "otro")
-    one.get(Sharing).exchange()
+    exchange(one)
     assert f"kb/{new}/kb.json" in keys(s3, prefix)  # all else is exchanged meanwhile
     assert one.get(Sharing).exchange("apply").waiting == ()
     assert ids(one) == {new}
@@ -281,7 +233,7 @@ def test_a_mass_deletion_is_undone_by_a_no(server: Server, s3: S3Server, prefix:
     one, kb_ids = emptied(server, s3, prefix)
     one.get(Sharing).exchange("undo")
     other = server("other")
-    other.get(Sharing).exchange()
+    exchange(other)
     assert ids(one) == ids(other) == kb_ids
 
 
@@ -289,12 +241,11 @@ def test_a_mass_deletion_is_undone_by_a_no(server: Server, s3: S3Server, prefix:
 def test_many_knowledge_bases_deleted_here_wait_as_well(server: Server) -> None:
     one, other = server("one"), server("other")
     kb_ids = add(one, *(f"manual-{number}" for number in range(6)))
-    for app in (one, other):
-        app.get(Sharing).exchange()
+    exchange(one, other)
     for kb_id in kb_ids[:4]:
         one.kbs.delete(kb_id)
     assert len(one.get(Sharing).exchange().waiting) == 4
-    other.get(Sharing).exchange()
+    exchange(other)
     assert ids(other) == set(kb_ids)
     one.get(Sharing).exchange("apply")
     assert len(other.get(Sharing).exchange().waiting) == 4
@@ -316,21 +267,21 @@ def test_what_is_read_whole_has_a_bound(
     """A marker and lists of lines are read into memory; an object of gigabytes must not be."""
     one = server("one")
     add(one, "manual")
-    one.get(Sharing).exchange()
+    exchange(one)
     big = b"{}\n" * 30_000_000
-    s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/run_notes.jsonl", Body=big)
+    put(s3, prefix, "run_notes.jsonl", big)
     append_lines(one.settings.data_dir / "run_notes.jsonl", [{"text": "mine"}])
     report = one.get(Sharing).exchange()
     assert "larger than" in report.skipped["run_notes.jsonl"]
     assert read_lines(one.settings.data_dir / "run_notes.jsonl")[0] == [{"text": "mine"}]
-    s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{MARKER}", Body=big)
+    put(s3, prefix, MARKER, big)
     with pytest.raises(Exception, match="format unknown"):
-        one.get(Sharing).exchange()
+        exchange(one)
 
 
 def test_the_marker_is_json_of_this_format(server: Server, s3: S3Server, prefix: str) -> None:
     one = server("one")
-    one.get(Sharing).exchange()
+    exchange(one)
     marker = json.loads(s3.client.get_object(Bucket=BUCKET, Key=f"{prefix}/{MARKER}")["Body"].read())
     assert marker["format_version"] == 1
 
@@ -340,39 +291,25 @@ def test_a_server_without_conditional_deletion_is_asked_for_the_version_first(se
     """SeaweedFS knows the condition, so this server only speaks as one that ignores or refuses it."""
     deleted: list[str | None] = []
 
-    class Old(BaseHTTPRequestHandler):
+    class Old(Spoken):
         def do_HEAD(self) -> None:
             self.send_response(404 if self.path.endswith("gone") else 200)
             self.send_header("ETag", '"present"')
             self.end_headers()
 
         def do_DELETE(self) -> None:
-            condition = self.headers.get("If-Match")
-            deleted.append(condition)
-            refused = answer == 501 and condition is not None
-            body = b"<Error><Code>NotImplemented</Code><Message>no</Message></Error>" if refused else b""
-            self.send_response(501 if refused else 204)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            deleted.append(self.headers.get("If-Match"))
+            if answer == 501 and deleted[-1] is not None:
+                self.reply(501, "NotImplemented")
+            else:
+                self.reply(204)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Old) as http:
-        threading.Thread(target=http.serve_forever, daemon=True).start()
-        storage = open_storage(
-            settings.with_changes(
-                minio_endpoint=f"http://127.0.0.1:{http.server_port}", minio_access_key="a", minio_secret_key="b"
-            )
-        )
-        assert storage is not None
+    with storage_of(settings, Old) as storage:
         with pytest.raises(StorageChanged):
             storage.delete(S3Url("bucket", "object"), "listed")
         storage.delete(S3Url("bucket", "gone"), "listed")
         assert deleted == []
         storage.delete(S3Url("bucket", "object"), "present")
-        http.shutdown()
     assert deleted[0] == '"present"' and (deleted[-1] is None) == (answer == 501)
 
 
@@ -380,13 +317,11 @@ def test_the_command_and_the_health_check_say_that_deletions_wait(
     server: Server, s3: S3Server, prefix: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, kb_ids = emptied(server, s3, prefix)
-    given = {"MINIO_ENDPOINT": s3.endpoint, "MINIO_ACCESS_KEY": KEY, "MINIO_SECRET_KEY": SECRET}
-    given |= {"DATA_ROOT": f"s3://{BUCKET}/{prefix}", "DATA_DIR": str(one.settings.data_dir)}
-    for name, value in given.items():
+    for name, value in (bucket_of(s3, prefix) | {"DATA_DIR": str(one.settings.data_dir)}).items():
         monkeypatch.setenv(name, value)
     code, out, _ = command("sync")
     assert code == 0 and f"{len(kb_ids)} deletions" in out and "--deletions apply" in out
-    one.get(Sharing).exchange()
+    exchange(one)
     with raises("shared_deletions_wait", match="wait for a yes"):
         one.get(Sharing).try_root()
     assert command("sync", "--deletions", "apply")[0] == 0

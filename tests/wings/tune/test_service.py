@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from chatbot_mvp.types import Progress
 from chatbot_mvp.wings.tune.errors import TuneStopped
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.store import tunes_dir
-from chatbot_mvp.wings.tune.types import TuneOptions, TuneResult
+from chatbot_mvp.wings.tune.types import TuneOptions, TunePlan, TuneResult
 from tests.fakes import FakeEmbedder, fake_app
 from tests.raising import raises
 from tests.waiting import wait_until
@@ -27,9 +28,8 @@ QUESTIONS = KB.with_name("preguntas.jsonl")
 
 @pytest.fixture
 def space(tmp_path: Path) -> Path:
-    path = tmp_path / "space.toml"
-    path.write_text('RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE"]\nretrieval_pre_fusion_k = [50, 150]\n')
-    return path
+    text = 'RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE"]\nretrieval_pre_fusion_k = [50, 150]\n'
+    return written(tmp_path / "space.toml", text)
 
 
 @pytest.fixture
@@ -39,10 +39,36 @@ def poor(app: App) -> App:
     return app
 
 
-def tuned(app: App, space: Path, target: str = DATASET) -> TuneResult:
-    return app.get(Tuner).resume_now(
-        app.get(Tuner).create(app.get(Tuner).plan(target, options=TuneOptions(space=space)))
-    )
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tune of ``finished`` is kept after it was carried out once; missing before."""
+    return tmp_path_factory.mktemp("tune") / "tunes"
+
+
+@pytest.fixture
+def finished(poor: App, space: Path, kept: Path) -> TuneResult:
+    """The result of a tune of ``poor``."""
+    folder = tunes_dir(poor.settings)
+    if not kept.is_dir():
+        tuned(poor, space)
+        shutil.copytree(folder, kept)
+    shutil.copytree(kept, folder, dirs_exist_ok=True)
+    [state] = poor.get(Tuner).tunes()
+    assert state.result is not None
+    return state.result
+
+
+def tuned(app: App, space: Path) -> TuneResult:
+    return carried_out(app, app.get(Tuner).plan(DATASET, options=TuneOptions(space=space)))
+
+
+def carried_out(app: App, plan: TunePlan) -> TuneResult:
+    return app.get(Tuner).resume_now(app.get(Tuner).create(plan))
+
+
+def written(path: Path, content: str) -> Path:
+    path.write_text(content, "utf-8")
+    return path
 
 
 def test_the_winner_is_confirmed_applied_after_a_restart_still_and_undone_exactly(
@@ -72,9 +98,8 @@ def test_the_winner_is_confirmed_applied_after_a_restart_still_and_undone_exactl
         again.get(Tuner).undo()
 
 
-def test_undo_leaves_a_setting_that_was_changed_since(poor: App, space: Path) -> None:
-    result = tuned(poor, space)
-    poor.get(Tuner).apply(result.tune_id)
+def test_undo_leaves_a_setting_that_was_changed_since(poor: App, finished: TuneResult) -> None:
+    poor.get(Tuner).apply(finished.tune_id)
     poor.live.change("retrieval_strategy", "HYBRID")
     undone = poor.get(Tuner).undo()
     assert undone.kept == ("retrieval_strategy",)
@@ -82,15 +107,14 @@ def test_undo_leaves_a_setting_that_was_changed_since(poor: App, space: Path) ->
 
 
 def test_a_configuration_is_not_applied_where_a_setting_is_fixed_or_another_one_has_changed(
-    poor: App, space: Path, settings: Settings
+    poor: App, finished: TuneResult, settings: Settings
 ) -> None:
-    result = tuned(poor, space)
     fixed = fake_app(Settings._of({**settings.model_dump(), "retrieval_strategy": "SIMPLE_VECTOR"}))
     with raises("tune_not_applicable", match="RETRIEVAL_STRATEGY: it is set outside Admin"):
-        fixed.get(Tuner).apply(result.tune_id)
+        fixed.get(Tuner).apply(finished.tune_id)
     poor.live.change("retrieval_bm25_language", "en")
     with raises("tune_not_applicable", match="other settings have changed since"):
-        poor.get(Tuner).apply(result.tune_id)
+        poor.get(Tuner).apply(finished.tune_id)
     assert poor.get(Tuner).applied() == ()
 
 
@@ -126,11 +150,10 @@ def test_a_tune_is_a_job_like_every_other(poor: App, space: Path) -> None:
     assert state.plan.target == DATASET
 
 
-def test_the_same_pipeline_is_measured_as_by_a_run(poor: App, space: Path, settings: Settings) -> None:
-    result = tuned(poor, space)
+def test_the_same_pipeline_is_measured_as_by_a_run(poor: App, finished: TuneResult, settings: Settings) -> None:
     run = poor.runs.run_now(mteb_dataset_name=DATASET)
-    assert run.fingerprint == result.today.config_id
-    folder = tunes_dir(settings) / result.tune_id / "trials" / result.today.config_id
+    assert run.fingerprint == finished.today.config_id
+    folder = tunes_dir(settings) / finished.tune_id / "trials" / finished.today.config_id
     own = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
     its = (settings.results_dir / run.run_id / "records.jsonl").read_text().splitlines()
     of_run = {record["query_id"]: record["payload"] for record in map(json.loads, its)}
@@ -143,8 +166,7 @@ def test_the_same_pipeline_is_measured_as_by_a_run(poor: App, space: Path, setti
 
 
 def test_today_s_configuration_is_kept_if_nothing_is_better(app: App, tmp_path: Path) -> None:
-    space = tmp_path / "space.json"
-    space.write_text('{"kb_min_score": [0.1]}')
+    space = written(tmp_path / "space.json", '{"kb_min_score": [0.1]}')
     app.live.change("retrieval_strategy", "LEXICAL")
     result = tuned(app, space)
     assert (result.verdict, result.recommended, result.winner) == ("nothing_found", False, None)
@@ -153,13 +175,12 @@ def test_today_s_configuration_is_kept_if_nothing_is_better(app: App, tmp_path: 
 
 
 def test_a_knowledge_base_is_tuned_on_the_untouched_sections(app: App, tmp_path: Path) -> None:
-    space = tmp_path / "space.toml"
-    space.write_text('retrieval_strategy = ["LEXICAL"]')
+    space = written(tmp_path / "space.toml", 'retrieval_strategy = ["LEXICAL"]')
     kb_id = app.kbs.add(KB.name, KB.read_bytes()).kb_id
     plan = app.get(Tuner).plan(kb_id, str(QUESTIONS), TuneOptions(space=space))
     assert (plan.kb_id, plan.metric, plan.split.by) == (kb_id, "hit@3", "sections")
     assert not set(plan.split.searching) & set(plan.split.confirming)
-    result = app.get(Tuner).resume_now(app.get(Tuner).create(plan))
+    result = carried_out(app, plan)
     assert result.tune_id
 
 
@@ -167,10 +188,8 @@ def test_errors_name_the_next_step(app: App, tmp_path: Path) -> None:
     few = tmp_path / "few.jsonl"
     few.write_text("".join(QUESTIONS.read_text().splitlines(keepends=True)[:5]))
     kb_id = app.kbs.add(KB.name, KB.read_bytes()).kb_id
-    empty = tmp_path / "empty.toml"
-    empty.write_text("")
-    same = tmp_path / "same.toml"
-    same.write_text("retrieval_k = [20]")
+    empty = written(tmp_path / "empty.toml", "")
+    same = written(tmp_path / "same.toml", "retrieval_k = [20]")
     plan = app.get(Tuner).plan
     with raises("tune_too_few_questions", match="at least 20"):
         plan(kb_id, str(few))
@@ -186,9 +205,8 @@ def test_errors_name_the_next_step(app: App, tmp_path: Path) -> None:
     with raises("tune_space_unreadable"):
         plan(DATASET, options=TuneOptions(space=tmp_path / "missing.toml"))
     for name, content in (("deep.toml", f"a = {'[' * 9_999}"), ("deep.json", "[" * 9_999)):
-        (tmp_path / name).write_text(content, "utf-8")
         with raises("tune_space_unreadable"):
-            plan(DATASET, options=TuneOptions(space=tmp_path / name))
+            plan(DATASET, options=TuneOptions(space=written(tmp_path / name, content)))
     with raises("tune_option_invalid", match="recall@5"):
         plan(DATASET, options=TuneOptions(metric="nonsense"))
     with raises("tune_needs_budget"):
@@ -208,8 +226,7 @@ def test_a_tune_is_not_continued_under_changed_questions(poor: App, space: Path,
 def test_a_model_is_asked_only_if_allowed_and_its_configurations_are_measured_beside_the_others(
     app: App, tmp_path: Path
 ) -> None:
-    space = tmp_path / "space.json"
-    space.write_text('{"retrieval_strategy": ["LEXICAL"], "query_expansion_llm": [true]}')
+    space = written(tmp_path / "space.json", '{"retrieval_strategy": ["LEXICAL"], "query_expansion_llm": [true]}')
     app.live.change("retrieval_strategy", "BRIDGE")
     free = app.get(Tuner).plan(DATASET, options=TuneOptions(space=space))
     assert [one.label for one in free.configurations] == ["retrieval_strategy=LEXICAL"]
@@ -217,7 +234,7 @@ def test_a_model_is_asked_only_if_allowed_and_its_configurations_are_measured_be
     options = TuneOptions(space=space, with_model=True, budget_usd=0.0)
     plan = app.get(Tuner).plan(DATASET, options=options)
     assert [one.sends_requests for one in plan.with_model] == [True]
-    result = app.get(Tuner).resume_now(app.get(Tuner).create(plan))
+    result = carried_out(app, plan)
     tried = {trial.configuration.label: trial.configuration.sends_requests for trial in result.trials}
     assert tried["query_expansion_llm=True"]
     app.live.change("query_expansion_llm", True)
@@ -226,8 +243,7 @@ def test_a_model_is_asked_only_if_allowed_and_its_configurations_are_measured_be
 
 
 def test_what_earlier_attempts_spent_counts_against_the_budget(app: App, tmp_path: Path, settings: Settings) -> None:
-    space = tmp_path / "space.json"
-    space.write_text('{"retrieval_strategy": ["LEXICAL"], "query_expansion_llm": [true]}')
+    space = written(tmp_path / "space.json", '{"retrieval_strategy": ["LEXICAL"], "query_expansion_llm": [true]}')
     app.live.change("retrieval_strategy", "BRIDGE")
     options = TuneOptions(space=space, with_model=True, budget_usd=0.25)
     tune_id = app.get(Tuner).create(app.get(Tuner).plan(DATASET, options=options))
@@ -239,13 +255,12 @@ def test_what_earlier_attempts_spent_counts_against_the_budget(app: App, tmp_pat
 
 
 def test_chunk_sizes_are_measured_over_their_own_chunks_and_applied(app: App, tmp_path: Path) -> None:
-    space = tmp_path / "space.toml"
-    space.write_text("retrieval_chunk_chars = [400, 1_100]\n")
+    space = written(tmp_path / "space.toml", "retrieval_chunk_chars = [400, 1_100]\n")
     app.live.change("retrieval_strategy", "LEXICAL")
     kb_id = app.kbs.add(KB.name, KB.read_bytes()).kb_id
     plan = app.get(Tuner).plan(kb_id, str(QUESTIONS), TuneOptions(space=space, metric="mrr"))
     [small] = plan.configurations
-    result = app.get(Tuner).resume_now(app.get(Tuner).create(plan))
+    result = carried_out(app, plan)
     of = {trial.configuration.config_id: trial for trial in result.trials}
     assert of[small.config_id].context_chars != of[plan.today.config_id].context_chars
     run = app.kb_evaluation.evaluate_file(kb_id, QUESTIONS)

@@ -1,6 +1,6 @@
 """Ragas' metrics on this project's ChatModel and Embedder, in the language of the rows, never NaN."""
 
-from chatbot_mvp.wings.ragas.judging.adaptation import adapt_prompts, own_prompts, save_prompts
+from chatbot_mvp.wings.ragas.judging.adaptation import adapt_prompts, own_prompts
 from chatbot_mvp.wings.ragas.judging.languages import language_code
 from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, Reason, Row, Scored, Status, language_of
 from chatbot_mvp.wings.ragas.judging.prompts import Prompts, load_prompts, own_languages, prompt_languages
@@ -36,6 +36,5 @@ __all__ = [
     "own_prompts",
     "prompt_languages",
     "prompts_of",
-    "save_prompts",
     "score_row",
 ]

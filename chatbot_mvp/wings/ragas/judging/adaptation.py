@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,15 +41,6 @@ def own_prompts(language: str, folder: Path | None = None) -> list[PackagePrompt
     """
     prompts = load_prompts(language, folder)
     return [_as_package(file, prompts) for file in PACKAGE_FILES]
-
-
-def save_prompts(prompts: Iterable[PackagePrompt], folder: Path) -> list[Path]:
-    """Write prompts into a folder; return the paths of the files.
-
-    Raises:
-        PromptsError (prompts_not_written): a file exists already, or cannot be written. Those before it are there.
-    """
-    return [prompt.save(folder) for prompt in prompts]
 
 
 def adapt_prompts(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import stdev
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chatbot_mvp.metrics.statistics.bootstrap import LEVEL, RESAMPLES, SEED
-from chatbot_mvp.runs.rows import Agreement, Estimate
-from chatbot_mvp.wings.ragas.judging.model import Row
+from chatbot_mvp.runs.rows import Agreement, Estimate, RowSpread
 
 THRESHOLD = 1.0
 """Score from which a response counts as faithful. All statements must be, since people also reject a single error."""
@@ -21,37 +20,22 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledRow:
-    """A response with a human label."""
+class Label:
+    """The human label of a response."""
 
-    id: str
-    row: Row
     faithful: bool
     error: str
     """Kind of error of an unfaithful response ("invented_figure", "changed_name", …); "" for a faithful one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Statistics of one row's score over repetitions. None if too few were scored (0; below 2 for ``deviation``)."""
-
-    repeats: int
-    scored: int
-    mean: float | None
-    deviation: float | None
-    """Sample standard deviation (n - 1)."""
-    low: float | None
-    high: float | None
-
-
-def labelled_row(row_id: str, row: Row, given: Mapping[str, Any]) -> LabelledRow | None:
-    """Add the label from the columns ``label`` and ``error`` of a row; None if it has no valid label."""
+def label_of(given: Mapping[str, Any]) -> Label | None:
+    """Return the label in the columns ``label`` and ``error`` of a row; None if it has no valid label."""
     label = str(given.get("label") or "")
-    return LabelledRow(row_id, row, _LABELS[label], str(given.get("error") or "")) if label in _LABELS else None
+    return Label(_LABELS[label], str(given.get("error") or "")) if label in _LABELS else None
 
 
 def judge_agreement(
-    labelled: Sequence[LabelledRow], scores: Sequence[float | None], threshold: float = THRESHOLD
+    labelled: Sequence[Label], scores: Sequence[float | None], threshold: float = THRESHOLD
 ) -> Agreement:
     """Compare a judge's scores with human labels.
 
@@ -86,17 +70,11 @@ def judge_agreement(
     return Agreement(len(labelled), len(pairs), threshold, accuracy, kappa, precision, recall, found)
 
 
-def spread(scores: Sequence[float | None]) -> Spread:
-    """Compute the statistics of one row's score over its repetitions; None is a repetition without a score."""
+def spread(scores: Sequence[float | None]) -> RowSpread:
+    """Return the spread of one row's score over its repetitions; None is a repetition without a score."""
     known = [score for score in scores if score is not None]
-    return Spread(
-        len(scores),
-        len(known),
-        statistics.fmean(known) if known else None,
-        statistics.stdev(known) if len(known) > 1 else None,
-        min(known, default=None),
-        max(known, default=None),
-    )
+    deviation = stdev(known) if len(known) > 1 else None
+    return RowSpread(deviation, min(known, default=None), max(known, default=None))
 
 
 def _figures(cells: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -62,8 +62,7 @@ class Scored:
 
     metric: str
     value: float | None
-    """The score; None if and only if ``status`` is "not_scored"."""
-    status: Status
+    """The score; None if and only if there is a ``reason``."""
     reason: Reason = ""
     problem: str = ""
     """The reason in words, with the column, the fault of the reply or the provider's message; "" if scored."""
@@ -76,8 +75,10 @@ class Scored:
     """Sum over all replies; a figure is None if no reply reports it."""
     requests: int = 0
     """Number of requests to the judge, including those answered from the cache."""
-    cut: bool = False
-    """True if a reply was truncated in every attempt, so that the last statements may be missing."""
+
+    @property
+    def status(self) -> Status:
+        return "not_scored" if self.value is None else "ok"
 
 
 class NotScored(Exception):

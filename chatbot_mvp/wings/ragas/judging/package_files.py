@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,7 +218,7 @@ def read_package_prompt(path: Path, file: PackageFile) -> PackagePrompt:
     Raises:
         PromptsError (prompts_unreadable)
     """
-    try:
+    with refused(path, "output"):
         data = parse_json(path.read_text("utf-8-sig"))
         examples = tuple((dict(example["input"]), dict(example["output"])) for example in data["examples"])
         for given, reply in examples:
@@ -232,14 +233,25 @@ def read_package_prompt(path: Path, file: PackageFile) -> PackagePrompt:
             str(data.get("made_by", "")),
             bool(data.get("reviewed", True)),
         )
+
+
+@contextmanager
+def refused(path: Path, reply: str) -> Iterator[None]:
+    """Convert what reading a file of prompts may raise to ``PromptsError``.
+
+    Args:
+        reply: what the file calls the reply of an example.
+    """
+    try:
+        yield
     except OSError as error:
         raise PromptsError("prompts_unreadable", path=str(path), reason=error.strerror or str(error)) from error
     except KeyError as error:
         raise PromptsError("prompts_unreadable", path=str(path), reason=f"it has no {error.args[0]!r}") from error
     except ValidationError as error:
-        reason = f"the output of an example is not what is asked for: {error.errors()[0]['msg']}"
+        reason = f"the {reply} of an example is not what is asked for: {error.errors()[0]['msg']}"
         raise PromptsError("prompts_unreadable", path=str(path), reason=reason) from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise PromptsError("prompts_unreadable", path=str(path), reason=str(error)) from error
 
 

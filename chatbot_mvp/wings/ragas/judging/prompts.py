@@ -11,15 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.judges.asking import correction
 from chatbot_mvp.llm.base import Message
 from chatbot_mvp.prompting.fence import as_data, fence_name
-from chatbot_mvp.wings.ragas.errors import PromptsError
 from chatbot_mvp.wings.ragas.judging.languages import language_code
-from chatbot_mvp.wings.ragas.judging.package_files import PackagePrompt, Value, package_languages, package_prompts
+from chatbot_mvp.wings.ragas.judging.package_files import (
+    PackagePrompt,
+    Value,
+    package_languages,
+    package_prompts,
+    refused,
+)
 from chatbot_mvp.wings.ragas.judging.replies import REPLIES
 from chatbot_mvp.wings.ragas.judging.templates import relevance_templates
 
@@ -121,13 +126,11 @@ def load_prompts(
             if name != _IN_ENGLISH:
                 continue
             path = _path("en", name, folder)
-        try:
+        with refused(path, "reply"):
             content = path.read_bytes()
-        except OSError as error:
-            raise PromptsError("prompts_unreadable", path=str(path), reason=error.strerror or str(error)) from error
-        version, prompts = _parsed(path, content, replies)
-        versions.append(str(version))
-        found.update({(name, part): prompt for part, prompt in prompts.items()})
+            data = tomllib.loads(content.decode("utf-8"))
+            found |= {(name, part): _prompt(data[part], reply) for part, reply in replies.items()}
+            versions.append(str(int(data["version"])))
         digest.update(content)
     templates = relevance_templates(folder, language)
     for text in (*(prompt.content for prompt in package.values()), *(text.encode() for text in templates.values())):
@@ -157,20 +160,6 @@ def _path(language: str, name: str, folder: Path | None) -> Path:
     own = folder / language / f"{name}.toml" if folder is not None else None
     built_in = _FOLDER / language / f"{name}.toml"
     return own if own is not None and (own.is_file() or not built_in.is_file()) else built_in
-
-
-def _parsed(path: Path, content: bytes, replies: Mapping[str, type[BaseModel]]) -> tuple[int, dict[str, Prompt]]:
-    try:
-        data = tomllib.loads(content.decode("utf-8"))
-        prompts = {name: _prompt(data[name], reply) for name, reply in replies.items()}
-        return int(data["version"]), prompts
-    except KeyError as error:
-        raise PromptsError("prompts_unreadable", path=str(path), reason=f"it has no {error.args[0]!r}") from error
-    except ValidationError as error:
-        reason = f"the reply of an example is not what is asked for: {error.errors()[0]['msg']}"
-        raise PromptsError("prompts_unreadable", path=str(path), reason=reason) from error
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise PromptsError("prompts_unreadable", path=str(path), reason=str(error)) from error
 
 
 def _prompt(table: Mapping[str, Any], reply: type[BaseModel]) -> Prompt:

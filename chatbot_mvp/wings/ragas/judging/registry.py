@@ -10,8 +10,6 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import NeedsLanguageModel, UnknownChoice
 from chatbot_mvp.judges.asking import total_usage
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.metrics.spec import MetricSpec
-from chatbot_mvp.wings.ragas import metrics
 from chatbot_mvp.wings.ragas.judging import (
     answer_relevancy,
     context_precision,
@@ -20,7 +18,7 @@ from chatbot_mvp.wings.ragas.judging import (
     faithfulness,
     without_judge,
 )
-from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, NotScored, Row, Scored
+from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, NotScored, Reason, Row, Scored
 from chatbot_mvp.wings.ragas.judging.prompts import Prompts
 from chatbot_mvp.wings.ragas.judging.session import Session
 
@@ -29,108 +27,97 @@ Column = Literal[
 ]
 
 
+_ANSWERED: tuple[Column, ...] = ("user_input", "response", "retrieved_contexts")
+_IDS: tuple[Column, ...] = ("retrieved_context_ids", "reference_context_ids")
+
+
 @dataclass(frozen=True, slots=True)
 class RagasMetric:
     """One metric. All have the range 0-1, and higher is better."""
 
-    spec: MetricSpec
-    """The metric as lists know it. Its name is "ragas_" and the package's name, or this project's own name."""
+    name: str
+    """"ragas_" and the package's name, or this project's own name. ``ragas.metrics`` tells lists about it."""
     title: str
     """Class name in the ragas package; "" for this project's own metrics."""
     columns: tuple[Column, ...]
     """Columns that a row must have; lists may be empty."""
     function: Callable[[Session], float | None]
     """Scores a row. Returns None if there is nothing to judge; raises NotScored."""
-    needs_judge: bool = True
+    prompts: tuple[tuple[str, str], ...] = ()
+    """Keys of the prompts that a judge is asked with; empty for a metric without a judge."""
     needs_embedder: bool = False
 
     @property
-    def name(self) -> str:
-        return self.spec.name
+    def needs_judge(self) -> bool:
+        return bool(self.prompts)
 
 
 RAGAS_METRICS: dict[str, RagasMetric] = {
     metric.name: metric
     for metric in (
         RagasMetric(
-            metrics.LLM_CONTEXT_PRECISION_WITHOUT_REFERENCE,
+            "ragas_llm_context_precision_without_reference",
             "LLMContextPrecisionWithoutReference",
-            ("user_input", "response", "retrieved_contexts"),
+            _ANSWERED,
             context_precision.without_reference,
+            (("context_precision", "without_reference"),),
         ),
         RagasMetric(
-            metrics.LLM_CONTEXT_PRECISION_WITH_REFERENCE,
+            "ragas_llm_context_precision_with_reference",
             "LLMContextPrecisionWithReference",
             ("user_input", "reference", "retrieved_contexts"),
             context_precision.with_reference,
+            (("context_precision", "with_reference"),),
         ),
         RagasMetric(
-            metrics.CONTEXT_RECALL,
+            "ragas_context_recall",
             "LLMContextRecall",
             ("user_input", "retrieved_contexts", "reference"),
             context_recall.recall,
+            (("context_recall", "classification"),),
         ),
         RagasMetric(
-            metrics.FAITHFULNESS,
+            "ragas_faithfulness",
             "Faithfulness",
-            ("user_input", "response", "retrieved_contexts"),
+            _ANSWERED,
             faithfulness.faithful,
+            (("faithfulness", "statements"), ("faithfulness", "verdicts")),
         ),
         RagasMetric(
-            metrics.ANSWER_RELEVANCY,
+            "ragas_answer_relevancy",
             "ResponseRelevancy",
             ("user_input", "response"),
             answer_relevancy.relevancy,
+            (("answer_relevancy", "question"),),
             needs_embedder=True,
         ),
         RagasMetric(
-            metrics.NV_CONTEXT_RELEVANCE,
+            "ragas_nv_context_relevance",
             "ContextRelevance",
             ("user_input", "retrieved_contexts"),
             context_relevance.relevance,
+            (("context_relevance", "first"), ("context_relevance", "second")),
         ),
         RagasMetric(
-            metrics.ID_BASED_CONTEXT_PRECISION,
-            "IDBasedContextPrecision",
-            ("retrieved_context_ids", "reference_context_ids"),
-            without_judge.precision_by_ids,
-            needs_judge=False,
+            "ragas_id_based_context_precision", "IDBasedContextPrecision", _IDS, without_judge.precision_by_ids
         ),
+        RagasMetric("ragas_id_based_context_recall", "IDBasedContextRecall", _IDS, without_judge.recall_by_ids),
         RagasMetric(
-            metrics.ID_BASED_CONTEXT_RECALL,
-            "IDBasedContextRecall",
-            ("retrieved_context_ids", "reference_context_ids"),
-            without_judge.recall_by_ids,
-            needs_judge=False,
+            "lexical_context_recall", "", ("retrieved_contexts", "reference"), without_judge.lexical_context_recall
         ),
+        RagasMetric("lexical_faithfulness", "", ("response", "retrieved_contexts"), without_judge.lexical_faithfulness),
         RagasMetric(
-            metrics.LEXICAL_CONTEXT_RECALL,
-            "",
-            ("retrieved_contexts", "reference"),
-            without_judge.lexical_context_recall,
-            needs_judge=False,
-        ),
-        RagasMetric(
-            metrics.LEXICAL_FAITHFULNESS,
-            "",
-            ("response", "retrieved_contexts"),
-            without_judge.lexical_faithfulness,
-            needs_judge=False,
-        ),
-        RagasMetric(
-            metrics.EMBEDDING_ANSWER_SIMILARITY,
+            "embedding_answer_similarity",
             "",
             ("response", "reference"),
             without_judge.answer_similarity,
-            needs_judge=False,
             needs_embedder=True,
         ),
         RagasMetric(
-            metrics.EMBEDDING_ANSWER_RELEVANCY,
+            "embedding_answer_relevancy",
             "",
             ("user_input", "response"),
             without_judge.answer_relevancy,
-            needs_judge=False,
             needs_embedder=True,
         ),
     )
@@ -142,22 +129,12 @@ JUDGED = tuple(name for name, metric in RAGAS_METRICS.items() if metric.needs_ju
 UNJUDGED = tuple(name for name, metric in RAGAS_METRICS.items() if not metric.needs_judge)
 """The metrics that need no judge."""
 
-PROMPTS_OF: dict[str, tuple[tuple[str, str], ...]] = {
-    "ragas_llm_context_precision_without_reference": (("context_precision", "without_reference"),),
-    "ragas_llm_context_precision_with_reference": (("context_precision", "with_reference"),),
-    "ragas_context_recall": (("context_recall", "classification"),),
-    "ragas_faithfulness": (("faithfulness", "statements"), ("faithfulness", "verdicts")),
-    "ragas_answer_relevancy": (("answer_relevancy", "question"),),
-    "ragas_nv_context_relevance": (("context_relevance", "first"), ("context_relevance", "second")),
-}
-"""Judged metric -> keys of its prompts."""
-
 _DEFAULTS = JudgeOptions()
 
 
 def prompts_of(metrics: Iterable[str]) -> set[tuple[str, str]]:
     """Return the keys of the prompts that metrics use."""
-    return {key for metric in metrics for key in PROMPTS_OF.get(metric, ())}
+    return {key for metric in metrics for key in RAGAS_METRICS[metric].prompts}
 
 
 def column_of(metric: str) -> str:
@@ -167,10 +144,8 @@ def column_of(metric: str) -> str:
 
 def missing_columns(metric: RagasMetric, row: Row) -> list[Column]:
     """List the required columns that a row lacks or has blank. An empty list of passages or ids counts as present."""
-    return [
-        name for name in metric.columns
-        if (value := getattr(row, name)) is None or (isinstance(value, str) and not value.strip())
-    ]  # fmt: skip
+    values = {name: getattr(row, name) for name in metric.columns}
+    return [name for name, value in values.items() if value is None or (isinstance(value, str) and not value.strip())]
 
 
 def score_row(
@@ -202,16 +177,17 @@ def score_row(
     if spec.needs_embedder and embedder is None:
         raise ValueError(f"{metric} needs an embedder")
     if missing := missing_columns(spec, row):
-        return Scored(metric, None, "not_scored", "missing_input", ", ".join(missing))
+        return Scored(metric, None, "missing_input", ", ".join(missing))
     session = Session(row, judge, embedder, prompts, options)
+
+    def scored(value: float | None, reason: Reason = "", problem: str = "", raw: str = "") -> Scored:
+        usage = total_usage(session.completions)
+        return Scored(metric, value, reason, problem, session.detail, raw, usage, session.requests)
+
     try:
         value = spec.function(session)
-        if value is None:
-            raise NotScored("nothing_to_judge", "there is nothing in the row that the metric could score")
     except NotScored as error:
-        return Scored(
-            *(metric, None, "not_scored", error.reason, error.problem, session.detail, error.raw),
-            *(total_usage(session.completions), session.requests, session.cut),
-        )
-    usage = total_usage(session.completions)
-    return Scored(metric, value, "ok", "", "", session.detail, "", usage, session.requests, session.cut)
+        return scored(None, error.reason, error.problem, error.raw)
+    if value is None:
+        return scored(None, "nothing_to_judge", "there is nothing in the row that the metric could score")
+    return scored(value)

@@ -7,17 +7,11 @@ from collections import Counter
 
 import pytest
 
+from chatbot_mvp.runs.rows import RowSpread
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.text import detect_language
 from chatbot_mvp.wings.ragas.judging import Row, load_prompts, score_row
-from chatbot_mvp.wings.ragas.judging.agreement import (
-    Agreement,
-    Estimate,
-    LabelledRow,
-    judge_agreement,
-    labelled_row,
-    spread,
-)
+from chatbot_mvp.wings.ragas.judging.agreement import Agreement, Estimate, Label, judge_agreement, label_of, spread
 from chatbot_mvp.wings.ragas.rows import read_rows
 
 SAMPLES = PROJECT_ROOT / "data" / "samples"
@@ -27,10 +21,7 @@ def agreement_of(true_yes: int, false_no: int, false_yes: int, true_no: int, uns
     """``true_yes``: both say faithful; ``false_no``: only people do; ``false_yes``: only the judge does."""
     people = [True] * (true_yes + false_no) + [False] * (false_yes + true_no) + [True] * unscored
     scores = [1.0] * true_yes + [0.5] * false_no + [1.0] * false_yes + [0.0] * true_no
-    labelled = [
-        LabelledRow(str(number), Row(), faithful, "" if faithful else "figure")
-        for number, faithful in enumerate(people)
-    ]
+    labelled = [Label(faithful, "" if faithful else "figure") for faithful in people]
     return judge_agreement(labelled, [*scores, *[None] * unscored])
 
 
@@ -81,30 +72,29 @@ def test_a_judge_that_is_right_or_wrong_throughout() -> None:
 
 
 def test_the_threshold_is_where_faithful_begins() -> None:
-    labelled = [LabelledRow("1", Row(), True, ""), LabelledRow("2", Row(), False, "figure")]
+    labelled = [Label(True, ""), Label(False, "figure")]
     assert judge_agreement(labelled, [0.8, 0.5]).accuracy.value == 0.5
     assert judge_agreement(labelled, [0.8, 0.5], threshold=0.75).accuracy.value == 1.0
 
 
 def test_the_spread_over_repetitions() -> None:
     found = spread([0.5, None, 1.0, 0.75])
-    assert (found.repeats, found.scored, found.mean, found.low, found.high) == (4, 3, 0.75, 0.5, 1.0)
+    assert (found.low, found.high) == (0.5, 1.0)
     assert found.deviation == pytest.approx(0.25)
-    assert spread([1.0]).deviation is None
-    assert spread([None]).mean is None
+    assert spread([1.0]) == RowSpread(None, 1.0, 1.0)
+    assert spread([None]) == RowSpread(None, None, None)
 
 
-def labelled_sample() -> list[LabelledRow]:
+def labelled_sample() -> tuple[list[Row], list[Label]]:
     rows = read_rows(SAMPLES / "judge_es.jsonl")
-    labelled = [labelled_row(row.row_id, row.row, row.given) for row in rows]
-    assert None not in labelled, "every row has a label"
-    return [one for one in labelled if one is not None]
+    labels = [label for row in rows if (label := label_of(row.given)) is not None]
+    assert len(labels) == len(rows), "every row has a label"
+    return [row.row for row in rows], labels
 
 
 def test_the_labelled_set_is_fit_to_judge_a_judge_by() -> None:
-    labelled = labelled_sample()
+    rows, labelled = labelled_sample()
     assert len(labelled) >= 60
-    assert len({one.id for one in labelled}) == len(labelled)
     assert 0.4 <= sum(one.faithful for one in labelled) / len(labelled) <= 0.6
     kinds = Counter(one.error for one in labelled if not one.faithful)
     assert set(kinds) == {
@@ -112,11 +102,10 @@ def test_the_labelled_set_is_fit_to_judge_a_judge_by() -> None:
     }
     assert min(kinds.values()) >= 5
     assert all(bool(one.error) != one.faithful for one in labelled)
-    responses = [one.row.response or "" for one in labelled]
+    responses = [row.response or "" for row in rows]
     assert sum(len(response.split()) <= 3 for response in responses) >= 10, "short answers too"
     assert detect_language(" ".join(responses)) == "es"
-    texts = {(one.row.user_input, one.row.response) for one in labelled}
-    assert len(texts) == len(labelled)
+    assert len({(row.user_input, row.response) for row in rows}) == len(rows)
 
 
 def test_the_sample_for_the_six_metrics_has_all_they_need() -> None:
@@ -131,10 +120,10 @@ def test_the_sample_for_the_six_metrics_has_all_they_need() -> None:
 
 def test_words_alone_agree_with_people_more_than_chance_does() -> None:
     """The floor that a judge has to be above."""
-    labelled = labelled_sample()
+    rows, labelled = labelled_sample()
     prompts = load_prompts("es")
     found = judge_agreement(
-        labelled, [score_row("lexical_faithfulness", one.row, None, None, prompts).value for one in labelled]
+        labelled, [score_row("lexical_faithfulness", row, None, None, prompts).value for row in rows]
     )
     assert found.kappa.low is not None
     assert found.kappa.low > 0

@@ -10,8 +10,7 @@ import pytest
 from chatbot_mvp.errors import ProviderUnavailable
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.wings.ragas.judging import Row, load_prompts, score_row
-from chatbot_mvp.wings.ragas.langchain_embedder import as_embedder
-from chatbot_mvp.wings.ragas.langchain_model import as_chat_model
+from chatbot_mvp.wings.ragas.langchain import as_chat_model, as_embedder
 from tests.fakes import FakeChatModel, FakeEmbedder
 
 ASKED = (Message("system", "Judge."), Message("user", "A?"), Message("assistant", "1"), Message("user", "B?"))

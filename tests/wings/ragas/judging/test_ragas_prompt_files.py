@@ -28,7 +28,6 @@ from chatbot_mvp.wings.ragas.judging import (
     own_prompts,
     prompt_languages,
     prompts_of,
-    save_prompts,
     score_row,
 )
 from chatbot_mvp.wings.ragas.judging.package_files import PACKAGE_FILES, package_prompts, read_package_prompt
@@ -178,12 +177,12 @@ def test_a_file_in_another_form_is_told_with_its_path(tmp_path: Path, change: An
 
 
 def test_what_is_saved_is_read_again_and_never_overwritten(tmp_path: Path) -> None:
-    paths = save_prompts(own_prompts("es"), tmp_path / "new")
+    paths = [prompt.save(tmp_path / "new") for prompt in own_prompts("es")]
     assert [path.name for path in paths] == [f"{file.stem}spanish.json" for file in PACKAGE_FILES]
     read = package_prompts(tmp_path / "new", "es")
     assert list(read.values()) == own_prompts("es")
     with raises("prompts_not_written", match="exists already"):
-        save_prompts(own_prompts("es"), tmp_path / "new")
+        own_prompts("es")[0].save(tmp_path / "new")
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
@@ -312,7 +311,8 @@ def _ragas(*arguments: str) -> str:
 
 @pytest.mark.slow
 def test_the_package_loads_what_is_saved_and_made_and_finds_its_own_hash(tmp_path: Path) -> None:
-    save_prompts(own_prompts("es"), tmp_path)
+    for prompt in own_prompts("es"):
+        prompt.save(tmp_path)
     adapt_prompts("fr", tmp_path, Judge())
     for language in ("spanish", "french"):
         told = json.loads(_ragas("load", str(tmp_path), language))

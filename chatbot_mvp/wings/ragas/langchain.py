@@ -1,14 +1,18 @@
-"""Use a language model of LangChain, or one wrapped for ragas, as a ``ChatModel``. LangChain itself is not needed."""
+"""Use models of LangChain, or ones wrapped for ragas, as ``ChatModel`` and ``Embedder``. LangChain is not needed."""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+import numpy as np
+
+from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.errors import ProviderUnavailable
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Message, Usage
 from chatbot_mvp.llm.plain_prompt import plain_prompt
@@ -17,7 +21,9 @@ from chatbot_mvp.llm.streams import FinishedStream
 _CHAT_CLASS = "BaseChatModel"
 """LangChain's class of the models that take messages. All others take a text."""
 _ROLES = {"system": "system", "user": "human", "assistant": "ai"}
-_NAMES = ("model_name", "model_id", "model", "repo_id")
+_MODEL_NAMES = ("model_name", "model_id", "model", "repo_id")
+_EMBEDDER_NAMES = ("model_name", "model", "model_id", "repo_id")
+"""Attributes in which objects of LangChain have the name of their model, the first that is a text."""
 
 
 class Invokable(Protocol):
@@ -44,13 +50,6 @@ def as_chat_model(model: ChatModel | Invokable | Any) -> ChatModel:
     return LangChainModel(wrapped)
 
 
-def langchain_name(model: Any) -> str:
-    """Return the name of a LangChain object's model, of a folder only its last part; else the name of its class."""
-    given = (getattr(model, name, None) for name in _NAMES)
-    name = next((name for name in given if isinstance(name, str) and name), type(model).__name__)
-    return f"langchain/{Path(name).name if Path(name).is_absolute() else name}"
-
-
 class LangChainModel:
     """A ``ChatModel`` over an object with ``invoke``.
 
@@ -64,7 +63,8 @@ class LangChainModel:
         self._model = model
         self._takes_messages = any(parent.__name__ == _CHAT_CLASS for parent in type(model).__mro__)
         self._one_at_a_time = nullcontext() if self._takes_messages else threading.Lock()
-        self.name = langchain_name(model)
+        name = _named(model, _MODEL_NAMES)
+        self.name = f"langchain/{Path(name).name if Path(name).is_absolute() else name}"
 
     def complete(self, request: ChatRequest) -> Completion:
         """Answer a request.
@@ -105,3 +105,64 @@ def _usage(reply: Any) -> Usage:
     if not isinstance(found, Mapping):
         return Usage()
     return Usage(found.get("input_tokens"), found.get("output_tokens"))
+
+
+class EmbedsDocuments(Protocol):
+    """What is needed of a LangChain embedding model: HuggingFaceEmbeddings, or anything else with these two."""
+
+    def embed_documents(self, texts: list[str], /) -> list[list[float]]: ...
+
+    def embed_query(self, text: str, /) -> list[float]: ...
+
+
+def as_embedder(model: Embedder | EmbedsDocuments | Any) -> Embedder:
+    """Return a model as an ``Embedder``.
+
+    Args:
+        model: an ``Embedder``, which is returned as it is; a LangChain embedding model; or ragas'
+            ``LangchainEmbeddingsWrapper``.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if hasattr(model, "embed") and hasattr(model, "model_id"):
+        return cast("Embedder", model)
+    wrapped = getattr(model, "embeddings", model)
+    if not callable(getattr(wrapped, "embed_documents", None)):
+        raise TypeError(
+            f"{type(model).__name__} cannot embed: hand over an Embedder or an object with 'embed_documents'"
+        )
+    return LangChainEmbedder(wrapped)
+
+
+class LangChainEmbedder:
+    """An ``Embedder`` over an object with ``embed_documents`` and ``embed_query``. Its vectors are normalized."""
+
+    batch_size = None
+
+    def __init__(self, model: EmbedsDocuments) -> None:
+        self._model = model
+        self._lock = threading.Lock()
+        name = _named(model, _EMBEDDER_NAMES)
+        if Path(name).is_absolute():  # two folders of one name are told apart by their paths
+            name = f"{Path(name).name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        self.model_id = f"langchain/{name}"
+        self.dimensions = len(model.embed_query("?"))
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        with self._lock:
+            if input_type == "query":
+                found = [self._model.embed_query(text) for text in texts]
+            else:
+                found = self._model.embed_documents(list(texts))
+        vectors = np.array(found, dtype=np.float32)
+        normalized: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return normalized
+
+
+def _named(model: Any, attributes: Iterable[str]) -> str:
+    """Return the name of an object's model, which may be the path of a folder; else the name of its class."""
+    given = (getattr(model, name, None) for name in attributes)
+    return next((name for name in given if isinstance(name, str) and name), type(model).__name__)

@@ -1,0 +1,19 @@
+"""Fixtures: an App that retrieves by words and answers without a model, and its knowledge base."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.settings.model import Settings, load_settings
+from tests.wings.promise.labels import TEXT
+
+
+@pytest.fixture
+def app(settings: Settings) -> App:
+    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
+
+
+@pytest.fixture
+def kb_id(app: App) -> str:
+    return app.kbs.add("normas.md", TEXT.encode()).kb_id
