@@ -64,8 +64,11 @@ class MilvusServer:
         except (MilvusException, grpc.RpcError) as error:
             status, reason = _status(error)
             refused = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
-            code = "index_credentials_refused" if status in refused else "index_engine_unavailable"
-            raise MilvusError(code, place=self.address, reason=reason) from error
+            raise MilvusError(
+                "index_credentials_refused" if status in refused else "index_engine_unavailable",
+                place=self.address,
+                reason=reason,
+            ) from error
 
 
 def milvus_server(settings: Settings) -> MilvusServer:
