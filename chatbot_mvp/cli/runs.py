@@ -38,7 +38,6 @@ from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.runs.kinds import run_kind
-from chatbot_mvp.runs.line import line_json
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
@@ -179,7 +178,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(
             {
-                "runs": [line_json(run) for run in runs],
+                "runs": [asdict(run) for run in runs],
                 "unfinished": [
                     {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
                 ],

@@ -23,10 +23,9 @@ from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.history import History, Series, history_of, series_of
-from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
-from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.line import RunLine, read_submissions
 from chatbot_mvp.runs.notes import RunNote, RunNotes
 from chatbot_mvp.runs.payloads import retrieved_of
 from chatbot_mvp.runs.records import RunFolder, run_folders

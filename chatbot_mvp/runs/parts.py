@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import FileOfLaterVersion, RunNotWritten
+from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.manifest import RunManifest
-from chatbot_mvp.runs.records import QueryRecord, RunFolder
+from chatbot_mvp.runs.records import QueryRecord, RunFolder, not_written
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.storage.files import make_folder, write_json
 from chatbot_mvp.storage.formats import RUN_PART, VERSION, complete, known_version
@@ -66,16 +66,16 @@ class Parts:
         if self._folder.finished:
             return
         content = {
+            VERSION: RUN_PART,
             "records": [vars(record) for record in part.records],
             "calls": part.calls,
             "replies": [_reply(completion) for completion in part.replies],
         }
         try:
             make_folder(self._path)
-            write_json(path, {VERSION: RUN_PART, **content}, indent=None)
+            write_json(path, content, indent=None)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise RunNotWritten(run_id=self._identity[0], path=str(path), reason=reason) from error
+            raise not_written(self._folder.run_id, str(path), error) from error
 
     def read(self, path: Path) -> Part | None:
         """Read a part; None if there is none, or if it is damaged."""

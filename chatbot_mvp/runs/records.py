@@ -74,8 +74,7 @@ class RunFolder:
         except OSError as error:
             with suppress(OSError):
                 self.path.rmdir()
-            folder = str(self.path.parent)
-            raise RunNotBegun(folder=folder, reason=error.strerror or str(error)) from error
+            raise RunNotBegun(folder=str(self.path.parent), reason=error.strerror or str(error)) from error
 
     def manifest(self) -> RunManifest:
         """Read the manifest.
@@ -132,7 +131,7 @@ class RunFolder:
             write_json(self.result_path, result_json(result))
             self._renewing.unlink(missing_ok=True)
         except (ValueError, OSError) as error:
-            raise RunNotWritten(run_id=self.run_id, path=self.result_path.name, reason=_reason(error)) from error
+            raise not_written(self.run_id, self.result_path.name, error) from error
 
     def state(self) -> RunState:
         """Return whether the run is finished, being worked on, or neither."""
@@ -212,7 +211,7 @@ class RunFolder:
         try:
             append_lines(path, rows, sync)
         except (ValueError, OSError) as error:
-            raise RunNotWritten(run_id=self.run_id, path=path.name, reason=_reason(error)) from error
+            raise not_written(self.run_id, path.name, error) from error
 
     def result(self) -> RunResult:
         """Read the result of a run.
@@ -225,6 +224,11 @@ class RunFolder:
         if not self.result_path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         return read_result(self.result_path, self.run_id)
+
+
+def not_written(run_id: str, path: str, error: ValueError | OSError) -> RunNotWritten:
+    """Return the error of a run whose file ``path`` could not be written."""
+    return RunNotWritten(run_id=run_id, path=path, reason=getattr(error, "strerror", None) or str(error))
 
 
 def run_folders(root: Path) -> list[RunFolder]:
@@ -246,7 +250,3 @@ def _record(row: dict[str, Any]) -> QueryRecord:
     if record.status not in ("ok", "failed"):
         raise ValueError(f"status {record.status!r}")
     return record
-
-
-def _reason(error: ValueError | OSError) -> str:
-    return getattr(error, "strerror", None) or str(error)

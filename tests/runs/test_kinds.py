@@ -12,9 +12,9 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.kinds import RUN_KINDS, run_kind
 from chatbot_mvp.runs.leaderboard import fields
+from chatbot_mvp.runs.line import append_submission
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import result_json

@@ -25,9 +25,9 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
 from chatbot_mvp.retrieval.indexes.questions import PHASE as QUESTIONS
-from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.kinds import BENCHMARK
+from chatbot_mvp.runs.line import append_submission
 from chatbot_mvp.runs.parts import Parts
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
