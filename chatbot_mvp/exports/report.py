@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.exports.base import Exported, FinishedRun
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.runs.kinds import KB
-from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import SplitFigure

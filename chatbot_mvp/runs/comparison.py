@@ -9,11 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
 from chatbot_mvp.runs.kinds import run_kind
-from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from chatbot_mvp.llm.registry import PROVIDERS
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause, Fate
-from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.settings.fields import MODEL_SETTINGS
 from docs.generator.markdown import catalogue, code, documented_fields, first_paragraph, table
 

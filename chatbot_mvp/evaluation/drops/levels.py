@@ -11,7 +11,6 @@ from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.drops.verdict import EXIT_CODES
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.noninferiority import Verdict, level_verdict
-from chatbot_mvp.runs.known_metrics import score_of
 from chatbot_mvp.runs.result import RunResult
 
 
@@ -50,7 +49,7 @@ def check_levels(result: RunResult, levels: Mapping[str, float]) -> list[LevelCh
             legal = [name for name in result.metrics if name in METRICS]
             raise UnknownChoice(kind="metric", found=metric, legal=", ".join(legal) or "-")
         sign = 1.0 if METRICS[metric].higher_is_better else -1.0
-        scores = [score for row in result.per_query if (score := score_of(row, metric)) is not None]
+        scores = [score for row in result.per_query if (score := row.score(metric)) is not None]
         verdict, mean, bounds = level_verdict(sign * np.array(scores, dtype=np.float64), sign * required)
         interval = None if bounds is None else tuple(sorted((sign * bounds[0], sign * bounds[1])))
         shown = None if interval is None else (interval[0], interval[1])

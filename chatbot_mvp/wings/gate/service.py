@@ -11,7 +11,7 @@ from chatbot_mvp.errors import DatasetFileMissing, UnknownChoice
 from chatbot_mvp.evaluation.drops.runs import main_of
 from chatbot_mvp.evaluation.drops.scores import WATCHED, Measured, measured
 from chatbot_mvp.evaluation.drops.verdict import TOLERANCE, DropReport, judge
-from chatbot_mvp.runs.known_metrics import COMPARED
+from chatbot_mvp.metrics.registry import COMPARED
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.formats import BASELINE
 from chatbot_mvp.types import ProgressCallback, ignore_progress

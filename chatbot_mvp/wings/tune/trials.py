@@ -17,7 +17,6 @@ from chatbot_mvp.evaluation.benchmark.retrieving import PHASE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute_rows
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats
-from chatbot_mvp.runs.known_metrics import score_of
 from chatbot_mvp.runs.payloads import retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.rows import QueryRow
@@ -117,7 +116,7 @@ class Trials:
         """
         rows = self.measure(configuration, query_ids, phase)
         sign = 1.0 if METRICS[metric].higher_is_better else -1.0
-        found = [score_of(rows[query_id], metric) for query_id in query_ids]
+        found = [rows[query_id].score(metric) for query_id in query_ids]
         return sign * np.array([METRICS[metric].worst if score is None else score for score in found], dtype=np.float64)
 
     def cost(self, configuration: Configuration) -> Cost:
