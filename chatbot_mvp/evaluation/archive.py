@@ -133,20 +133,12 @@ class RunArchive:
 
     @performs(Action.READ)
     def run(self, run_id: str) -> RunResult:
-        """Return the result of a finished run with its queries.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
+        """Return the result of a finished run with its queries. Raises RunNotFound, RunUnreadable."""
         folder = RunFolder(self._live.current.results_dir, run_id)
         return self._results.get(folder.result_path, folder.result)
 
     def compared(self, run_id: str) -> ComparedRun:
-        """Return a finished run with its manifest.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
+        """Return a finished run with its manifest. Raises RunNotFound, RunUnreadable."""
         return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:

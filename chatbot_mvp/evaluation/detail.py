@@ -94,11 +94,7 @@ class RunDetails:
 
     @performs(Action.READ)
     def manifest(self, run_id: str) -> RunManifest:
-        """Return the manifest of a run.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
+        """Return the manifest of a run. Raises RunNotFound, RunUnreadable."""
         return self._folder(run_id).manifest()
 
     @performs(Action.READ)
@@ -202,11 +198,7 @@ class RunDetails:
 
     @performs(Action.READ)
     def chat_profile(self, run_id: str) -> ChatProfile:
-        """Return the part of a run's configuration that the chat can adopt.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
+        """Return the part of a run's configuration that the chat can adopt. Raises RunNotFound, RunUnreadable."""
         manifest = self.manifest(run_id)
         # An imported TREC ranking comes from another program: only its name is known, not its settings.
         recorded = {"retrieval_strategy": manifest.strategy} if manifest.imported == TREC else manifest.settings_masked

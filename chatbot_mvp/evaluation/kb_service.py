@@ -195,11 +195,7 @@ class KbEvaluationService(QuestionSets):
         return sorted(found, key=lambda result: result.started_at, reverse=True)
 
     def result(self, kb_id: str, result_id: str) -> KbResult:
-        """Return a finished run as a result.
-
-        Raises:
-            KbResultNotFound
-        """
+        """Return a finished run as a result. Raises KbResultNotFound."""
         return self._results.load(kb_id, result_id)
 
     @performs(Action.READ)

@@ -143,20 +143,12 @@ class RunService:
 
     @performs(Action.MEASURE)
     def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue an unfinished run of any kind again.
-
-        Raises:
-            RunNotFound, RunBusy, RunUnreadable
-        """
+        """Queue an unfinished run of any kind again. Raises RunNotFound, RunBusy, RunUnreadable."""
         self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
 
     @performs(Action.MEASURE)
     def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue the failed queries of a run, finished or not, again.
-
-        Raises:
-            RunNotFound, RunBusy, RunUnreadable
-        """
+        """Queue the failed queries of a run, finished or not, again. Raises RunNotFound, RunBusy, RunUnreadable."""
         self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
 
     @performs(Action.MEASURE)

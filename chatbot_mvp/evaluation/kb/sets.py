@@ -165,11 +165,7 @@ class QuestionSetStore:
         return saved
 
     def delete(self, kb_id: str, set_id: str) -> None:
-        """Delete a set.
-
-        Raises:
-            QuestionSetNotFound
-        """
+        """Delete a set. Raises QuestionSetNotFound."""
         self.load(kb_id, set_id)
         (self._folder(kb_id) / f"{set_id}.json").unlink(missing_ok=True)
 
