@@ -26,13 +26,13 @@ from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.engine import LocalEngine
 from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.worker import RunWorker
 from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.live import LiveSettings

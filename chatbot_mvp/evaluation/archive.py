@@ -12,7 +12,6 @@ from pathlib import Path
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_ranking
 from chatbot_mvp.evaluation.sources import RunSources, names_kb
@@ -27,7 +26,7 @@ from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine, read_submissions
 from chatbot_mvp.runs.notes import RunNote, RunNotes
-from chatbot_mvp.runs.payloads import retrieved_of
+from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.search import RunFilter, search

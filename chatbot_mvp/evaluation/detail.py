@@ -8,7 +8,6 @@ from typing import Any
 from chatbot_mvp.chat.profile import ChatProfile, chat_profile
 from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
@@ -18,7 +17,7 @@ from chatbot_mvp.runs.distributions import Distribution, distribution
 from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
-from chatbot_mvp.runs.payloads import Retrieved, retrieved_of
+from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
 from chatbot_mvp.runs.query_table import QueryTable
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.rows import QueryRow

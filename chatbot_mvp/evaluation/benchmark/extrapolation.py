@@ -7,27 +7,21 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from chatbot_mvp.evaluation.benchmark.chunk_texts import (
-    chunk_texts_at_once,
-)
+from chatbot_mvp.evaluation.benchmark.chunk_texts import chunk_texts_at_once
 from chatbot_mvp.evaluation.benchmark.estimate import (
-    GENERATE,
-    JUDGE,
-    RETRIEVAL,
     Amount,
     Estimate,
     PhaseEstimate,
     PilotReport,
     cost_of,
+    seconds_per_call,
     total_of,
 )
-from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.payloads import generated_of, judged_of, retrieved_of
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVAL, RETRIEVE, generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.spending import LLM_REQUEST, spent_of
 from chatbot_mvp.runs.usage import NO_USAGE, Spent
 from chatbot_mvp.settings.model import Settings

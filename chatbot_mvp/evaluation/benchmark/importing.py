@@ -17,10 +17,10 @@ from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.errors import ImportNotWritten, NothingToImport, RunExists
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
 from chatbot_mvp.runs.manifest import TREC, RunManifest
+from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
@@ -29,8 +29,7 @@ from chatbot_mvp.storage.files import make_folder, write_atomically
 from chatbot_mvp.types import ProgressCallback
 
 _RECORDED = (
-    *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "eval_corpus_slice"),
-    "corpus_shuffle_seed",
+    *("mteb_dataset_name", "eval_max_queries", "eval_max_corpus", "eval_corpus_slice", "corpus_shuffle_seed"),
     *("dev_mode", "dev_queries", "dev_corpus_size", "retrieval_k", "kb_top_k"),
 )
 """Settings recorded for an imported ranking: those that decide how it is scored. The other program's are unknown."""

@@ -7,25 +7,17 @@ from dataclasses import dataclass
 
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.evaluation.benchmark import generation, judgement
-from chatbot_mvp.evaluation.benchmark.chunk_texts import (
-    ENRICH,
-    QUESTIONS,
-    chunk_texts_at_once,
-    missing_chunk_texts,
-)
+from chatbot_mvp.evaluation.benchmark.chunk_texts import ENRICH, QUESTIONS, chunk_texts_at_once, missing_chunk_texts
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.estimate import (
     CHARS_PER_TOKEN,
-    GENERATE,
-    JUDGE,
-    RETRIEVAL,
     Amount,
     Estimate,
     PhaseEstimate,
     cost_of,
+    seconds_per_call,
     total_of,
 )
-from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
 from chatbot_mvp.llm.base import Message
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.retrieval.pipeline import retrieval_config
@@ -33,6 +25,7 @@ from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
 from chatbot_mvp.retrieval.stages.rerankers import LLM_CALLS_AT_ONCE
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVAL
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 

@@ -27,13 +27,12 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.task_loop import Done, failed_task
 from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
-
-GENERATE, JUDGE = generation.PHASE, judgement.PHASE
 
 OnReply = Callable[[Completion], None]
 """Called with every reply of a language model, also when the task fails afterwards."""

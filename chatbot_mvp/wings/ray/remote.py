@@ -10,13 +10,12 @@ from typing import Any, Generic, TypeVar
 from chatbot_mvp.embedding.base import InputType
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.benchmark.engine import BuildWorker
-from chatbot_mvp.evaluation.benchmark.retrieving import RETRIEVAL_CALLS
-from chatbot_mvp.evaluation.benchmark.searching import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.searching import Searched
 from chatbot_mvp.evaluation.benchmark.worker import Task
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.remote.limiter import make_limiters_by
 from chatbot_mvp.runs.parts import Part, Parts
+from chatbot_mvp.runs.payloads import RETRIEVAL, RETRIEVE
 from chatbot_mvp.runs.task_loop import Done
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ignore_progress
@@ -100,7 +99,7 @@ class RemoteWorker:
             except ChatbotError as error:
                 return Returned(None, error, replies)
             if not found.refused and all(record.status == "ok" for record in found.records):
-                self._parts.write(path, Part(found.records, RETRIEVAL_CALLS, replies))
+                self._parts.write(path, Part(found.records, RETRIEVAL, replies))
             return Returned(found, None, replies)
 
     def do(self, task: Task) -> Returned[Done]:

@@ -11,9 +11,16 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import PilotFailed, RunStopped
-from chatbot_mvp.evaluation.benchmark.estimate import CHARS_PER_TOKEN, Amount, Estimate, PhaseEstimate, total_of
+from chatbot_mvp.evaluation.benchmark.estimate import (
+    CHARS_PER_TOKEN,
+    Amount,
+    Estimate,
+    PhaseEstimate,
+    busy_seconds,
+    share_of_time,
+    total_of,
+)
 from chatbot_mvp.evaluation.benchmark.extrapolation import projected
-from chatbot_mvp.evaluation.benchmark.latency import busy_seconds, share_of_time
 from chatbot_mvp.evaluation.benchmark.pilot import spread
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import Settings
