@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.metrics.answers.text import AnswerCase
-from chatbot_mvp.runs.causes import cause_of, outcome_of_row
+from chatbot_mvp.runs.causes import cause_of
 from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.rows import QueryRow
@@ -32,7 +32,7 @@ def row(response: str | None, answer: str, kind: str, context: list[str], **more
         response=response,
         **more,
     )
-    return replace(found, cause=cause_of(outcome_of_row(found, 1, "en", ["a", "g"])).value)
+    return replace(found, cause=cause_of(found, 1, "en", ["a", "g"]).value)
 
 
 MANIFEST = RunManifest(

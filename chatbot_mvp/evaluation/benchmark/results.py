@@ -13,7 +13,7 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.metrics.answers.text import OFFICIAL, RULES, AnswerCase
 from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
-from chatbot_mvp.runs.causes import cause_of, outcome_of_row
+from chatbot_mvp.runs.causes import cause_of
 from chatbot_mvp.runs.figures import answer_metrics, result_of_rows
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVE, Retrieved, generated_of, judged_of, retrieved_of
@@ -40,7 +40,7 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
             row = _answered_row(run, journal, query, row)
         # In a KB run the row has the context; a passage that stands below it was found nevertheless.
         ranked = replace(row, retrieved=retrieved.doc_ids)
-        cause = cause_of(outcome_of_row(ranked, cut, run.language, retrieved.pre_rerank_candidate_ids))
+        cause = cause_of(ranked, cut, run.language, retrieved.pre_rerank_candidate_ids)
         rows.append(replace(row, cause=cause.value))
     return rows
 
