@@ -16,6 +16,7 @@ from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.service import Listed as ListedDataset
 from chatbot_mvp.documents.reading.readers import SUFFIXES
+from chatbot_mvp.evaluation.archive import UnfinishedRun
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
@@ -24,7 +25,6 @@ from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
-from chatbot_mvp.evaluation.unfinished import UnfinishedRun
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.contents import KbContents

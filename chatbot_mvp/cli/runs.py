@@ -32,7 +32,7 @@ from chatbot_mvp.cli.limits import (
 from chatbot_mvp.cli.printing import print_plan
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import NothingScored
-from chatbot_mvp.evaluation.drops.runs import tested_drops
+from chatbot_mvp.evaluation.drops.verdict import tested_drops
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS

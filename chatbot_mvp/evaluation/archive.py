@@ -5,26 +5,28 @@ from __future__ import annotations
 import threading
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.errors import DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_ranking
 from chatbot_mvp.evaluation.sources import RunSources, names_kb
-from chatbot_mvp.evaluation.unfinished import UnfinishedRun, unfinished_run
 from chatbot_mvp.exports.base import Exported, FinishedRun
+from chatbot_mvp.exports.bundle import read_bundle
 from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine, read_submissions
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.notes import RunNote, RunNotes
 from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder, run_folders
@@ -40,6 +42,21 @@ _RESULTS_KEPT = 100_000_000
 limit fits a comparison of five runs of 7,405 queries."""
 _LITTLE_KEPT = 20_000_000_000
 """Total size in bytes of the files from which only a few figures are cached."""
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that can be resumed."""
+
+    run_id: str
+    kind: str
+    """As in ``RunManifest``."""
+    dataset: str
+    strategy: str
+    recorded: int
+    """Number of queries that are complete and are not executed again."""
+    queries: int
+    started_at: str
 
 
 class RunArchive:
@@ -200,14 +217,21 @@ class RunArchive:
 
     @performs(Action.READ)
     def unfinished(self) -> list[UnfinishedRun]:
-        """List the runs that were stopped or whose process died, newest first."""
+        """List the runs that were stopped or whose process died, newest first. Unreadable ones are left out."""
         active = {job.job_id for queue in self._jobs for job in queue.statuses() if job.active}
         found = []
         for folder in run_folders(self._live.current.results_dir):
             if folder.run_id in active or folder.state() != "unfinished":
                 continue
-            if (run := unfinished_run(folder, self._recorded)) is not None:
-                found.append(run)
+            # A manifest may be without what its kind of run needs.
+            with suppress(ChatbotError, KeyError, TypeError, ValueError):
+                run = folder.manifest()
+                recorded = self._recorded.get(folder.path / "records.jsonl", partial(_recorded, folder, run))
+                found.append(
+                    UnfinishedRun(
+                        run.run_id, run.kind, run.dataset, run.strategy, recorded, run.queries, run.started_at
+                    )
+                )
         return found
 
     @performs(Action.READ)
@@ -254,3 +278,9 @@ def _scores(folder: RunFolder) -> dict[str, dict[str, float]]:
     """Return query id -> document id -> score of the retrieval, from the records."""
     retrieved = {key: retrieved_of(record) for key, record in folder.all_records()[0].get(RETRIEVE, {}).items()}
     return {key: dict(zip(found.doc_ids, found.scores, strict=False)) for key, found in retrieved.items()}
+
+
+def _recorded(folder: RunFolder, manifest: RunManifest) -> int:
+    """Return the number of queries that are complete and are not executed again."""
+    phases, _ = folder.all_records()
+    return min(len(phases.get(phase, {})) for phase in run_kind(manifest.kind).phases(manifest))

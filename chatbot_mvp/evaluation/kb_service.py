@@ -13,12 +13,16 @@ from filelock import FileLock
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, RunBusy
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.kb.from_dataset import kb_of_dataset
-from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
-from chatbot_mvp.evaluation.kb.proposals import make_proposals
+from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
-from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
-from chatbot_mvp.evaluation.kb.run_results import KbRunResults, kb_figures
+from chatbot_mvp.evaluation.kb.results import (
+    KbResult,
+    KbRunResults,
+    ResultRow,
+    expected_passages,
+    found_passages,
+    kb_figures,
+)
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.evaluation.service import RunService
 from chatbot_mvp.evaluation.sources import RunSources, kb_reference

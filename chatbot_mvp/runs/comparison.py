@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -249,13 +249,8 @@ def _delta(
 ) -> MetricDelta:
     known = np.flatnonzero(~np.isnan(before))
     ids = list(questions)
-    gain = after - before if METRICS[name].higher_is_better else before - after
-    changed = sorted(
-        (row for row in known if abs(gain[row]) > _EQUAL), key=lambda row: (-round(float(abs(gain[row])), 9), ids[row])
-    )
-    changes = {
-        row: QueryChange(ids[row], questions[ids[row]], float(before[row]), float(after[row])) for row in changed
-    }
+    rows = [(ids[row], float(before[row]), float(after[row])) for row in known]
+    improved, worsened = changes(rows, questions, METRICS[name].higher_is_better)
     means = (float(before[known].mean()), float(after[known].mean())) if len(known) else (None, None)
     return MetricDelta(
         metric=name,
@@ -267,10 +262,28 @@ def _delta(
         p_holm=p_holm,
         pairs=len(known),
         total=len(ids),
-        improved=tuple(changes[row] for row in changed if gain[row] > 0),
-        worsened=tuple(changes[row] for row in changed if gain[row] < 0),
-        equal=len(known) - len(changed),
+        improved=improved,
+        worsened=worsened,
+        equal=len(known) - len(improved) - len(worsened),
     )
+
+
+def changes(
+    rows: Iterable[tuple[str, float, float]], texts: Mapping[str, str], higher_is_better: bool
+) -> tuple[tuple[QueryChange, ...], tuple[QueryChange, ...]]:
+    """Return (improved questions, worsened questions), each with the largest change first.
+
+    Args:
+        rows: (query id, score in the base, score in the other run).
+        texts: query id -> question.
+    """
+    sign = 1 if higher_is_better else -1
+    gains = [
+        (sign * (after - before), QueryChange(key, texts.get(key, ""), before, after)) for key, before, after in rows
+    ]
+    gains.sort(key=lambda pair: (-round(abs(pair[0]), 9), pair[1].query_id))
+    improved, worsened = (tuple(change for gain, change in gains if side * gain > _EQUAL) for side in (1, -1))
+    return improved, worsened
 
 
 def _interval(pair: Floats) -> tuple[float, float] | None:

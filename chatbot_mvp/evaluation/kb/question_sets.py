@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from chatbot_mvp.errors import EmptyDataset, QuestionSetChanged
-from chatbot_mvp.evaluation.kb.joining import join
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions, parse_questions, unique_ids
 from chatbot_mvp.evaluation.kb.sets import (
     Origin,
@@ -16,6 +15,7 @@ from chatbot_mvp.evaluation.kb.sets import (
     SetCheck,
     SetQuestion,
     check_set,
+    join,
     new_question_id,
 )
 from chatbot_mvp.knowledge_base.service import KnowledgeBases

@@ -8,9 +8,8 @@ from typing import Self
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import DatasetFileMissing, UnknownChoice
-from chatbot_mvp.evaluation.drops.runs import main_of
 from chatbot_mvp.evaluation.drops.scores import WATCHED, Measured, measured
-from chatbot_mvp.evaluation.drops.verdict import TOLERANCE, DropReport, judge
+from chatbot_mvp.evaluation.drops.verdict import TOLERANCE, DropReport, judge, main_of
 from chatbot_mvp.metrics.registry import COMPARED
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.formats import BASELINE
