@@ -32,7 +32,6 @@ from chatbot_mvp.errors import (
     TrecLineWrong,
 )
 from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_ranking
-from chatbot_mvp.exports import bundle
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
@@ -197,7 +196,7 @@ def test_links_two_runs_doubles_and_sizes_are_refused(
         [("r/a", b"0" * 2_000)],
         [(f"r/{number}", b"") for number in range(101)],
     ]
-    monkeypatch.setattr(bundle, "_MOST_BYTES", 1_000)
+    monkeypatch.setattr("chatbot_mvp.exports.bundle._MOST_BYTES", 1_000)
     for number, entries in enumerate(cases):
         path = tmp_path / f"{number}.zip"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
