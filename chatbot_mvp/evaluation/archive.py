@@ -150,12 +150,12 @@ class RunArchive:
     @performs(Action.READ)
     def run(self, run_id: str) -> RunResult:
         """Return the result of a finished run with its queries. Raises RunNotFound, RunUnreadable."""
-        folder = RunFolder(self._live.current.results_dir, run_id)
+        folder = self._folder(run_id)
         return self._results.get(folder.result_path, folder.result)
 
     def compared(self, run_id: str) -> ComparedRun:
         """Return a finished run with its manifest. Raises RunNotFound, RunUnreadable."""
-        return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
+        return ComparedRun(self._folder(run_id).manifest(), self.run(run_id))
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
         """Compare the first finished run with each of the others, by default by the metrics of ``COMPARED``.
@@ -211,9 +211,8 @@ class RunArchive:
     @performs(Action.READ)
     def files(self, run_id: str) -> list[Path]:
         """List the files that a finished run offers for download."""
-        folder = self._live.current.results_dir / run_id
         forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
-        return sorted(path for form in forms for path in folder.glob(form))
+        return sorted(path for form in forms for path in self._folder(run_id).path.glob(form))
 
     @performs(Action.READ)
     def unfinished(self) -> list[UnfinishedRun]:
@@ -241,13 +240,12 @@ class RunArchive:
         Raises:
             RunNotFound, DatasetError: the run or its data set no longer exists.
         """
-        manifest = RunFolder(self._live.current.results_dir, run_id).manifest()
+        manifest = self._folder(run_id).manifest()
         key = (manifest.dataset_ref, manifest.dataset_sha256)
         with self._lock:
             # The last data set stays cached, because users browse a run query by query.
             if self._browsed is None or self._browsed[0] != key:
-                dataset = self._sources.reload(manifest).dataset
-                self._browsed = (key, dataset)
+                self._browsed = (key, self._sources.reload(manifest).dataset)
             dataset = self._browsed[1]
         return {doc_id: found for doc_id in doc_ids if (found := dataset.document(doc_id)) is not None}
 
@@ -266,8 +264,10 @@ class RunArchive:
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetChanged(name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
-        folder = RunFolder(self._live.current.results_dir, run_id)
-        return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, folder))
+        return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, self._folder(run_id)))
+
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self._live.current.results_dir, run_id)
 
     def _known(self, run_id: str) -> None:
         if all(run.run_id != run_id for run in self.runs()[0]):

@@ -66,10 +66,7 @@ class KbEvaluationService(QuestionSets):
         sources: RunSources,
         jobs: JobManager,
     ) -> None:
-        """
-        Args:
-            jobs: the queue of proposals and of runs over knowledge bases.
-        """
+        """``jobs`` is the queue of proposals and of runs over knowledge bases."""
         super().__init__(live, kbs)
         self._model = providers.current()
         self._results = KbRunResults(live.current.results_dir)
@@ -84,8 +81,7 @@ class KbEvaluationService(QuestionSets):
     @performs(Action.READ)
     def proposer(self) -> str:
         """Return the name of the model that would propose questions; "" if there is none and rules are used."""
-        model = self._model
-        return "" if model.needs_evidence else model.name
+        return "" if self._model.needs_evidence else self._model.name
 
     @performs(Action.PROPOSE)
     def propose(self, kb_id: str, name: str, count: int, use_model: bool = True) -> str:
@@ -98,9 +94,14 @@ class KbEvaluationService(QuestionSets):
         with self._one_job(kb_id):
             made = sortable_stamp()
             job_id = f"{made}-{PROPOSE}-{kb_id}"
-            self._jobs.submit(
-                job_id, name, lambda progress: self._make_set(kb_id, name, count, use_model, made, progress)
-            )
+
+            def make(progress: ProgressCallback) -> None:
+                found, ended_by = self._proposals(kb_id, name, count, use_model, progress)
+                self._sets.save(replace(found, set_id=made))
+                if ended_by is not None:
+                    raise ended_by
+
+            self._jobs.submit(job_id, name, make)
         return job_id
 
     def propose_now(
@@ -204,20 +205,12 @@ class KbEvaluationService(QuestionSets):
 
     @performs(Action.READ)
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """Return the passages found for a question, as ``found_passages`` gives them.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Return the passages found for a question. Raises as ``found_passages``."""
         return found_passages(self._kbs.store, result, row)
 
     @performs(Action.READ)
     def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """Return the passage that a question expects, as ``expected_passages`` gives it.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Return the passage that a question expects. Raises as ``expected_passages``."""
         return expected_passages(self._kbs.store, result, row)
 
     # --- jobs
@@ -243,19 +236,10 @@ class KbEvaluationService(QuestionSets):
         named = {"preset": result.preset} if result.preset else {}
         return {"run_id": result.run_id, **named, **kb_figures(result)}
 
-    def _make_set(
-        self, kb_id: str, name: str, count: int, use_model: bool, set_id: str, progress: ProgressCallback
-    ) -> None:
-        found, ended_by = self._proposals(kb_id, name, count, use_model, progress)
-        self._sets.save(replace(found, set_id=set_id))
-        if ended_by is not None:
-            raise ended_by
-
     def _proposals(
         self, kb_id: str, name: str, count: int, use_model: bool, progress: ProgressCallback
     ) -> tuple[QuestionSet, ChatbotError | None]:
-        model = self._model
-        chosen = model if use_model and not model.needs_evidence else None
+        chosen = self._model if use_model and not self._model.needs_evidence else None
         began = self._live.current.provider
 
         def told(state: Progress) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
@@ -18,7 +19,6 @@ from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.sources import RunSources, names_kb
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.creation import readable_chars
-from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
@@ -37,13 +37,7 @@ class RunService:
     """Starts, resumes and stops runs. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(
-        self,
-        live: LiveSettings,
-        sources: RunSources,
-        parts: RunParts,
-        jobs: JobManager,
-        kb_jobs: JobManager,
-        app: Any,
+        self, live: LiveSettings, sources: RunSources, parts: RunParts, jobs: JobManager, kb_jobs: JobManager, app: Any
     ) -> None:
         """
         Args:
@@ -70,12 +64,13 @@ class RunService:
         """
         settings = self._asked_for(preset, changes)
         found = self._sources.find(settings.mteb_dataset_name)
-        return plan_run(
-            found,
-            settings,
-            lambda texts: self._cached_vectors(settings, texts),
-            lambda: self._sources.load(found),
-        )
+        path = vector_cache_path(settings.cache_dir)
+
+        def cached_vectors(texts: list[str]) -> int:
+            embedder = self._parts.embedders.of(settings)
+            return VectorCache(path).count(embedder, texts, "passage") if path.is_file() else 0
+
+        return plan_run(found, settings, cached_vectors, lambda: self._sources.load(found))
 
     def estimate(self, **changes: Any) -> Estimate | None:
         """Estimate a run's model requests from the lengths of texts and prompts. Sends and writes nothing.
@@ -108,13 +103,13 @@ class RunService:
         settings = self._asked_for(preset, changes)
         found = self._sources.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
-            whole = prepare_run(folder, found.reference, lambda: self._sources.load(found, progress), settings)
+            whole = prepare_run(folder, found.reference, partial(self._sources.load, found, progress), settings)
             return run_pilot(self._following(whole), queries, self._parts, progress, budget_usd)
 
     @performs(Action.READ)
     def strategies(self) -> Mapping[str, str]:
         """Return name -> summary of the strategies that the configured provider and models support."""
-        has_model = self._asked(self._live.current) is not None
+        has_model = self._parts.providers.language_model(self._live.current) is not None
         return {
             name: strategy.summary
             for name, strategy in STRATEGIES.items()
@@ -193,11 +188,8 @@ class RunService:
         settings = self._asked_for(preset, changes)
         # The resolved reference, because a resume from another working directory must find a relative folder again.
         found = self._sources.find(settings.mteb_dataset_name)
-        return self._following(
-            prepare_run(
-                settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings, preset
-            )
-        )
+        load = partial(self._sources.load, found, progress)
+        return self._following(prepare_run(settings.results_dir, found.reference, load, settings, preset))
 
     def execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None = None) -> RunResult:
         """Execute what is missing of a prepared run in this thread, as ``runner.execute`` does."""
@@ -210,7 +202,7 @@ class RunService:
         Raises:
             RunNotFound, RunUnreadable
         """
-        folder = RunFolder(self._live.current.results_dir, run_id)
+        folder = self._folder(run_id)
         manifest = folder.manifest()
         kind = run_kind(manifest.kind)
         found: Mapping[str, tuple[float | None, int, int]] = {}
@@ -224,14 +216,6 @@ class RunService:
 
     # --- wiring
 
-    def _cached_vectors(self, settings: Settings, texts: list[str]) -> int:
-        embedder = self._parts.embedders.of(settings)
-        path = vector_cache_path(settings.cache_dir)
-        return VectorCache(path).count(embedder, texts, "passage") if path.is_file() else 0
-
-    def _asked(self, settings: Settings) -> LanguageModel | None:
-        return self._parts.providers.language_model(settings)
-
     def _asked_for(self, preset: str, changes: Mapping[str, Any]) -> Settings:
         return self.of_run(with_system(self._live.current, preset).with_changes(**changes))
 
@@ -241,7 +225,7 @@ class RunService:
         Raises:
             ConfigurationError, ProviderNotConfigured
         """
-        require_language_model(settings, self._asked(settings))
+        require_language_model(settings, self._parts.providers.language_model(settings))
         run_engine(settings).require(settings)
         if settings.generation_enabled:
             run_models(settings, self._parts.providers)
@@ -253,7 +237,7 @@ class RunService:
     def _resume(
         self, run_id: str, progress: ProgressCallback, retry_failed: bool, budget_usd: float | None
     ) -> RunResult:
-        kind = run_kind(self._kind(run_id))
+        kind = run_kind(self._folder(run_id).manifest().kind)
         if not kind.resume:
             raise UnknownChoice(kind="kind of run", found=kind.name, legal=", ".join(RUN_KINDS))
         result: RunResult = attribute(kind.resume)(self._app, run_id, progress, retry_failed, budget_usd)
@@ -263,30 +247,23 @@ class RunService:
         self, run_id: str, progress: ProgressCallback = ignore_progress, retry_failed: bool = False
     ) -> PreparedRun:
         """Read a run over a data set or a knowledge base from its folder, for ``execute``. Raises as ``reopen_run``."""
-        settings = self._live.current
-        folder = RunFolder(settings.results_dir, run_id)
-        return self._following(
-            reopen_run(
-                folder,
-                lambda manifest: self._sources.reload(manifest, progress),
-                settings,
-                retry_failed=retry_failed,
-            )
-        )
+        settings, folder = self._live.current, self._folder(run_id)
+        load = partial(self._sources.reload, progress=progress)
+        return self._following(reopen_run(folder, load, settings, retry_failed=retry_failed))
 
     def _following(self, run: PreparedRun) -> PreparedRun:
         """Mark a run whose provider is the chosen one. One that is not was named for the run, and is kept."""
         return replace(run, follows_choice=run.settings.chosen_provider == self._parts.providers.chosen)
 
     def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:
-        manifest = RunFolder(self._live.current.results_dir, run_id).manifest()
+        manifest = self._folder(run_id).manifest()
         self._queue_of(run_id).submit(run_id, f"{manifest.dataset} · {manifest.strategy}", work)
 
     def _queue_of(self, run_id: str) -> JobManager:
-        return self._kb_jobs if self._kind(run_id) == KB else self._jobs
+        return self._kb_jobs if self._folder(run_id).manifest().kind == KB else self._jobs
 
-    def _kind(self, run_id: str) -> str:
-        return RunFolder(self._live.current.results_dir, run_id).manifest().kind
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self._live.current.results_dir, run_id)
 
 
 def resume_benchmark(

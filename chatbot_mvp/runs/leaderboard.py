@@ -29,9 +29,8 @@ class Field:
     def metrics(self) -> list[str]:
         """All metrics of the runs, the newest run's main metric first."""
         found = {name: None for run in self.runs for name in run.metrics}
-        known = [name for name in METRICS if name in found]
-        first = [name for name in [main_metric(self.runs[0])] if name]
-        return list(dict.fromkeys([*first, *known, *found]))
+        first = main_metric(self.runs[0])
+        return list(dict.fromkeys([*([first] if first else []), *(name for name in METRICS if name in found), *found]))
 
 
 @dataclass(frozen=True, slots=True)

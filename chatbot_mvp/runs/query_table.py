@@ -15,6 +15,8 @@ from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.text import fold
 
+_ROUNDING = 1e-9
+
 Only = Literal["all", "lost", "missed", "failed"]
 """lost: the cause is not ok. missed: a relevant document was not retrieved. failed: a phase failed."""
 
@@ -50,8 +52,7 @@ class QueryTable:
         """Metrics that occur in the rows, in the registry's order."""
         self._position = {row.query_id: position for position, row in enumerate(self.rows)}
         self._values = {
-            name: np.array([_number(row.metrics.get(name)) for row in self.rows], dtype=np.float64)
-            for name in self.metrics
+            name: np.array([row.metrics.get(name) for row in self.rows], dtype=np.float64) for name in self.metrics
         }
         self._causes = np.array([row.cause for row in self.rows], dtype=object)
         self._fields = {
@@ -108,21 +109,13 @@ class QueryTable:
                 keep &= (values >= wanted.low - _ROUNDING) & (values <= wanted.high + _ROUNDING)
         found = np.flatnonzero(keep).tolist()
         words = fold(wanted.text).split()
-        return [row for row in found if all(word in self._texts[row] for word in words)] if words else found
-
-
-_ROUNDING = 1e-9
-
-
-_BY = ("recall@5", "refused", "accepted")
+        return [row for row in found if all(word in self._texts[row] for word in words)]
 
 
 def _badness(row: QueryRow) -> tuple[float, float, str]:
-    first = next((score for name in _BY if (score := row.metrics.get(name)) is not None), 0.0)
+    first = next(
+        (score for name in ("recall@5", "refused", "accepted") if (score := row.metrics.get(name)) is not None), 0.0
+    )
     # A question without relevant documents, such as one that is to be refused, has no rank to be bad.
     second = row.metrics.get("mrr") or (0.0 if row.gold or "refused" not in row.metrics else 1.0)
     return first, second, row.query_id
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)

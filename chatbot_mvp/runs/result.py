@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -162,7 +163,7 @@ def parse_result(content: bytes, run_id: str) -> RunResult:
         raise RunUnreadable(run_id=run_id, reason=f"{run_id}.json: {error}") from error
 
 
-def parsed(kind: type[Stored], content: bytes) -> Stored:
+def parsed(kind: Callable[..., Stored], content: bytes) -> Stored:
     """Parse a result or a line of one.
 
     Raises:
@@ -213,7 +214,7 @@ def first_problem(error: ValidationError) -> str:
 
 
 @cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 

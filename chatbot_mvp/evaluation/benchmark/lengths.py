@@ -41,12 +41,7 @@ _MEASURED = 200
 
 
 def estimate_from_lengths(corpus: RunCorpus, settings: Settings) -> Estimate | None:
-    """Estimate a run over ``corpus`` from lengths alone; None if the run asks no language model.
-
-    Args:
-        corpus: the sampled corpus that the run measures.
-        settings: settings of the run.
-    """
+    """Estimate a run over a sampled corpus from lengths alone; None if the run asks no language model."""
     chunks, language, queries = corpus.chunks(), corpus.language(settings), corpus.dataset.queries
     needs = [
         *_chunk_texts(chunks, language, settings),
@@ -132,23 +127,13 @@ def _answers(chunks: Sequence[Chunk], language: str, queries: Sequence[Query], s
     tokens = sum(_answer_tokens(query) for query in queries)
     has_model = find_provider(settings.chosen_provider).has_model
     prompt = len(queries) * _mean(asked) / CHARS_PER_TOKEN
-    needs = [
-        _Need(
-            GENERATE,
-            settings,
-            len(queries),
-            prompt if has_model else 0.0,
-            tokens if has_model else 0.0,
-            requests_at_once(settings),
-        )
-    ]
+    prompt, tokens = (prompt, tokens) if has_model else (0.0, 0.0)
+    needs = [_Need(GENERATE, settings, len(queries), prompt, tokens, requests_at_once(settings))]
     if settings.judge:
         judge = settings.of_judge
         calls = len(queries) * len(settings.judge_metric_names)
-        tokens = calls * _VERDICT_TOKENS
-        needs.append(
-            _Need(JUDGE, judge, calls, calls * _mean(judged) / CHARS_PER_TOKEN, tokens, requests_at_once(judge))
-        )
+        prompt = calls * _mean(judged) / CHARS_PER_TOKEN
+        needs.append(_Need(JUDGE, judge, calls, prompt, calls * _VERDICT_TOKENS, requests_at_once(judge)))
     return needs
 
 

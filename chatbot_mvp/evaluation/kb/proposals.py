@@ -38,12 +38,7 @@ _OTHER_KBS, _OF_EACH = 5, 4  # source of questions on other subjects
 
 
 def make_proposals(
-    kbs: KnowledgeBases,
-    kb_id: str,
-    name: str,
-    count: int,
-    model: ChatModel | None,
-    progress: ProgressCallback,
+    kbs: KnowledgeBases, kb_id: str, name: str, count: int, model: ChatModel | None, progress: ProgressCallback
 ) -> tuple[QuestionSet, ChatbotError | None]:
     """Return (proposed set, not saved; the stop or provider error that ended the work early, or None).
 

@@ -1,4 +1,4 @@
-"""Question sets of a knowledge base on disk: ``<kb>/evaluation/sets/<set_id>.json``, one file each."""
+"""Question sets of a knowledge base on disk, ``<kb>/evaluation/sets/<set_id>.json``, and two versions of one joined."""
 
 from __future__ import annotations
 
@@ -72,11 +72,10 @@ class QuestionSet:
 
     def with_added(self, questions: Sequence[SetQuestion]) -> QuestionSet:
         """Return this set with ``questions`` added, except those already in it (ignoring case and white space)."""
-        known = {" ".join(each.question.question.casefold().split()) for each in self.questions}
+        known = set(map(_wording, self.questions))
         added = []
         for each in questions:
-            key = " ".join(each.question.question.casefold().split())
-            if key not in known:
+            if (key := _wording(each)) not in known:
                 known.add(key)
                 added.append(each)
         return replace(self, questions=(*self.questions, *added))
@@ -99,6 +98,10 @@ def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
         questions.kb_sha256 != sha256,
         tuple(one.question_id for one in asked if one.paragraph and not places_of(text, one.paragraph)),
     )
+
+
+def _wording(each: SetQuestion) -> str:
+    return " ".join(each.question.question.casefold().split())
 
 
 def new_question_id() -> str:
