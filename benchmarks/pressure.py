@@ -24,9 +24,8 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.benchmark.answering import answer
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.engine import LocalEngine
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run
-from chatbot_mvp.evaluation.benchmark.worker import RunWorker
+from chatbot_mvp.evaluation.benchmark.worker import RunModels, RunWorker
 from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import requests_at_once

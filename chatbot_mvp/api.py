@@ -40,11 +40,9 @@ from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.runs.configuration import RunSetting
-from chatbot_mvp.runs.distributions import Distribution
-from chatbot_mvp.runs.history import History, Series
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
-from chatbot_mvp.runs.leaderboard import Field, Place
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.lists import History, RankedRun, RunFilter, RunGroup, Series, kind_of, listed_kinds, main_metric
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
 from chatbot_mvp.runs.payloads import (
     GENERATE,
@@ -57,13 +55,11 @@ from chatbot_mvp.runs.payloads import (
     judged_of,
     retrieved_of,
 )
-from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
+from chatbot_mvp.runs.query_views import Distribution, QueryFilter, QueryTable, WordPart
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow, SplitFigure
-from chatbot_mvp.runs.search import RunFilter, kind_of, listed_kinds, main_metric
 from chatbot_mvp.runs.usage import Spent
-from chatbot_mvp.runs.word_difference import Part
 from chatbot_mvp.settings.forms import GROUPS, SettingForm, form_of
 from chatbot_mvp.settings.live import SettingRow
 
@@ -95,7 +91,6 @@ __all__ = [
     "Estimate",
     "EvaluationJob",
     "Failure",
-    "Field",
     "FileState",
     "Found",
     "Generated",
@@ -114,9 +109,7 @@ __all__ = [
     "Mode",
     "Nearest",
     "OtherSearch",
-    "Part",
     "PastTurn",
-    "Place",
     "Preset",
     "ProviderCheck",
     "ProviderStatus",
@@ -127,10 +120,12 @@ __all__ = [
     "QueryRow",
     "QueryTable",
     "QuestionSet",
+    "RankedRun",
     "ResultRow",
     "Retrieved",
     "RunDelta",
     "RunFilter",
+    "RunGroup",
     "RunLine",
     "RunNote",
     "RunPlan",
@@ -150,6 +145,7 @@ __all__ = [
     "UnfinishedRun",
     "Upload",
     "UserContext",
+    "WordPart",
     "curve",
     "few_of",
     "figures_at",

@@ -14,15 +14,14 @@ from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.datasets.service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.preparation import reopen_run
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
-from chatbot_mvp.evaluation.benchmark.worker import RunWorker
+from chatbot_mvp.evaluation.benchmark.worker import RunWorker, run_models
 from chatbot_mvp.evaluation.detail import RunDetails
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
-from chatbot_mvp.evaluation.service import RunService
-from chatbot_mvp.evaluation.sources import RunSources
+from chatbot_mvp.evaluation.run_service import RunService
+from chatbot_mvp.evaluation.run_sources import RunSources
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager

@@ -51,7 +51,7 @@ def readers(app: App, data: Path) -> list[Callable[[], object]]:
         lambda: app.archive.unfinished(),
         lambda: app.archive.run(ANSWERED),
         lambda: app.archive.compare([ANSWERED, RETRIEVED]),
-        lambda: [app.archive.leaderboard(field, field.metrics[0]) for field in app.archive.fields()],
+        lambda: [app.archive.leaderboard(field, field.metrics[0]) for field in app.archive.groups()],
         lambda: app.details.table(ANSWERED),
         lambda: app.details.records(ANSWERED, "q1"),
         lambda: app.details.latencies(ANSWERED),

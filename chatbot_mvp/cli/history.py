@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.runs.history import History, Point
+from chatbot_mvp.runs.lists import History, Point
 
 
 def chosen_history(archive: RunArchive, dataset: str, metric: str) -> History:

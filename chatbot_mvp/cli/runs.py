@@ -38,8 +38,8 @@ from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.runs.kinds import run_kind
+from chatbot_mvp.runs.lists import main_metric
 from chatbot_mvp.runs.result import RunResult
-from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
 from chatbot_mvp.terminal import say
 

@@ -16,22 +16,31 @@ from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, Ru
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_ranking
-from chatbot_mvp.evaluation.sources import RunSources, names_kb
+from chatbot_mvp.evaluation.run_sources import RunSources, names_kb
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.exports.bundle import read_bundle
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
-from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
-from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
 from chatbot_mvp.runs.line import RunLine, read_submissions
+from chatbot_mvp.runs.lists import (
+    History,
+    RankedRun,
+    RunFilter,
+    RunGroup,
+    Series,
+    history_of,
+    leaderboard,
+    run_groups,
+    search,
+    series_of,
+)
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.notes import RunNote, RunNotes
 from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
-from chatbot_mvp.runs.search import RunFilter, search
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.file_cache import FileCache
@@ -128,14 +137,14 @@ class RunArchive:
         return self._notes.write(run_id, text, seen)
 
     @performs(Action.READ)
-    def fields(self) -> list[Field]:
+    def groups(self) -> list[RunGroup]:
         """Group the finished runs by the data that they measured. Only runs of one group can be ranked."""
-        return fields(self.runs()[0])
+        return run_groups(self.runs()[0])
 
     @performs(Action.READ)
-    def leaderboard(self, field: Field, metric: str) -> list[Place]:
-        """Rank the runs of a field by a metric, best first."""
-        return leaderboard(field, metric)
+    def leaderboard(self, group: RunGroup, metric: str) -> list[RankedRun]:
+        """Rank the runs of a group by a metric, best first."""
+        return leaderboard(group, metric)
 
     @performs(Action.READ)
     def series(self) -> list[Series]:

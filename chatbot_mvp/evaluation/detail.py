@@ -13,16 +13,14 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Mismatch, compare_runs, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
-from chatbot_mvp.runs.distributions import Distribution, distribution
 from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
-from chatbot_mvp.runs.query_table import QueryTable
+from chatbot_mvp.runs.query_views import Distribution, QueryTable, WordPart, distribution, word_difference
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import LLM_REQUEST
-from chatbot_mvp.runs.word_difference import Part, word_difference
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
@@ -190,7 +188,7 @@ class RunDetails:
 
     @staticmethod
     @performs(Action.READ)
-    def word_difference(row: QueryRow) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    def word_difference(row: QueryRow) -> tuple[tuple[WordPart, ...], tuple[WordPart, ...]]:
         """Return (reference, answer) of a row as parts, which mark the words that only one of the two contains."""
         reference, answer = row.answer, row.response or ""
         return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))

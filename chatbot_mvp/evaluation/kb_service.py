@@ -24,8 +24,8 @@ from chatbot_mvp.evaluation.kb.results import (
     kb_figures,
 )
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
-from chatbot_mvp.evaluation.service import RunService
-from chatbot_mvp.evaluation.sources import RunSources, kb_reference
+from chatbot_mvp.evaluation.run_service import RunService
+from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.service import KnowledgeBases

@@ -33,7 +33,7 @@ _SECTIONS: Mapping[Input, Section] = {
     "row": "rows",
 }
 
-Place = Literal["compared", "tile", "column", "answer_column"]
+ShownIn = Literal["compared", "tile", "column", "answer_column"]
 """Where a metric can be shown by default.
 
 compared: in comparisons of runs. tile: as a tile at the top of a run's page. column: in the table of queries of a run
@@ -47,7 +47,7 @@ class Shown:
 
     order: int
     """Sort key of metrics that are shown together, ascending; ties keep the order of the registry."""
-    places: tuple[Place, ...]
+    places: tuple[ShownIn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def at_cutoffs(
     )
 
 
-def shown_in(place: Place, specs: Mapping[str, MetricSpec]) -> tuple[str, ...]:
+def shown_in(place: ShownIn, specs: Mapping[str, MetricSpec]) -> tuple[str, ...]:
     """Return the names of the metrics shown in a place, in display order."""
     found = [spec for spec in specs.values() if spec.shown and place in spec.shown.places]
     return tuple(spec.name for spec in sorted(found, key=lambda spec: spec.shown.order if spec.shown else 0))

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShardPart:
     """The records of one shard, and what they cost."""
 
     records: list[QueryRecord]
@@ -41,7 +41,7 @@ class Part:
     """The replies of models, without their texts."""
 
 
-class Parts:
+class ShardParts:
     """The parts of one run. Its workers write them; the process that holds the run's lock reads and deletes them."""
 
     def __init__(self, folder: RunFolder, manifest: RunManifest) -> None:
@@ -55,7 +55,7 @@ class Parts:
         content = json.dumps([*self._identity, phase, *query_ids]).encode()
         return self._path / f"{hashlib.sha256(content).hexdigest()[:32]}.json"
 
-    def write(self, path: Path, part: Part) -> None:
+    def write(self, path: Path, part: ShardPart) -> None:
         """Write a part, unless the run is finished. When this returns, the part survives a crash.
 
         A worker that was taken for dead may end its work after the run, which then has these records from another one.
@@ -77,14 +77,14 @@ class Parts:
         except (OSError, ValueError) as error:
             raise not_written(self._folder.run_id, str(path), error) from error
 
-    def read(self, path: Path) -> Part | None:
+    def read(self, path: Path) -> ShardPart | None:
         """Read a part; None if there is none, or if it is damaged."""
         if not path.is_file():
             return None
         try:
             found = known_version(parse_json(path.read_bytes()), path, RUN_PART)
             records = [QueryRecord(**complete(row, QueryRecord)) for row in found["records"]]
-            return Part(records, found["calls"], [_completion(row) for row in found["replies"]])
+            return ShardPart(records, found["calls"], [_completion(row) for row in found["replies"]])
         except (OSError, ValueError, AttributeError, TypeError, KeyError, FileOfLaterVersion) as error:
             _log.warning("%s is ignored: %s", path, error)
             return None

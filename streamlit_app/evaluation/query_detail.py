@@ -15,12 +15,12 @@ from chatbot_mvp.api import (
     Generated,
     GoldPath,
     Judged,
-    Part,
     QueryRecord,
     QueryRow,
     Retrieved,
     RunResult,
     Spent,
+    WordPart,
     generated_of,
     judged_of,
     retrieved_of,
@@ -112,7 +112,7 @@ def _show_answer(row: QueryRow) -> None:
         st.markdown(f"> **{plain(metric_label(name))}**, {t('eval.judge_says')}: {plain(' '.join(reason.split()))}")
 
 
-def _marked(parts: Sequence[Part], lacking: bool) -> str:
+def _marked(parts: Sequence[WordPart], lacking: bool) -> str:
     """Return a text as HTML, marking words that the other text does not have; ``lacking`` is True for the reference."""
     label = html.escape(t("detail.lacking" if lacking else "detail.added"), quote=True)
     kind = "lacking" if lacking else "added"

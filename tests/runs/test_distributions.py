@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.runs.distributions import distribution
+from chatbot_mvp.runs.query_views import distribution
 
 
 def test_counts_quantiles_and_missing_values_worked_out_by_hand() -> None:

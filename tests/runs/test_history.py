@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.runs.history import History, Series, history_of, series_of
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.lists import History, Series, history_of, series_of
 from tests.made_results import made_line
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
+from chatbot_mvp.runs.query_views import QueryFilter, QueryTable
 from tests.made_results import made_result
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.runs.lists import RunFilter, kind_of, main_metric, search
 from chatbot_mvp.runs.notes import RunNote
-from chatbot_mvp.runs.search import RunFilter, kind_of, main_metric, search
 from tests.made_results import made_line
 
 KINDS = [

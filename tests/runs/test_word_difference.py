@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.runs.word_difference import word_difference
+from chatbot_mvp.runs.query_views import word_difference
 
 
 def told(reference: str, answer: str, language: str = "es") -> tuple[str, str]:

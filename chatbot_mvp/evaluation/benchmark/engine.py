@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.searching import Searched
-from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunWorker, Task
+from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunModels, RunWorker, Task
 from chatbot_mvp.plugins.registry import Registry
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.runs.task_loop import Done

@@ -17,9 +17,9 @@ from chatbot_mvp.errors import PilotFailed, RunError, RunProviderLeft, RunStoppe
 from chatbot_mvp.evaluation.benchmark.chunk_texts import missing_chunk_texts, write_chunk_texts
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.extrapolation import Extrapolation
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
+from chatbot_mvp.evaluation.benchmark.worker import RunModels
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.llm.wrapped import WrappedModel

@@ -17,7 +17,6 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import RunOutOfQuota, RunProviderLeft
 from chatbot_mvp.evaluation.benchmark.answering import answer
 from chatbot_mvp.evaluation.benchmark.engine import BuildWorker, Engine, LocalEngine, run_engine
-from chatbot_mvp.evaluation.benchmark.models import RunModels, asks_model, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import (
     QUESTIONS_CHECKED,
@@ -26,7 +25,7 @@ from chatbot_mvp.evaluation.benchmark.results import (
     rows_of,
     with_similarity,
 )
-from chatbot_mvp.evaluation.benchmark.worker import RunWorker
+from chatbot_mvp.evaluation.benchmark.worker import RunModels, RunWorker, asks_model, run_models
 from chatbot_mvp.llm.chosen import Left, ModelSource
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
@@ -35,7 +34,7 @@ from chatbot_mvp.retrieval.indexes.questions import PHASE as QUESTIONS
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.kinds import BENCHMARK
 from chatbot_mvp.runs.line import append_submission
-from chatbot_mvp.runs.parts import Parts
+from chatbot_mvp.runs.parts import ShardParts
 from chatbot_mvp.runs.payloads import GENERATE, RETRIEVAL, RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
@@ -142,7 +141,7 @@ def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]
         progress = _while_chosen(run, parts, progress)
     told = clock.watching(_watched(run.folder, spending, progress))
 
-    parts_of_workers = Parts(run.folder, run.manifest)
+    parts_of_workers = ShardParts(run.folder, run.manifest)
     parts_of_workers.absorb(session.journal, spending)
     with _engine(run, parts, spending.budget_usd) as engine:
         with clock(RETRIEVE):

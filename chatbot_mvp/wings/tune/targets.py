@@ -11,8 +11,8 @@ from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import KbCorpus
 from chatbot_mvp.evaluation.kb.sets import SET_ID
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
-from chatbot_mvp.evaluation.service import RunService
-from chatbot_mvp.evaluation.sources import RunSources, kb_reference, names_kb
+from chatbot_mvp.evaluation.run_service import RunService
+from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference, names_kb
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback

@@ -30,7 +30,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.kinds import KB
-from chatbot_mvp.runs.leaderboard import fields
+from chatbot_mvp.runs.lists import run_groups
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Progress, ignore_progress
@@ -208,7 +208,7 @@ def test_two_runs_over_the_same_questions_are_compared_listed_and_exported(app: 
     deltas = {delta.metric: delta for delta in comparison.runs[0].metrics}
     assert list(deltas) == ["hit@1", "mrr", "accepted", "refused", "useful"]
     assert [change.query_id for change in deltas["accepted"].worsened] == ["a", "b"]
-    [field] = fields(app.archive.runs()[0])
+    [field] = run_groups(app.archive.runs()[0])
     assert (field.kind, len(field.runs)) == (KB, 2)
     for name, form in FORMATS.items():
         if not form.needs_answers:

@@ -1,13 +1,16 @@
-"""Index the questions of a run for repeated filtering."""
+"""What pages show of a run's questions: a filtered table, distributions, an answer's words beside the reference's."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from chatbot_mvp.metrics.answers.text import normalise
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.summary import SPLITS
 from chatbot_mvp.runs.figures import row_groups
@@ -119,3 +122,105 @@ def _badness(row: QueryRow) -> tuple[float, float, str]:
     # A question without relevant documents, such as one that is to be refused, has no rank to be bad.
     second = row.metrics.get("mrr") or (0.0 if row.gold or "refused" not in row.metrics else 1.0)
     return first, second, row.query_id
+
+
+BINS = 10
+_TAIL = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Values of one quantity, one per query or request."""
+
+    edges: tuple[float, ...]
+    """Ascending edges of the intervals, one more than ``counts``. Intervals include their lower edge, the last both."""
+    counts: tuple[int, ...]
+    """Number of values in each interval."""
+    scored: int
+    """Number of values: the sum of ``counts`` and ``above``."""
+    missing: int
+    """Number of queries without a value."""
+    above: int
+    """Number of values above the last edge. A long tail is cut off so that the other bars stay readable."""
+    mean: float
+    quantiles: tuple[float, float, float]
+    """5 %, median and 95 % quantile, with linear interpolation."""
+
+
+def distribution(
+    values: Iterable[float | None], domain: tuple[float, float] | None = None, bins: int = BINS
+) -> Distribution | None:
+    """Compute the distribution of ``values``.
+
+    Args:
+        values: None is a missing value.
+        domain: (lowest, highest possible value); None for 0 to the 99th percentile.
+
+    Returns:
+        None if there are no values.
+    """
+    given = list(values)
+    known = np.array([value for value in given if value is not None], dtype=np.float64)
+    if not len(known):
+        return None
+    low, high = domain or (0.0, float(np.quantile(known, _TAIL)))
+    if high <= low:
+        high = low + 1.0
+    # Round the edges: otherwise 0.3 would fall below an edge of 0.30000000000000004.
+    edges = np.round(np.linspace(low, high, bins + 1), 9)
+    edges[-1] = max(edges[-1], high)
+    counts, _ = np.histogram(known, edges)
+    low_end, median, high_end = (float(value) for value in np.quantile(known, [0.05, 0.5, 0.95]))
+    return Distribution(
+        edges=tuple(edges.tolist()),
+        counts=tuple(counts.tolist()),
+        scored=len(known),
+        missing=len(given) - len(known),
+        above=int((known > edges[-1]).sum()),
+        mean=float(known.mean()),
+        quantiles=(low_end, median, high_end),
+    )
+
+
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class WordPart:
+    """A part of a text."""
+
+    text: str
+    shared: bool
+    """True if the other text has its words too, or if it has no words that count (articles, punctuation, spaces)."""
+
+
+def word_difference(reference: str, answer: str, language: str) -> tuple[tuple[WordPart, ...], tuple[WordPart, ...]]:
+    """Return (parts of the reference, parts of the answer), alternately shared and not. Joined they give the texts.
+
+    A word that occurs twice in one text and once in the other is shared at its first occurrence only.
+    """
+    common = Counter(_words(reference, language)) & Counter(_words(answer, language))
+    return _parts(reference, Counter(common), language), _parts(answer, Counter(common), language)
+
+
+def _words(text: str, language: str) -> list[str]:
+    return [word for found in _WORD.findall(text) for word in normalise(found, language).split()]
+
+
+def _parts(text: str, left: Counter[str], language: str) -> tuple[WordPart, ...]:
+    pieces: list[list[str | bool]] = []
+    position = 0
+    for match in _WORD.finditer(text):
+        words = normalise(match[0], language).split()
+        shared = all(left[word] > 0 for word in words)
+        if shared:
+            left.subtract(words)
+        piece = text[position : match.end()]
+        position = match.end()
+        if pieces and pieces[-1][1] == shared:
+            pieces[-1][0] = f"{pieces[-1][0]}{piece}"
+        else:
+            pieces.append([piece, shared])
+    if position < len(text):
+        pieces.append([text[position:], True])
+    return tuple(WordPart(str(piece), bool(shared)) for piece, shared in pieces)

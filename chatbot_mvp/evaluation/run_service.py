@@ -11,12 +11,12 @@ from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.benchmark.engine import run_engine
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
-from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
-from chatbot_mvp.evaluation.sources import RunSources, names_kb
+from chatbot_mvp.evaluation.benchmark.worker import run_models
+from chatbot_mvp.evaluation.run_sources import RunSources, names_kb
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.creation import readable_chars
 from chatbot_mvp.plugins.kinds import attribute
