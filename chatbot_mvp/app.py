@@ -19,6 +19,7 @@ from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.worker import RunWorker, run_models
 from chatbot_mvp.evaluation.detail import RunDetails
+from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.run_service import RunService
 from chatbot_mvp.evaluation.run_sources import RunSources
@@ -94,10 +95,12 @@ class App:
         """Named parameters of runs."""
         self.details = RunDetails(live, providers, self.archive)
         """One finished run in full, and what the chat can take over from it."""
+        self.question_sets = QuestionSets(live, self.kbs)
+        """Question sets of knowledge bases: checked, edited, imported, exported."""
         self.kb_evaluation = KbEvaluationService(
-            live, self.kbs, providers, self.runs, self.archive, self.sources, kb_jobs
+            live, self.kbs, providers, self.question_sets, self.runs, self.archive, self.sources, kb_jobs
         )
-        """Question sets of a knowledge base: proposed, edited, evaluated."""
+        """Knowledge bases measured by question sets, and sets proposed."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets, self)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)

@@ -129,7 +129,7 @@ def test_a_knowledge_base_its_conversation_its_questions_and_its_promise_open(ap
     assert answers[1].nearest is not None
     assert [turn.feedback is not None for turn in conversation.turns] == [True, True]
     assert app.chat.questions_path(KB).is_file()
-    kept = {questions.name: len(questions.kept) for questions in app.kb_evaluation.sets(KB)}
+    kept = {questions.name: len(questions.kept) for questions in app.question_sets.sets(KB)}
     assert kept == {"Primeras": 6, "De personas": 6, "Respuestas revisadas": 1}
     [result] = app.kb_evaluation.results(KB)
     assert (result.result_id, len(result.rows)) == (ASKED, 6)
@@ -166,12 +166,12 @@ def _later(path: Path) -> None:
 
 def test_a_file_of_a_later_version_is_refused_by_name_and_stays_as_it_is(app: App, data: Path) -> None:
     [conversation] = app.chat.conversations(SESSION, KB)
-    questions = app.kb_evaluation.sets(KB)[0]
+    questions = app.question_sets.sets(KB)[0]
     place = (SESSION, conversation.conversation_id)
     later: dict[str, Callable[[], object]] = {
         "app_settings.json": lambda: build_app(load_settings(data_dir=data)),
         "run_presets.json": lambda: app.presets.save("x", {}),
-        f"kb/{KB}/evaluation/sets/{questions.set_id}.json": lambda: app.kb_evaluation.save(questions),
+        f"kb/{KB}/evaluation/sets/{questions.set_id}.json": lambda: app.question_sets.save(questions),
         f"kb/{KB}/evaluation/reviews.jsonl": lambda: app.get(Reviews).summary(KB),
         f"kb/{KB}/evaluation/promise.json": lambda: app.get(Promises).make(KB, ASKED, 0.1),
         f"conversations/{SESSION}/{conversation.conversation_id}.jsonl": lambda: app.chat.conversation(*place),
@@ -237,7 +237,7 @@ def _is_told(read: Callable[[], object]) -> bool:
     [
         ("kb/*/kb.json", lambda app: app.kbs.records()),
         ("kb/*/files.json", lambda app: app.kbs.store.files(KB)),
-        ("kb/*/evaluation/sets/*.json", lambda app: app.kb_evaluation.sets(KB)),
+        ("kb/*/evaluation/sets/*.json", lambda app: app.question_sets.sets(KB)),
         ("kb/*/evaluation/promise.json", lambda app: app.get(Promises).state(KB)),
         (f"results/{ANSWERED}/manifest.json", lambda app: app.details.manifest(ANSWERED)),
         (f"results/{ANSWERED}/{ANSWERED}.json", lambda app: app.archive.run(ANSWERED)),

@@ -62,12 +62,12 @@ def readers(app: App, data: Path) -> list[Callable[[], object]]:
         lambda: app.kbs.store.files(KB),
         lambda: app.chat.conversations(SESSION, KB),
         lambda: [app.chat.export(SESSION, path.stem, "json", "es") for path in (data / "conversations").glob("*/*")],
-        lambda: app.kb_evaluation.sets(KB),
+        lambda: app.question_sets.sets(KB),
         lambda: app.get(Promises).state(KB),
         lambda: app.get(Reviews).summary(KB),
         lambda: app.kb_evaluation.results(KB),
         lambda: app.kb_evaluation.jobs(KB),
-        lambda: app.kb_evaluation.chat_questions(KB),
+        lambda: app.question_sets.chat_questions(KB),
         lambda: app.uploads.upload(UPLOADED),
         lambda: app.uploads.uploads(),
         lambda: app.runs.jobs(),
@@ -118,9 +118,9 @@ def test_a_lone_surrogate_in_any_text_is_read_and_written_again(kind: str, tmp_p
     app.live.change("retrieval_k", 7)
     app.presets.save("x\ud800", {"retrieval_k": 7})
     assert "x\ufffd" in {preset.name for preset in app.presets.all()}
-    for questions in app.kb_evaluation.sets(KB):
+    for questions in app.question_sets.sets(KB):
         with suppress(ChatbotError):
-            app.kb_evaluation.save(questions)
+            app.question_sets.save(questions)
 
 
 def _marked(value: object) -> object:

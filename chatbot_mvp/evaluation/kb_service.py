@@ -53,7 +53,7 @@ class EvaluationJob:
     """Id of the set that the job saves, or of the run, which is shown when it has finished."""
 
 
-class KbEvaluationService(QuestionSets):
+class KbEvaluationService:
     """Evaluates knowledge bases. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(
@@ -61,13 +61,16 @@ class KbEvaluationService(QuestionSets):
         live: LiveSettings,
         kbs: KnowledgeBases,
         providers: Providers,
+        question_sets: QuestionSets,
         runs: RunService,
         archive: RunArchive,
         sources: RunSources,
         jobs: JobManager,
     ) -> None:
         """``jobs`` is the queue of proposals and of runs over knowledge bases."""
-        super().__init__(live, kbs)
+        self._live = live
+        self._kbs = kbs
+        self._sets = question_sets
         self._model = providers.current()
         self._results = KbRunResults(live.current.results_dir)
         self._folder = live.current.kb_evaluation_jobs_dir
@@ -128,7 +131,7 @@ class KbEvaluationService(QuestionSets):
         return {
             kb_reference(record.kb_id, one.set_id): f"{record.kb_name} · {one.name} · {one.set_id[-4:]}"
             for record in self._kbs.records()
-            for one in self._sets.all(record.kb_id)
+            for one in self._sets.sets(record.kb_id)
             if one.kept
         }
 
@@ -143,10 +146,10 @@ class KbEvaluationService(QuestionSets):
         """
         dataset = self._sources.load(self._sources.find(reference), progress).dataset
         record, questions = kb_of_dataset(self._kbs.store, dataset, self._live.current.kb_max_chars)
-        made = self.save(questions)
-        before = [one for one in self._sets.all(record.kb_id) if one.set_id != made.set_id]
+        made = self._sets.save(questions)
+        before = [one for one in self._sets.sets(record.kb_id) if one.set_id != made.set_id]
         if same := next((one for one in before if one.questions == made.questions), None):
-            self._sets.delete(record.kb_id, made.set_id)
+            self._sets.delete_set(record.kb_id, made.set_id)
             return record, same
         return record, made
 
@@ -160,7 +163,7 @@ class KbEvaluationService(QuestionSets):
         """
         with self._one_job(kb_id):
             run = self._runs.prepare(_as_chat(kb_reference(kb_id, set_id)))
-            name = self._sets.load(kb_id, set_id).name
+            name = self._sets.question_set(kb_id, set_id).name
             self._jobs.submit(run.folder.run_id, name, lambda progress: self._runs.execute(run, progress))
         return run.folder.run_id
 
@@ -190,7 +193,7 @@ class KbEvaluationService(QuestionSets):
         Raises:
             QuestionSetNotFound, NoQuestionsKept
         """
-        self._sets.load(kb_id, set_id)
+        self._sets.question_set(kb_id, set_id)
         return self._evaluate(kb_reference(kb_id, set_id), progress, "", {})
 
     @performs(Action.READ)

@@ -54,7 +54,7 @@ class RunService:
 
     @performs(Action.MEASURE)
     def plan_run(self, *, preset: str = "", **changes: Any) -> RunPlan:
-        """Plan a benchmark run. Executes and writes nothing.
+        """Plan a benchmark run, with an estimate of its model requests. Sends, executes and writes nothing.
 
         Args:
             preset, changes: as in ``start_run``.
@@ -71,16 +71,6 @@ class RunService:
             return VectorCache(path).count(embedder, texts, "passage") if path.is_file() else 0
 
         return plan_run(found, settings, cached_vectors, lambda: self._sources.load(found))
-
-    def estimate(self, **changes: Any) -> Estimate | None:
-        """Estimate a run's model requests from the lengths of texts and prompts. Sends and writes nothing.
-
-        None if the run sends no model requests, or if the data set would have to be downloaded first.
-
-        Raises:
-            ConfigurationError, DatasetError, StorageError: as the run would.
-        """
-        return self.plan_run(**changes).estimate
 
     def pilot(
         self,

@@ -1,4 +1,4 @@
-"""Specification of a metric: its input, range and direction, where it is shown, and the keys of its texts."""
+"""Specification of a metric: its input, range and direction, and where it is shown."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """One metric. Columns, sections, legal values of settings and catalogue keys are derived from this object."""
+    """One metric. Columns, sections, legal values of settings and texts are derived from this object."""
 
     name: str
     """Name in run records and exports ("recall@5")."""
@@ -83,16 +83,6 @@ class MetricSpec:
     def section(self) -> Section:
         """The group in which the metric is printed."""
         return _SECTIONS[self.takes]
-
-    @property
-    def label_key(self) -> str:
-        """The key of the metric's name in the catalogues; ``{k}`` in the text is the cutoff."""
-        return f"metric_label.{self.family}"
-
-    @property
-    def help_key(self) -> str:
-        """The key of the metric's explanation in the catalogues."""
-        return f"metric_help.{self.family}"
 
     @property
     def worst(self) -> float:

@@ -81,7 +81,7 @@ def metrics() -> str:
     for family, found in families.items():
         first = found[0]
         ks = ", ".join(str(metric.k) for metric in found if metric.k is not None)
-        what = texts[first.help_key].replace("{k}", "K")
+        what = texts[f"metric_help.{first.family}"].replace("{k}", "K")
         if not first.higher_is_better and "lower is better" not in what:
             what += "; lower is better"
         rows.append(f"- {code(f'{family}@K' if ks else family)} ({first.takes}{f', K {ks}' if ks else ''}): {what}")

@@ -136,10 +136,10 @@ class PromiseWork(Work):
             app.kbs.add("manual.md", f"{SOURCE}\n{SOURCE[10:]}\nFin del manual.\n".encode())
         ]
         kb_id = records[0].kb_id
-        sets = app.kb_evaluation.sets(kb_id)
+        sets = app.question_sets.sets(kb_id)
         if not sets:
             asked = SetQuestion(KbQuestion("q", QUESTION, "far"))
-            sets = [app.kb_evaluation.save(replace(app.kb_evaluation.empty_set(kb_id, "mías"), questions=(asked,)))]
+            sets = [app.question_sets.save(replace(app.question_sets.empty_set(kb_id, "mías"), questions=(asked,)))]
         results = app.kb_evaluation.results(kb_id)
         if not results:
             app.kb_evaluation.evaluate_set(kb_id, sets[0].set_id)
@@ -195,11 +195,11 @@ class ReviewWork(Work):
         if not state.given:
             return found, damaged
         # The next line brings the set up to date.
-        sets = [one.set_id for one in app.kb_evaluation.sets(kb_id)]
+        sets = [one.set_id for one in app.question_sets.sets(kb_id)]
         if len(sets) > 1:
             found.append(f"{len(sets)} sets take the labels")
         app.get(Reviews).choose_set(kb_id, state.set_id or sets[0])
-        labels = {one.question.question_id: one.question for one in app.kb_evaluation.sets(kb_id)[0].questions}
+        labels = {one.question.question_id: one.question for one in app.question_sets.sets(kb_id)[0].questions}
         for (item, _), one in state.given.items():
             if labels.get(question_id(item)) != one.label:
                 found.append(f"the label of {item} is {labels.get(question_id(item))}, not {one.label}")

@@ -58,8 +58,8 @@ def plant(app: App, foreign: str) -> Planted:
         ),
         SetQuestion(KbQuestion("b", f"¿Quién es {foreign}?", "far")),
     )
-    made = app.kb_evaluation.empty_set(kb.kb_id, foreign[:80])
-    app.kb_evaluation.save(replace(made, questions=questions))
+    made = app.question_sets.empty_set(kb.kb_id, foreign[:80])
+    app.question_sets.save(replace(made, questions=questions))
     first = app.runs.run_now(eval_max_queries=_SAMPLE_QUERIES, generation_enabled=False)
     second = app.runs.run_now(eval_max_queries=_SAMPLE_QUERIES, generation_enabled=False)
     for result in (first, second):

@@ -79,7 +79,7 @@ class Tuner:
     @classmethod
     def of(cls, app: App) -> Tuner:
         """As in ``Service``."""
-        targets = TuneTargets(app.kbs, app.kb_evaluation, app.sources, app.runs)
+        targets = TuneTargets(app.kbs, app.question_sets, app.sources, app.runs)
         jobs = JobManager(app.settings.data_dir / "tune_jobs")
         return cls(app.live, targets, app.run_parts, jobs)
 

@@ -9,8 +9,8 @@ from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import KbCorpus
+from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb.sets import SET_ID
-from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.run_service import RunService
 from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference, names_kb
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
@@ -22,11 +22,9 @@ from chatbot_mvp.wings.tune.errors import TuneQuestionsMissing
 class TuneTargets:
     """Finds and loads the targets of tunes."""
 
-    def __init__(
-        self, kbs: KnowledgeBases, kb_evaluation: KbEvaluationService, sources: RunSources, runs: RunService
-    ) -> None:
+    def __init__(self, kbs: KnowledgeBases, question_sets: QuestionSets, sources: RunSources, runs: RunService) -> None:
         self._kbs = kbs
-        self._kb_evaluation = kb_evaluation
+        self._question_sets = question_sets
         self._sources = sources
         self._runs = runs
 
@@ -51,7 +49,7 @@ class TuneTargets:
             self._kbs.store.record(target)
         except KbNotFound:
             return self._sources.find(target)
-        sets = [one for one in self._kb_evaluation.sets(target) if one.kept]
+        sets = [one for one in self._question_sets.sets(target) if one.kept]
         if not sets:
             raise TuneQuestionsMissing(kb_id=target, legal="none")
         return self._sources.find(kb_reference(target, sets[0].set_id))

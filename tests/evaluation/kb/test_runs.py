@@ -53,8 +53,8 @@ def app(settings: Settings) -> App:
 
 
 def saved(app: App, kb_id: str, questions: tuple[KbQuestion, ...] = QUESTIONS) -> QuestionSet:
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    return app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in questions)))
+    empty = app.question_sets.empty_set(kb_id, "mías")
+    return app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in questions)))
 
 
 def reference(app: App, kb_id: str, questions: tuple[KbQuestion, ...] = QUESTIONS) -> str:
@@ -109,7 +109,7 @@ def test_a_runs_figures_are_those_of_the_pipeline_that_the_chat_answers_with(
     text = app.kbs.document(kb_id).text
     links = (Path(__file__).parents[3] / "benchmarks" / "kb_links_es.jsonl").read_text("utf-8")
     long = KbQuestion("long", "¿Qué dice el manual?", "answerable", text[:6_000])
-    path.write_text(f"{app.kb_evaluation.export(questions)}{links}{long.as_line()}", "utf-8")
+    path.write_text(f"{app.question_sets.export(questions)}{links}{long.as_line()}", "utf-8")
     figures = app.kb_evaluation.evaluate_file(kb_id, path)
     expected = expected_figures(app, kb_id, load_questions(path))
     for name, value in expected.items():
@@ -172,8 +172,8 @@ def test_a_run_that_is_stopped_and_resumed_gives_the_result_of_one_in_one_go(app
     [begun] = app.archive.unfinished()
     assert (begun.run_id, begun.recorded, begun.queries) == (run_id, 2, 5)
     # Meanwhile the set is emptied and the strategy changed: the run goes on with what it started with.
-    made = app.kb_evaluation.question_set(kb_id, asked.rpartition("/")[2])
-    app.kb_evaluation.save(replace(made, questions=()))
+    made = app.question_sets.question_set(kb_id, asked.rpartition("/")[2])
+    app.question_sets.save(replace(made, questions=()))
     again = build_app(load_settings(data_dir=app.settings.data_dir, retrieval_strategy="BRIDGE", kb_min_evidence=0.9))
     resumed = again.runs.resume_now(run_id)
     assert (resumed.metrics, resumed.per_query) == (whole.metrics, whole.per_query)

@@ -21,10 +21,10 @@ def test_a_promise_is_read_by_a_server_with_ten_minutes_between_their_clocks(
 ) -> None:
     app, other = again(settings.data_dir), again(settings.data_dir)
     kb = app.kbs.add("normas.md", TEXT.encode())
-    mine = app.kb_evaluation.empty_set(kb.kb_id, "mías")
+    mine = app.question_sets.empty_set(kb.kb_id, "mías")
     set_clock(ahead)
     asked = tuple(SetQuestion(KbQuestion(str(n), question, "far")) for n, question in enumerate((DIET, DAYS)))
-    other.kb_evaluation.save(replace(mine, questions=asked))
+    other.question_sets.save(replace(mine, questions=asked))
     set_clock(timedelta(0))
     run = app.kb_evaluation.evaluate_set(kb.kb_id, mine.set_id)
     app.get(Promises).make(kb.kb_id, run["run_id"], 0.05)

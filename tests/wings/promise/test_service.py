@@ -85,8 +85,8 @@ def saved(app: App, kb_id: str, origin: Origin = "person", count: int = 3) -> Qu
         )
         for n in range(count)
     ]
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    return app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(q, origin=origin) for q in questions)))
+    empty = app.question_sets.empty_set(kb_id, "mías")
+    return app.question_sets.save(replace(empty, questions=tuple(SetQuestion(q, origin=origin) for q in questions)))
 
 
 def made(app: App, kb_id: str, origin: Origin = "person") -> QuestionSet:
@@ -136,9 +136,9 @@ def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_an
     path.write_text(content.replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
     assert changed(app, kb_id) == ("kb",)
     path.write_text(content, "utf-8")
-    more = app.kb_evaluation.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
+    more = app.question_sets.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
     assert changed(app, kb_id) == ("questions",)
-    app.kb_evaluation.delete_set(kb_id, more.set_id)
+    app.question_sets.delete_set(kb_id, more.set_id)
     assert changed(app, kb_id) == ("questions",)
 
 
@@ -148,8 +148,8 @@ def test_an_answer_is_wrong_unless_it_quotes_the_labelled_paragraph(app: App) ->
         KbQuestion(f"{n}", f"¿De cuánto es la dieta completa en {n}?", "answerable", "Cada persona dispone de 23 días.")
         for n in range(8)
     ]
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    questions = app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
+    empty = app.question_sets.empty_set(kb_id, "mías")
+    questions = app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
     run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
     result = app.kb_evaluation.result(kb_id, run["run_id"])
     assert all(one.wrong for one in app.get(Promises).judged(result, result.rows))
@@ -259,8 +259,8 @@ def test_questions_belong_to_the_file_or_the_top_section_of_their_passage(app: A
         KbQuestion("b", "¿Cuántos días de vacaciones hay?", "answerable", "Cada persona dispone de 23 días."),
         KbQuestion("c", "¿Quién paga la dieta completa?", "near"),
     ]
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    questions = app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
+    empty = app.question_sets.empty_set(kb_id, "mías")
+    questions = app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
     run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
     result = app.kb_evaluation.result(kb_id, run["run_id"])
     groups = {one.question.question_id: one.group for one in app.get(Promises).judged(result, result.rows)}
