@@ -13,7 +13,6 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
-from chatbot_mvp.types import Progress
 from chatbot_mvp.wings.promise.service import Promises
 from chatbot_mvp.wings.review.service import Reviews
 from chatbot_mvp.wings.review.verdicts import question_id, state_of, verdict_of
@@ -21,7 +20,7 @@ from chatbot_mvp.wings.sharing.service import Sharing
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import TuneOptions, TuneResult
 from tests.fakes import FakeEmbedder, fake_app
-from tests.kills.works import QUESTION, SESSION, SOURCE, Say, Work
+from tests.kills.works import QUESTION, SESSION, SOURCE, Say, Work, make_room, told
 
 BUCKET_VARIABLES = ("CHAOS_S3_ENDPOINT", "CHAOS_S3_KEY", "CHAOS_S3_SECRET", "CHAOS_S3_BUCKET")
 """Environment variables that name the bucket of ``SyncWork``."""
@@ -29,7 +28,6 @@ SPACE = 'retrieval_strategy = ["LEXICAL", "BRIDGE"]\n'
 REVIEWER = "Ana"
 _ITEMS = 6
 _NOTES = "run_notes.jsonl"
-_KBS = 4
 
 
 def outcome(result: TuneResult) -> str:
@@ -47,9 +45,7 @@ class TuneWork(Work):
         return fake_app(settings, embedder=lambda _: FakeEmbedder())
 
     def work(self, app: App, say: Say, number: int) -> None:
-        def progress(state: Progress) -> None:
-            say("phase", "", state.phase)
-
+        progress = told(say)
         say("phase", "", "plan")
         left = [state.tune_id for state in app.get(Tuner).tunes() if state.result is None]
         if not left:
@@ -93,12 +89,7 @@ class SyncWork(Work):
         return fake_app(settings, embedder=lambda _: FakeEmbedder())
 
     def work(self, app: App, say: Say, number: int) -> None:
-        known = app.kbs.records()
-        if len(known) >= _KBS:
-            say("phase", "", "delete")
-            say("begun", known[-1].kb_id, "deleted")
-            app.kbs.delete(known[-1].kb_id)
-            say("done", known[-1].kb_id, "deleted")
+        make_room(app, say, most=4)
         say("phase", "", "add")
         record = app.kbs.add(f"manual-{number}.md", f"# {number}\n\n{SOURCE}".encode())
         say("done", record.kb_id, "kept")

@@ -7,19 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.errors import DatasetNotFound
-from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.settings.model import Settings
 from tests.conftest import Command
 
 NAME = "valle_multihop"
-
-
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
 
 
 def test_every_query_expects_its_first_relevant_document_and_a_run_finds_what_the_data_sets_run_finds(

@@ -47,11 +47,6 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
-
-
 def saved(app: App, kb_id: str, questions: tuple[KbQuestion, ...] = QUESTIONS) -> QuestionSet:
     empty = app.question_sets.empty_set(kb_id, "mías")
     return app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in questions)))

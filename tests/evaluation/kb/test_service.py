@@ -40,11 +40,6 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
-
-
 def added(app: App, text: str = KB) -> str:
     return app.kbs.add("normas.md", text.encode()).kb_id
 
