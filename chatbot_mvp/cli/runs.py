@@ -159,7 +159,7 @@ def benchmark_retry(
     """Process the failed queries of a run again, and those that are missing."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
-        result = app.runs.retry_now(run_id, progress, budget_usd=budget)
+        result = app.runs.resume_now(run_id, progress, budget_usd=budget, retry_failed=True)
     _print_new(result, as_json)
 
 

@@ -206,8 +206,7 @@ class RunArchive:
         if zipfile.is_zipfile(path) or path.suffix == ".zip":
             if dataset or name:
                 raise NothingToImport(path=str(path), reason="a bundle has its own data set and name")
-            bundle = read_bundle(path)
-            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._parts.finish)
+            return keep_bundle(read_bundle(path), settings, self._parts.finish)
         if not dataset:
             raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
         trec = read_ranking(path)

@@ -13,7 +13,6 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Mismatch, compare_runs, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
-from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
@@ -79,15 +78,10 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable: the latter also if the run has no such question.
         """
-        if not run_kind(self.manifest(run_id).kind).retrieves:
-            rows = {row.query_id: row for row in self._archive.run(run_id).per_query}
-        else:
-            table = self.table(run_id)
-            position = table.position(query_id)
-            rows = {} if position is None else {query_id: table.rows[position]}
-        if query_id not in rows:
-            raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
-        return rows[query_id]
+        for row in self._archive.run(run_id).per_query:
+            if row.query_id == query_id:
+                return row
+        raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
 
     @performs(Action.READ)
     def manifest(self, run_id: str) -> RunManifest:

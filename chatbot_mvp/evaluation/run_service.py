@@ -127,14 +127,9 @@ class RunService:
         return run.folder.run_id
 
     @performs(Action.MEASURE)
-    def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue an unfinished run of any kind again. Raises RunNotFound, RunBusy, RunUnreadable."""
-        self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
-
-    @performs(Action.MEASURE)
-    def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue the failed queries of a run, finished or not, again. Raises RunNotFound, RunBusy, RunUnreadable."""
-        self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
+    def resume_run(self, run_id: str, *, retry_failed: bool = False, budget_usd: float | None = None) -> None:
+        """Queue a run as ``resume_now`` carries it out. Raises RunNotFound, RunBusy, RunUnreadable."""
+        self._queue(run_id, partial(self.resume_now, run_id, retry_failed=retry_failed, budget_usd=budget_usd))
 
     @performs(Action.MEASURE)
     def stop_run(self, run_id: str) -> None:
@@ -153,16 +148,23 @@ class RunService:
         return self.execute(self.prepare(changes, progress, preset), progress, budget_usd)
 
     def resume_now(
-        self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
+        self,
+        run_id: str,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        retry_failed: bool = False,
+        budget_usd: float | None = None,
     ) -> RunResult:
-        """Complete an unfinished run of any kind in this thread and return its result."""
-        return self._resume(run_id, progress, False, budget_usd)
+        """Execute the missing queries of a run of any kind in this thread, and return its result.
 
-    def retry_now(
-        self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
-    ) -> RunResult:
-        """Repeat a run's failed queries and execute its missing ones in this thread; return the new result."""
-        return self._resume(run_id, progress, True, budget_usd)
+        Args:
+            retry_failed: repeat the failed queries, too, even of a finished run.
+        """
+        kind = run_kind(self._folder(run_id).manifest().kind)
+        if not kind.resume:
+            raise UnknownChoice(kind="kind of run", found=kind.name, legal=", ".join(RUN_KINDS))
+        result: RunResult = attribute(kind.resume)(self._app, run_id, progress, retry_failed, budget_usd)
+        return result
 
     def prepare(
         self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress, preset: str = ""
@@ -223,15 +225,6 @@ class RunService:
             # Measured as the chat works: on the whole text, in its language, with the chat's context.
             return settings.with_changes(dev_mode=False, eval_max_corpus=0, retrieval_bm25_language="")
         return run_settings(settings, readable_chars)
-
-    def _resume(
-        self, run_id: str, progress: ProgressCallback, retry_failed: bool, budget_usd: float | None
-    ) -> RunResult:
-        kind = run_kind(self._folder(run_id).manifest().kind)
-        if not kind.resume:
-            raise UnknownChoice(kind="kind of run", found=kind.name, legal=", ".join(RUN_KINDS))
-        result: RunResult = attribute(kind.resume)(self._app, run_id, progress, retry_failed, budget_usd)
-        return result
 
     def reopen(
         self, run_id: str, progress: ProgressCallback = ignore_progress, retry_failed: bool = False

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
-from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking, at
+from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking
 
 Input = Literal["ranking", "context", "decision", "run", "answer", "judge", "vectors", "row"]
 """The input of a metric.
@@ -134,7 +135,7 @@ def at_cutoffs(
         MetricSpec(
             f"{family}@{k}",
             "ranking",
-            at(function, k),
+            partial(function, k),
             k,
             higher_is_better=higher_is_better,
             shown=(shown or {}).get(k),

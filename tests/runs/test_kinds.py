@@ -90,10 +90,10 @@ def test_a_run_whose_kind_is_not_installed_is_listed_ranked_and_read(app: App) -
     assert app.runs.so_far("begun") == {}
 
 
-@pytest.mark.parametrize("call", ["resume_now", "retry_now"])
-def test_a_run_whose_kind_is_not_installed_is_not_resumed_and_the_legal_kinds_are_told(app: App, call: str) -> None:
+@pytest.mark.parametrize("retry", [False, True])
+def test_a_run_whose_kind_is_not_installed_is_not_resumed_and_the_legal_kinds_are_told(app: App, retry: bool) -> None:
     with pytest.raises(UnknownChoice, match=r"'gone'.*benchmark, kb"):
-        getattr(app.runs, call)("begun")
+        app.runs.resume_now("begun", retry_failed=retry)
 
 
 def test_what_does_not_retrieve_cannot_be_exported_as_a_ranking(app: App) -> None:

@@ -81,10 +81,6 @@ class LocalEngine:
         pass
 
 
-def _no_check(settings: Settings) -> None:
-    """There is nothing that could be missing."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunEngine:
     """A value of EVAL_ENGINE."""
@@ -96,7 +92,7 @@ class RunEngine:
     Args: the run's worker in this process; what builds the same worker in another process; the run's budget in US
     dollars, None for no limit. Raises ConfigurationError if the engine cannot be used.
     """
-    require: Callable[[Settings], None] = _no_check
+    require: Callable[[Settings], None] = lambda settings: None
     """Checks, before a run is created, what can be checked at once. Raises ConfigurationError."""
     elsewhere: bool = True
     """Whether its workers are other processes, which do not see that another provider is chosen."""

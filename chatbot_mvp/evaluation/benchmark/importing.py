@@ -19,6 +19,7 @@ from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
+from chatbot_mvp.exports.bundle import Bundle
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
@@ -49,13 +50,7 @@ class ImportedRun:
     """Number of queries in the file that the settings exclude from the run (EVAL_MAX_QUERIES, DEV_MODE)."""
 
 
-def keep_bundle(
-    manifest: RunManifest,
-    result: RunResult,
-    files: Mapping[str, bytes],
-    settings: Settings,
-    finish: Callable[[RunResult], None],
-) -> ImportedRun:
+def keep_bundle(bundle: Bundle, settings: Settings, finish: Callable[[RunResult], None]) -> ImportedRun:
     """Store a finished run under its own id.
 
     Args:
@@ -64,12 +59,13 @@ def keep_bundle(
     Raises:
         RunExists, ImportNotWritten
     """
+    manifest = bundle.manifest
     run_id = manifest.run_id
-    kept = replace(result, imported=manifest.imported)
+    kept = replace(bundle.result, imported=manifest.imported)
     with _staged(settings, run_id) as root:
         folder = RunFolder(root, run_id)
         folder.create(manifest)
-        for name, content in files.items():
+        for name, content in bundle.files.items():
             write_atomically(folder.path / name, content)
         folder.finish(kept)
         finish(kept)
