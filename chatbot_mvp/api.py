@@ -38,11 +38,22 @@ from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
-from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.line import RunLine
-from chatbot_mvp.runs.lists import History, RankedRun, RunFilter, RunGroup, Series, kind_of, listed_kinds, main_metric
+from chatbot_mvp.runs.lists import (
+    History,
+    RankedRun,
+    RunFilter,
+    RunGroup,
+    Series,
+    history_of,
+    kind_of,
+    leaderboard,
+    listed_kinds,
+    main_metric,
+)
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
 from chatbot_mvp.runs.payloads import (
     GENERATE,
@@ -55,7 +66,7 @@ from chatbot_mvp.runs.payloads import (
     judged_of,
     retrieved_of,
 )
-from chatbot_mvp.runs.query_views import Distribution, QueryFilter, QueryTable, WordPart
+from chatbot_mvp.runs.query_views import Distribution, QueryFilter, QueryTable, WordPart, answer_difference
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow, SplitFigure
@@ -146,17 +157,21 @@ __all__ = [
     "Upload",
     "UserContext",
     "WordPart",
+    "answer_difference",
     "curve",
     "few_of",
     "figures_at",
     "form_of",
     "generated_of",
+    "history_of",
     "judged_of",
     "kind_of",
+    "leaderboard",
     "listed_kinds",
     "main_metric",
     "retrieved_of",
     "run_kind",
     "shown_in",
     "suggest",
+    "why_not_comparable",
 ]

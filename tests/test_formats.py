@@ -21,7 +21,7 @@ from chatbot_mvp.errors import CacheUnusable, ChatbotError
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.llm.reply_cache import ReplyCache
-from chatbot_mvp.runs.lists import RunFilter
+from chatbot_mvp.runs.lists import RunFilter, leaderboard
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import result_json
 from chatbot_mvp.settings.model import load_settings
@@ -74,7 +74,7 @@ def test_looking_at_everything_changes_no_file(app: App, data: Path) -> None:
         app.archive.run(run_id)
         app.archive.files(run_id)
     for field in app.archive.groups():
-        app.archive.leaderboard(field, field.metrics[0])
+        leaderboard(field, field.metrics[0])
     for run_id in (ANSWERED, RETRIEVED):
         for row in app.details.table(run_id).rows:
             app.details.gold_paths(run_id, row)
@@ -91,7 +91,7 @@ def test_runs_are_found_ranked_compared_and_evaluated(app: App) -> None:
     assert [run.run_id for run in app.archive.search(RunFilter(tags=("línea base",)))] == [ANSWERED]
     assert app.archive.notes()[ANSWERED].note == "Con respuestas."
     [field] = [field for field in app.archive.groups() if field.dataset == "valle_multihop"]
-    assert {place.interval is not None for place in app.archive.leaderboard(field, "recall@5")} == {True}
+    assert {place.interval is not None for place in leaderboard(field, "recall@5")} == {True}
     assert len(app.get(RagasService).evaluate_run(ANSWERED)) == 5
     assert len(app.get(RagasService).rows_of_run(REPEATED)) == 5
     compared = app.archive.compare([ANSWERED, RETRIEVED]).runs[0].metrics

@@ -14,6 +14,7 @@ pytest.importorskip("chatbot_mvp.wings.ragas")  # what it reads and writes is tr
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.runs.lists import leaderboard
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.settings.model import load_settings
 from tests.test_formats import ANSWERED, KB, KINDS, RETRIEVED, SESSION, UPLOADED, V1
@@ -51,7 +52,7 @@ def readers(app: App, data: Path) -> list[Callable[[], object]]:
         lambda: app.archive.unfinished(),
         lambda: app.archive.run(ANSWERED),
         lambda: app.archive.compare([ANSWERED, RETRIEVED]),
-        lambda: [app.archive.leaderboard(field, field.metrics[0]) for field in app.archive.groups()],
+        lambda: [leaderboard(field, field.metrics[0]) for field in app.archive.groups()],
         lambda: app.details.table(ANSWERED),
         lambda: app.details.records(ANSWERED, "q1"),
         lambda: app.details.latencies(ANSWERED),

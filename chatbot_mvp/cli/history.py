@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.runs.lists import History, Point
+from chatbot_mvp.runs.lists import History, Point, history_of
 
 
 def chosen_history(archive: RunArchive, dataset: str, metric: str) -> History:
@@ -23,7 +23,7 @@ def chosen_history(archive: RunArchive, dataset: str, metric: str) -> History:
     if not having or not having[0].metrics:
         legal = ", ".join(found[0].metrics) or "-"
         raise UnknownChoice(kind="metric of these runs", found=metric, legal=legal)
-    return archive.history(having[0], metric or having[0].metrics[0])
+    return history_of(having[0], metric or having[0].metrics[0])
 
 
 def history_text(history: History) -> str:

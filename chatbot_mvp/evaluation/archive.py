@@ -25,13 +25,9 @@ from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.line import RunLine, read_submissions
 from chatbot_mvp.runs.lists import (
-    History,
-    RankedRun,
     RunFilter,
     RunGroup,
     Series,
-    history_of,
-    leaderboard,
     run_groups,
     search,
     series_of,
@@ -142,19 +138,9 @@ class RunArchive:
         return run_groups(self.runs()[0])
 
     @performs(Action.READ)
-    def leaderboard(self, group: RunGroup, metric: str) -> list[RankedRun]:
-        """Rank the runs of a group by a metric, best first."""
-        return leaderboard(group, metric)
-
-    @performs(Action.READ)
     def series(self) -> list[Series]:
         """Group the finished runs by kind and name of their data, for histories; the newest group first."""
         return series_of(self.runs()[0])
-
-    @performs(Action.READ)
-    def history(self, series: Series, metric: str) -> History:
-        """Return the history of one metric of a series."""
-        return history_of(series, metric)
 
     @performs(Action.READ)
     def run(self, run_id: str) -> RunResult:

@@ -11,12 +11,11 @@ from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
-from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Mismatch, compare_runs, why_not_comparable
+from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
-from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
-from chatbot_mvp.runs.query_views import Distribution, QueryTable, WordPart, distribution, word_difference
+from chatbot_mvp.runs.query_views import Distribution, QueryTable, distribution
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import LLM_REQUEST
@@ -24,7 +23,6 @@ from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
-from chatbot_mvp.text import detect_language
 
 Version = tuple[str, int, int]
 """(run_id, modification time of the result file in ns, its size in bytes); changes when a retry rewrites the result."""
@@ -173,19 +171,6 @@ class RunDetails:
         key = ("compare", *(self.version(run_id) for run_id in run_ids))
         found: Comparison = self._small.get_or_build(key, compared)
         return found
-
-    @staticmethod
-    @performs(Action.READ)
-    def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
-        """Return why two runs of ``RunArchive.runs`` cannot be compared; None if their lines give no reason."""
-        return why_not_comparable(base, other)
-
-    @staticmethod
-    @performs(Action.READ)
-    def word_difference(row: QueryRow) -> tuple[tuple[WordPart, ...], tuple[WordPart, ...]]:
-        """Return (reference, answer) of a row as parts, which mark the words that only one of the two contains."""
-        reference, answer = row.answer, row.response or ""
-        return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
 
     @performs(Action.READ)
     def chat_profile(self, run_id: str) -> ChatProfile:

@@ -16,7 +16,7 @@ from chatbot_mvp.metrics.statistics.summary import SPLITS
 from chatbot_mvp.runs.figures import row_groups
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
-from chatbot_mvp.text import fold
+from chatbot_mvp.text import detect_language, fold
 
 _ROUNDING = 1e-9
 
@@ -192,6 +192,12 @@ class WordPart:
     text: str
     shared: bool
     """True if the other text has its words too, or if it has no words that count (articles, punctuation, spaces)."""
+
+
+def answer_difference(row: QueryRow) -> tuple[tuple[WordPart, ...], tuple[WordPart, ...]]:
+    """Return the ``word_difference`` of a row's reference and its answer, by the rule of their language."""
+    reference, answer = row.answer, row.response or ""
+    return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
 
 
 def word_difference(reference: str, answer: str, language: str) -> tuple[tuple[WordPart, ...], tuple[WordPart, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -128,18 +128,10 @@ class RunResult:
 
 def figures_json(result: RunResult) -> dict[str, Any]:
     """Return the JSON object of a result's file, without ``per_query``."""
-    values = {name: getattr(result, name) for name in RunResult.__slots__ if name != "per_query"}
+    values = asdict(replace(result, per_query=()))
     values = {name: value for name, value in values.items() if name not in _OF_SOME or value != _OF_SOME[name]}
-    nested = {
-        "splits": {
-            name: {value: {metric: asdict(cell) for metric, cell in cells.items()} for value, cells in groups.items()}
-            for name, groups in result.splits.items()
-        },
-        "spread": {name: asdict(found) for name, found in result.spread.items()},
-        "agreement": {name: found.to_json() for name, found in result.agreement.items()},
-        "usage": result.usage.to_json(),
-    }
-    return {**values, **nested, VERSION: RESULT}
+    del values["per_query"]
+    return {**values, "usage": result.usage.to_json(), VERSION: RESULT}
 
 
 def result_json(result: RunResult) -> dict[str, Any]:

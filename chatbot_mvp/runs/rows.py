@@ -100,10 +100,6 @@ class Agreement:
     def not_scored(self) -> int:
         return self.rows - self.scored
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON; an estimate becomes {value, low, high}."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRow:

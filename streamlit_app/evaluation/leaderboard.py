@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, run_kind
+from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, leaderboard, run_kind
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
@@ -43,7 +43,7 @@ def show_leaderboard() -> None:
         return
     st.caption(metric_help(metric))
     _tell_others(field, fields, data_name(field))
-    places = past.leaderboard(field, metric)
+    places = leaderboard(field, metric)
     names = list(run_names([place.run for place in places], lambda run: (run.strategy,)).values())
     _show_chart(places, names, metric)
     position = choose_row(

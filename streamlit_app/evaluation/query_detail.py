@@ -21,6 +21,7 @@ from chatbot_mvp.api import (
     RunResult,
     Spent,
     WordPart,
+    answer_difference,
     generated_of,
     judged_of,
     retrieved_of,
@@ -96,7 +97,7 @@ def _show_answer(row: QueryRow) -> None:
     mark = f" :orange-badge[{t('eval.abstained')}]" if row.abstained else ""
     # No word comparison for "I don't know": it shares no words with a reference.
     compared = bool(row.answer) and not row.abstained
-    reference, answer = get_app().details.word_difference(row) if compared else ((), ())
+    reference, answer = answer_difference(row) if compared else ((), ())
     with expected:
         st.markdown(f"**{t('eval.answer')}**")
         st.html(_STYLE + _marked(reference, lacking=True) if compared else _unmarked(row.answer or "–"))

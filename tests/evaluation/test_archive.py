@@ -77,7 +77,7 @@ def test_the_list_is_read_once_and_never_opens_a_result(app: App, settings: Sett
     assert again[0] is first[0]
     assert app.archive.search(RunFilter(text="lexical valle")) == again
     [field] = app.archive.groups()
-    [place] = app.archive.leaderboard(field, "recall@5")
+    [place] = leaderboard(field, "recall@5")
     assert place.interval == tuple(first[0].intervals["recall@5"])
     app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=2)
     assert len(app.archive.runs()[0]) == 2

@@ -14,7 +14,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.runs.kinds import RUN_KINDS, run_kind
 from chatbot_mvp.runs.line import append_submission
-from chatbot_mvp.runs.lists import kind_of, listed_kinds, main_metric, run_groups
+from chatbot_mvp.runs.lists import kind_of, leaderboard, listed_kinds, main_metric, run_groups
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import result_json
@@ -84,7 +84,7 @@ def test_a_run_whose_kind_is_not_installed_is_listed_ranked_and_read(app: App) -
     [line] = app.archive.runs()[0]
     assert (kind_of(line), main_metric(line)) == ("gone", "understood")
     [field] = run_groups([line])
-    assert (field.kind, app.archive.leaderboard(field, "understood")[0].value) == ("gone", 0.5)
+    assert (field.kind, leaderboard(field, "understood")[0].value) == ("gone", 0.5)
     assert app.archive.run("ended").metrics == {"understood": 0.5}
     assert app.archive.unfinished() == []
     assert app.runs.so_far("begun") == {}
