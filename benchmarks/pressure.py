@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.script import data_folder, parser, print_figures
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.evaluation.benchmark.answering import answer
+from chatbot_mvp.evaluation.benchmark.answering import Answering
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.engine import LocalEngine
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run
@@ -100,7 +100,7 @@ def press(folder: Path, queries: int, calls: int, latency: float, faults: Faults
         engine = LocalEngine(RunWorker(run, PipelineFactory(Embedders(live), Providers(live)), lambda _: models))
         journal = Journal(run.folder)
         started = time.monotonic()
-        answer(run, journal, engine, Spending(run.folder), ignore_progress)
+        Answering(run, journal, engine, Spending(run.folder), ignore_progress).work()
         seconds = time.monotonic() - started
         told = ask()
     good = 1 - faults.too_many - faults.broken - faults.cut

@@ -162,7 +162,7 @@ def parsed(kind: Callable[..., Stored], content: bytes) -> Stored:
         ValueError: as in ``parse_result``; the message is the reason.
     """
     try:
-        found: Stored = _adapter(kind).validate_json(content)
+        found: Stored = adapter(kind).validate_json(content)
     except ValidationError as error:
         raise ValueError(later_format(content, RESULT) or first_problem(error)) from error
     if getattr(found, VERSION) > RESULT:
@@ -206,7 +206,8 @@ def first_problem(error: ValidationError) -> str:
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return the one validator of a type, which is made when it is first needed."""
     return TypeAdapter(kind)
 
 

@@ -18,19 +18,7 @@ from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed
 from chatbot_mvp.types import Progress, ProgressCallback
 
 
-def answer(
-    run: PreparedRun, journal: Journal, engine: Engine, spending: Spending, progress: ProgressCallback
-) -> dict[str, float]:
-    """Generate and judge the missing answers; return the seconds of each phase in this attempt. Phases overlap.
-
-    Raises:
-        BudgetReached, ProviderQuotaExhausted, RunGaveUp: the run ended early. Records stay; a resume does the rest.
-        ProviderError: every request would fail, for example because of a refused key.
-    """
-    return _Answering(run, journal, engine, spending, progress).work()
-
-
-class _Answering:
+class Answering:
     """One attempt at answering and judging. Only ``_generate`` and ``_judge`` execute in worker threads."""
 
     def __init__(
@@ -54,6 +42,12 @@ class _Answering:
         self._all_told = False
 
     def work(self) -> dict[str, float]:
+        """Generate and judge the missing answers; return the seconds of each phase in this attempt. Phases overlap.
+
+        Raises:
+            BudgetReached, ProviderQuotaExhausted, RunGaveUp: the run ended early. Records stay; a resume does the rest.
+            ProviderError: every request would fail, for example because of a refused key.
+        """
         retrieved = self._journal.ok(RETRIEVE)
         ready = [query_id for query_id in self._run.query_ids if query_id in retrieved]
         with self._loop.winding_up():

@@ -15,7 +15,7 @@ from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import RunOutOfQuota, RunProviderLeft
-from chatbot_mvp.evaluation.benchmark.answering import answer
+from chatbot_mvp.evaluation.benchmark.answering import Answering
 from chatbot_mvp.evaluation.benchmark.engine import BuildWorker, Engine, LocalEngine, run_engine
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.results import (
@@ -147,7 +147,7 @@ def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]
         with clock(RETRIEVE):
             _retrieve(run, session.journal, engine, spending, told)
         if run.settings.generation_enabled:
-            clock.seconds |= answer(run, session.journal, engine, spending, progress)
+            clock.seconds |= Answering(run, session.journal, engine, spending, progress).work()
     parts_of_workers.absorb(session.journal, spending)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
