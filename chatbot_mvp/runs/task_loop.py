@@ -177,10 +177,7 @@ class TaskLoop(Generic[T]):
     """Distributes tasks to lanes and records their outcomes. Used only by the thread that holds the run's lock."""
 
     def __init__(self, run_id: str, journal: Journal, spending: Spending, lanes: Mapping[str, Lane[T]]) -> None:
-        """
-        Args:
-            lanes: name -> lane. Late retries of a lane wait until the lanes before it have no open tasks.
-        """
+        """``lanes`` by name: late retries of a lane wait until the lanes before it have no open tasks."""
         self._run_id = run_id
         self._journal = journal
         self._spending = spending

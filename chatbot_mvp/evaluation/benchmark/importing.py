@@ -18,7 +18,7 @@ from chatbot_mvp.errors import ImportNotWritten, NothingToImport, RunExists
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
-from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
+from chatbot_mvp.evaluation.benchmark.trec import RankingFile, known_ids
 from chatbot_mvp.exports.bundle import Bundle
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE
@@ -73,7 +73,7 @@ def keep_bundle(bundle: Bundle, settings: Settings, finish: Callable[[RunResult]
 
 
 def import_trec(
-    trec: Ranking,
+    trec: RankingFile,
     name: str,
     reference: str,
     whole: Dataset,

@@ -24,7 +24,7 @@ _COLUMNS = 6
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankingFile:
     """The rankings in a file of another program, with ids as in the file."""
 
     path: str
@@ -34,7 +34,7 @@ class Ranking:
     """query -> document -> score, best first, in the order of ``trec_order``."""
 
 
-def read_ranking(path: Path) -> Ranking:
+def read_ranking(path: Path) -> RankingFile:
     """Read and check a TREC run file or ranx' JSON.
 
     Raises:
@@ -49,7 +49,7 @@ def read_ranking(path: Path) -> Ranking:
         rankings, name = _trec(path, text)
     if not any(rankings.values()):
         raise NothingToImport(path=str(path), reason="it ranks nothing")
-    return Ranking(str(path), name, {query: trec_order(scores) for query, scores in rankings.items()})
+    return RankingFile(str(path), name, {query: trec_order(scores) for query, scores in rankings.items()})
 
 
 def _text(path: Path) -> str:
@@ -113,7 +113,7 @@ def _parsed(path: Path, number: int, columns: list[str]) -> tuple[str, str, floa
     return query, document, parsed
 
 
-def known_ids(trec: Ranking, whole: Dataset, cut: Dataset) -> dict[str, dict[str, float]]:
+def known_ids(trec: RankingFile, whole: Dataset, cut: Dataset) -> dict[str, dict[str, float]]:
     """Return the rankings with the ids of the data set. Exports percent-encode white space in ids; decode it.
 
     Args:
@@ -132,7 +132,7 @@ def known_ids(trec: Ranking, whole: Dataset, cut: Dataset) -> dict[str, dict[str
     }
 
 
-def _resolved(trec: Ranking, kind: str, ids: Mapping[str, object], known: set[str], dataset: str) -> dict[str, str]:
+def _resolved(trec: RankingFile, kind: str, ids: Mapping[str, object], known: set[str], dataset: str) -> dict[str, str]:
     resolved = {given: given if given in known else unquote(given) for given in ids}
     unknown = [given for given, own in resolved.items() if own not in known]
     if unknown:
