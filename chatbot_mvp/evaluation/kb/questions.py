@@ -22,7 +22,9 @@ class KbQuestion:
     """A question of a question file, one per line."""
 
     question_id: str
+    """Id of the question."""
     question: str
+    """Text of the question."""
     kind: str | None = None
     """answerable, near (about a topic of the KB, not answered in it) or far; None if the file does not say."""
     paragraph: str | None = None
