@@ -48,6 +48,7 @@ def test_every_script_is_listed_with_a_line_and_an_unknown_one_is_refused_by_nam
     assert "'nonsense'" in refused.stderr and "retrieval" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_script_starts_from_any_folder_and_keeps_or_removes_its_data(tmp_path: Path) -> None:
     listed = subprocess.run(command("fuzz", "--list"), cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "docx" in listed.stdout.split()
@@ -116,6 +117,7 @@ def test_a_refit_gives_the_weights_of_the_evidence(tmp_path: Path, name: str) ->
         assert found[score]["intercept"] == pytest.approx(written[score]["intercept"], abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_table_of_books_has_every_phase_and_the_time_of_a_question(tmp_path: Path) -> None:
     (tmp_path / "texto.md").write_text("# Turnos\n\nCada turno empieza con el parte de seguridad firmado.\n\n" * 20)
     for text in ([], ["--text", str(tmp_path)]):

@@ -26,6 +26,7 @@ def killed(kills: int, seed: int) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.slow
 def test_killed_twenty_times_the_application_has_all_that_it_reported_as_done() -> None:
     report = killed(20, seed=1)
     assert report["differences"] == []

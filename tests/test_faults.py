@@ -48,6 +48,7 @@ def wrong(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return bad
 
 
+@pytest.mark.slow
 def test_a_write_that_fails_leaves_the_old_state_or_the_new_one(tmp_path: Path) -> None:
     found = trials(tmp_path, 7, *SAMPLED)
     assert {trial["scenario"] for trial in found} == set(SAMPLED)

@@ -89,6 +89,7 @@ def read_all(kind: str, data: Path, contents: Sequence[bytes]) -> None:
 READ = [kind for kind in KINDS if not kind.endswith(("source.txt", ".sqlite"))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(len(READ)), ids=READ)
 def test_no_content_of_a_file_breaks_what_reads_it(number: int, tmp_path: Path, clean_env: Path) -> None:
     """Each file gets two of the contents: a deep one, and another one of the rest."""

@@ -232,6 +232,7 @@ ASKED: dict[str, Ask] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ASKED)
 def test_a_change_of_provider_holds_from_the_next_request_on(settings: Settings, name: str) -> None:
     with OpenAiStub() as left, OpenAiStub() as chosen:

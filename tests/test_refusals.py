@@ -95,6 +95,7 @@ def test_a_gateway_without_its_server(sync: Sync) -> None:
 REFUSAL = "<Error><Code>{}</Code><Message>{}</Message></Error>"
 
 
+@pytest.mark.slow
 def test_an_expired_key_of_another_maker(sync: Sync) -> None:
     with answering(400, REFUSAL.format("ExpiredToken", "The provided token has expired.")) as server:
         expect("the key has expired, on AWS °", sync(server), s3=server)

@@ -35,6 +35,7 @@ def test_each_figure_alone_fails_the_soak(change: dict[str, float]) -> None:
     assert not soaked(**change).passed
 
 
+@pytest.mark.slow
 def test_users_at_random_moments_all_get_answers(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "TOKEN", SOAK_TOKEN)
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)

@@ -120,6 +120,7 @@ def test_a_heading_is_a_sentence_of_its_own_and_a_number_is_none(text: str, expe
     assert [text[start:end] for start, end in sentences(text)] == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["." * 200_000, "# a" + " " * 100_000 + "b#", "!?" * 100_000 + '"' * 1_000])
 def test_time_grows_with_the_length_of_a_text_and_not_with_its_square(text: str) -> None:
     started = time.process_time()

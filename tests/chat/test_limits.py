@@ -58,6 +58,7 @@ def test_the_server_has_only_so_many_answers(settings: Settings, monkeypatch: py
     assert app.chat.conversation(OTHER, one).turns == ()
 
 
+@pytest.mark.slow
 def test_work_that_nobody_waits_for_ends_after_the_grace_time(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ def test_level_one_refuses_without_asking_the_model_to_check_or_to_answer(app: A
     assert stub.kinds() == {"rate": 15}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("check", "outcome"), [("3", "nearest"), ("3.9", "nearest"), ("4", "answered")])
 def test_level_two_asks_even_where_every_keyword_is_there_and_rejects_under_four(
     app: App, stub: ModelStub, check: str, outcome: str

@@ -185,6 +185,7 @@ def test_bad_usage_ends_with_2_one_message_on_stderr_and_nothing_written(
     assert not (cli.data / "results").exists()
 
 
+@pytest.mark.slow
 def test_bad_usage_of_a_process_is_told_alike(cli: Cli) -> None:
     arguments = ("benchmark", "run", "--strategy", "MAGIC")
     alone, here = cli.process(*arguments, code=2), cli(*arguments, code=2)
@@ -288,6 +289,7 @@ def test_a_damaged_result_ends_with_1(cli: Cli) -> None:
     assert run_id in cli("benchmark", "show", run_id, "--json", code=1).stderr
 
 
+@pytest.mark.slow
 def test_settings_come_from_the_env_file(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "small.env").write_text("EVAL_MAX_QUERIES=3\nRETRIEVAL_K=2\n", "utf-8")
     result = cli.json("benchmark", "run", "--env", "small.env")
@@ -460,6 +462,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_stops_a_run_at_a_clean_place_with_130(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
     script = tmp_path / "slow.py"
@@ -519,6 +522,7 @@ def test_version_prints_name_and_version_and_ends_with_0(cli: Cli) -> None:
     assert cli("--version").stdout == f"chatbot-mvp {__version__}\n"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_of_each_shell_is_shown(cli: Cli, shell: str) -> None:
     cli.env["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"  # these tests may run without a shell around them

@@ -69,6 +69,7 @@ def carry_out(part: Part, name: str, command: Command) -> None:
         assert told["queries"] == (2 if name == "run" else 1)
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(("part", "name"), MATRIX)
 def test_a_command_works_without_a_part_or_says_in_one_line_what_is_missing(
     part: str, name: str, command: Command, clean_env: Path, monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,7 @@ def test_a_retrieval_only_dry_run_has_no_estimate(command: Command) -> None:
     assert "estimate" not in command(*RUN, "--no-generation", "--dry-run")[1]
 
 
+@pytest.mark.slow
 def test_a_run_goes_to_another_data_folder_and_is_the_same_there(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

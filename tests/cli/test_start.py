@@ -50,6 +50,7 @@ def imported(code: str, *arguments: str, folder: Path) -> set[str]:
     return set(next(line for line in done.stderr.splitlines() if line.startswith("imported ")).split())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("arguments", "more"),
     [((), {"pydantic", "pydantic_settings"}), (("kb",), set()), (("benchmark",), set()), (("ragas",), set())],
@@ -66,6 +67,7 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...], more: set[str], 
     } | {name for name in found if re.fullmatch(r"chatbot_mvp\.(errors\..*|wings|wings\.\w+(\.commands)?)", name)}
 
 
+@pytest.mark.slow
 def test_a_question_on_an_indexed_text_imports_what_searching_needs(tmp_path: Path) -> None:
     handbook = tmp_path / "handbook.md"
     handbook.write_text("# Handbook\n\n## Holidays\n\nEverybody has 23 days of holidays.\n", "utf-8")

@@ -204,6 +204,7 @@ def test_a_hub_folder_is_found_by_name_and_measured(app: App, form: str) -> None
     assert result.metrics["recall@5"] == 1.0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", ["MTEB hub, Parquet with shards", "hub, converted to Parquet", "BeIR hub, .jsonl.gz"])
 def test_a_zip_of_a_hub_folder_is_taken(app: App, form: str) -> None:
     app.datasets.upload([("n.zip", packed({**FORMS[form], "notes.txt": b"x"}, "nfcorpus/"))], "nfcorpus")

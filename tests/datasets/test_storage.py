@@ -272,6 +272,7 @@ def test_an_object_that_changed_since_it_was_listed_is_not_mixed_in(
 # --- a server that is not there
 
 
+@pytest.mark.slow
 def test_offline_the_copy_is_used_and_said_so(
     s3: S3Server, remote: Path, settings_of: Callable[..., Settings], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -288,6 +289,7 @@ def test_offline_the_copy_is_used_and_said_so(
         catalogue.load("dos")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [503])
 def test_a_server_that_answers_with_an_error_of_its_own_is_treated_as_unreachable(
     s3: S3Server, remote: Path, settings_of: Callable[..., Settings], status: int, caplog: pytest.LogCaptureFixture

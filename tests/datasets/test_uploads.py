@@ -48,6 +48,7 @@ def kept(app: App) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
+@pytest.mark.slow
 def test_a_beir_zip_in_a_folder_of_its_own_becomes_a_data_set_that_runs(app: App) -> None:
     extra = {"README.md": "# Costa\n\nLicense: CC0 1.0\n", "__MACOSX/corpus.jsonl": "x", "notes.txt": "x"}
     data = app.datasets
@@ -65,6 +66,7 @@ def test_a_beir_zip_in_a_folder_of_its_own_becomes_a_data_set_that_runs(app: App
     assert result.metrics["hit@1"] == 1
 
 
+@pytest.mark.slow
 def test_three_parquet_files_replace_the_data_set_of_that_name_only_when_they_are_sound(app: App) -> None:
     data = app.datasets
     data.upload([("costa.zip", packed(BEIR))], "costa")
@@ -81,6 +83,7 @@ def test_three_parquet_files_replace_the_data_set_of_that_name_only_when_they_ar
     assert kept(app) == ["costa"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changes", "error", "said"),
     [({"queries.jsonl": '{"_id": "q1", "text":"x"}\n{"_id": '}, "DatasetFileUnreadable", ["'queries.jsonl'", "line 2"]),
@@ -161,6 +164,7 @@ class Endless(io.BytesIO):
         return self._size if whence == 2 else super().seek(offset, whence)
 
 
+@pytest.mark.slow
 def test_parquet_that_becomes_far_larger_than_it_is_ends_in_its_own_process(tmp_path: Path) -> None:
     """Some kilobytes: one text of a megabyte, by its number in a dictionary, in each of 4,000 rows."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 4_000, pa.int32()), pa.array(["x" * 1_000_000]))

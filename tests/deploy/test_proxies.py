@@ -81,6 +81,7 @@ def test_a_proxy_passes_the_host_and_the_true_address_and_holds_back_no_word(nam
         assert b"second" in stream.read()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PROXIES)
 def test_behind_a_proxy_each_header_comes_once_and_the_cookie_is_for_https_alone(name: str, tmp_path: Path) -> None:
     settings = {"ALLOWED_HOSTS": SITE, "TRUSTED_PROXIES": "127.0.0.1"}

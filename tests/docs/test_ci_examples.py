@@ -104,6 +104,7 @@ def test_every_job_installs_the_project_and_then_runs_the_gate() -> None:
         assert all(line.startswith("chatbot-mvp ") for line in job["script"]), name
 
 
+@pytest.mark.slow
 def test_the_short_form_reaches_its_level_on_the_bundled_data_set(tmp_path: Path) -> None:
     install(tmp_path)
     done = shell(tmp_path, "\n".join(JOBS["benchmark-level"]["script"]))

@@ -152,6 +152,7 @@ def processor_s_of_readers() -> float:
     return sum(used.ru_utime + used.ru_stime for used in both)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", fast())
 def test_a_file_made_to_take_long_ends_at_once(case: str) -> None:
     name, content, expected = fast()[case]

@@ -92,6 +92,7 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     assert not [line for line in text.split("\n") if line.strip().isdigit()]
 
 
+@pytest.mark.slow
 def test_pages_without_text_are_counted_and_a_pdf_of_nothing_else_needs_ocr() -> None:
     assert parse("a.pdf", pdf([*PAGES, []])).empty_pages == 1
     with pytest.raises(UploadScanned, match="OCR") as raised:
@@ -111,12 +112,14 @@ def test_pages_over_the_limit_are_told_before_any_is_read() -> None:
     assert parse("a.pdf", pdf([PAGES[0]] * 3), max_pages=3).text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("content", [b"%PDF-1.4 roto", pdf(PAGES)[:300], b"%PDF-1.7\n" + bytes(range(256)) * 20])
 def test_a_damaged_pdf_is_told_as_one(content: bytes) -> None:
     with pytest.raises(UploadDamaged, match="save it again"):
         parse("roto.pdf", content)
 
 
+@pytest.mark.slow
 def test_a_stream_that_unpacks_to_too_much_is_given_up() -> None:
     bomb = zlib.compress(b" " * 120_000_000, 9)
     assert len(bomb) < 200_000
@@ -179,6 +182,7 @@ def test_a_footnote_stands_where_it_is_referred_to() -> None:
     assert parse("a.docx", content).text == "Se abre a diario (Salvo en agosto.)."
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("parts", "error", "reason"),
     [

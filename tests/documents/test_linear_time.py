@@ -118,6 +118,7 @@ def too_slow(name: str, chars: int, allowed: float, units: list[str], surroundin
     return found
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [name for name in READERS if name != "html bytes"])
 def test_a_small_text_of_any_repetition_is_read_at_once(name: str) -> None:
     """A quadratic search of 8,000 characters takes a second; a linear one, a few milliseconds."""

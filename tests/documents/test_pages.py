@@ -73,6 +73,7 @@ def test_each_page_is_told_when_it_is_read(reader: str) -> None:
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.slow
 def test_a_stop_ends_the_reading_between_pages(reader: str) -> None:
     began = time.monotonic()
 

@@ -40,6 +40,7 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "whole"), [("light", False), *(pytest.param(s, True, marks=pytest.mark.slow) for s in ("light", "dark"))]
 )

@@ -52,6 +52,7 @@ def records(server: Server) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_a_reload_in_mid_answer_finds_it_again_and_it_is_written_once(chat, slow_server) -> None:  # type: ignore[no-untyped-def]
     """What was found is shown first; then the text grows; the end marks what no source supports."""
     ask(chat, QUESTION)
@@ -75,6 +76,7 @@ def test_a_reload_in_mid_answer_finds_it_again_and_it_is_written_once(chat, slow
     assert kinds.count("text") > 3
 
 
+@pytest.mark.slow
 def test_a_click_in_mid_answer_does_not_stop_it_and_the_stop_button_does(chat, slow_server) -> None:  # type: ignore[no-untyped-def]
     ask(chat, QUESTION)
     written(chat).wait_for()

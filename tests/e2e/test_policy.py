@@ -58,6 +58,7 @@ def test_no_page_does_what_the_policy_forbids(page: Any, worked_in: Server) -> N
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_a_page_of_another_site_cannot_show_ours_in_a_frame(page: Any, worked_in: Server) -> None:
     page.goto("about:blank")  # of no origin, as a file that somebody opens
     page.set_content(f"<iframe src='{worked_in.url}/Chat'></iframe>")

@@ -64,6 +64,7 @@ def put_question(page: Any) -> None:
     settle(page)
 
 
+@pytest.mark.slow
 def test_who_sent_a_link_does_not_read_the_questions_of_who_opened_it(people: Any, started: Server) -> None:
     attacker, victim = people(), people()
     link = f"Chat?s={CHOSEN}"
@@ -77,6 +78,7 @@ def test_who_sent_a_link_does_not_read_the_questions_of_who_opened_it(people: An
     assert not asked(attacker)
 
 
+@pytest.mark.slow
 def test_a_reload_a_bookmark_another_page_and_a_restart_keep_the_conversation(people: Any, started: Server) -> None:
     page, other = people(), people()
     visit(page, started, "Chat")
@@ -100,6 +102,7 @@ def test_a_reload_a_bookmark_another_page_and_a_restart_keep_the_conversation(pe
     assert not asked(other)
 
 
+@pytest.mark.slow
 def test_the_first_visit_after_a_start_is_the_visitors_last_too(people: Any, started: Server) -> None:
     """The cookie comes with the page itself, before its script runs."""
     started.kill()
@@ -111,6 +114,7 @@ def test_the_first_visit_after_a_start_is_the_visitors_last_too(people: Any, sta
     assert asked(page)
 
 
+@pytest.mark.slow
 def test_the_cookie_is_for_the_server_alone_and_an_altered_one_is_nobodys(people: Any, started: Server) -> None:
     page, forger = people(), people()
     visit(page, started, "Chat")

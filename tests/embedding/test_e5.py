@@ -158,6 +158,7 @@ def test_token_counts_equal_those_of_the_engine_that_the_weights_come_with(token
         assert counted == reference.token_count(text) - 2, text
 
 
+@pytest.mark.slow
 def test_token_ids_equal_those_of_the_library_of_tokenizers(tokens: E5Tokens) -> None:
     """Where every character has a piece: the library merges neighbouring unknown characters."""
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -212,6 +213,7 @@ def test_the_cache_does_not_mix_the_vectors_of_two_engines(tmp_path: Path, fast:
     assert cache.missing(there, [PARAPHRASE], "passage") == [PARAPHRASE]
 
 
+@pytest.mark.slow
 def test_an_engine_has_the_same_digest_at_each_start(models_dir: Path, fast: E5Embedder) -> None:
     again = local_e5(models_dir, threads=1)
     assert isinstance(again, E5Embedder)
@@ -224,6 +226,7 @@ def test_token_states_pool_to_the_vector_of_the_text(fast: TransformerEmbedder) 
     np.testing.assert_allclose(pooled / np.linalg.norm(pooled), fast.embed([PARAPHRASE], "passage")[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = [f"{PARAPHRASE} {number} {OTHER_TOPIC}" for number in range(400)]
     begun, run = threading.Event(), fast._encoder.token_states
@@ -243,6 +246,7 @@ def test_a_question_overtakes_a_corpus(fast: TransformerEmbedder, monkeypatch: p
     assert still_at_work
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_corpus_within_a_second_of_work(models_dir: Path) -> None:
     script = f"""
 import signal

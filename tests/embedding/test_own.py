@@ -126,6 +126,7 @@ def test_the_local_model_as_a_ctranslate2_folder_gives_its_own_vectors(e5_folder
     np.testing.assert_allclose(states / np.linalg.norm(states), own.embed(texts[:1], "passage")[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_with_more_tokens_than_a_ctranslate2_model_is_refused(e5_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(e5_folder, tmp_path / "model")
     (copy / "vocabulary.json").write_text('["a", "b"]')
@@ -352,6 +353,7 @@ def test_doctor_tries_the_model(folder: Path, command: Command, monkeypatch: pyt
     assert 'pooling = \'max\' is not valid; legal: "mean", "cls"' in command("doctor")[1]
 
 
+@pytest.mark.slow
 def test_a_run_ranks_with_the_model(minilm_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMBEDDING_MODEL_NAME", f"onnx:{minilm_path}")
     dataset = str(PROJECT_ROOT / "data" / "samples" / "valle_multihop")

@@ -55,6 +55,7 @@ def killed(work: str, kills: int, bucket: dict[str, str]) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("work", [pytest.param("tune", marks=pytest.mark.slow), *WORKS[1:]])
 def test_killed_a_few_times_nothing_that_was_reported_as_done_is_lost(work: str, bucket: dict[str, str]) -> None:
     assert killed(work, 4, bucket)["differences"] == []

@@ -92,6 +92,7 @@ def app_of(system: str, data: Path, model: FakeChatModel) -> App:
 ORDERS = sorted(orders("", Path()))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_orders_of_a_document_have_no_effect_beyond_the_text(
     clean_env: Path, tmp_path: Path, canary: Canary, system: str

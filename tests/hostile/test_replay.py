@@ -56,6 +56,7 @@ def _is_quick(harness: Harness, place: str, data: bytes) -> bool:
     return reference_seconds(time.process_time() - started) <= SLOWEST_S
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("harness", TARGETS, indirect=True)
 def test_hostile_input_never_crashes_or_hangs_a_reader(harness: Harness) -> None:
     whole = [data for data in WHOLE if len(data) < 600]

@@ -119,6 +119,7 @@ QUICK = ("doctor", "dry run with answers", "question", "upload to S3", "wrong op
 IN_BOTH_FORMS = ("run", "question", "upload to S3")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "form"),
     [
@@ -137,6 +138,7 @@ def test_no_secret_is_in_what_a_command_prints_or_writes(
     assert leaked(out, err, *files_below(tmp_path)) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("provider", MODELS)
 def test_a_provider_that_repeats_the_key_does_not_make_it_appear(
     provider: str, echo: Echo, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

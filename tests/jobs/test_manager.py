@@ -245,6 +245,7 @@ def test_a_job_whose_end_cannot_be_written_ends_with_its_reason_and_can_be_submi
     assert json.loads((folder / "job1.json").read_text("utf-8"))["state"] == "done"
 
 
+@pytest.mark.slow
 def test_a_job_cannot_be_submitted_while_it_is_active_but_again_afterwards(folder: Path, gate: Gate) -> None:
     manager = JobManager(folder)
     manager.submit("job", "Job", gate)

@@ -52,6 +52,7 @@ def stopped_at_the_last_file(app: App) -> None:
     assert wait(app, job_id).job.state == "stopped"
 
 
+@pytest.mark.slow
 def test_the_same_upload_continues_behind_the_files_that_were_read(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped_at_the_last_file(app)
     assert app.kbs.records() == []
@@ -78,6 +79,7 @@ def test_the_same_upload_continues_behind_the_files_that_were_read(app: App, mon
     assert fresh.kbs.store.files(same.kb_id) == app.kbs.store.files(upload.kb_id)
 
 
+@pytest.mark.slow
 def test_an_upload_of_a_killed_process_continues_in_the_next_one(tmp_path: Path) -> None:
     script = """
         import os, signal, sys, time
@@ -116,6 +118,7 @@ def test_a_stop_while_indexing_reads_no_file_again(app: App, monkeypatch: pytest
     assert [state.resumed for state in wait(app, app.uploads.take(FILES)).files] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_deleted_kb_leaves_no_text_even_if_an_upload_of_its_files_was_stopped(app: App) -> None:
     record = wait(app, app.uploads.take(FILES))
     stopped_at_the_last_file(app)
@@ -154,6 +157,7 @@ def test_kept_texts_are_bounded_by_age_and_size(tmp_path: Path, monkeypatch: pyt
     assert parsed.get("second") is None
 
 
+@pytest.mark.slow
 def test_an_app_that_starts_deletes_texts_that_are_too_old(app: App) -> None:
     stopped_at_the_last_file(app)
     for path in kept(app):
@@ -195,6 +199,7 @@ def test_the_memory_of_a_container_is_its_limit_less_what_is_used_without_the_ca
     assert memory.available_mb(tmp_path) == 500
 
 
+@pytest.mark.slow
 def test_a_packed_file_counts_once_it_is_read_and_then_with_its_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,6 +117,7 @@ def test_the_best_pipeline_is_waited_for_only_while_the_work_is_young(app: App, 
     assert share(app.kbs.growing(kb.kb_id).best(patience_s=20)) == 1.0
 
 
+@pytest.mark.slow
 def test_an_upload_ends_when_it_can_be_asked_and_the_next_one_does_not_wait_for_its_vectors(
     app: App, gated: GatedEmbedder
 ) -> None:

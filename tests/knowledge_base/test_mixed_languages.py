@@ -82,6 +82,7 @@ def places(app: App, kb_id: str, answer: Answer) -> list[tuple[str, int | None]]
     return [(place.file, place.page) for place in found if place is not None]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["LEXICAL", "BRIDGE_HYBRID"])
 @pytest.mark.parametrize("files", ORDERS)
 def test_como_apago_una_vm_is_answered_with_the_command_and_its_page(
@@ -97,6 +98,7 @@ def test_como_apago_una_vm_is_answered_with_the_command_and_its_page(
     assert all(statement.supported for statement in answer.statements)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("files", ORDERS)
 def test_como_and_ingles_are_no_missing_words_whatever_file_comes_first(
     tmp_path: Path, files: tuple[tuple[str, bytes], ...]
@@ -122,6 +124,7 @@ def test_a_question_without_an_answer_is_refused_in_its_own_language(
     assert ask(app, kb_id, "What is the temperature of Venus?").text.startswith("I cannot find")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("question", "file", "said"),
     [

@@ -35,6 +35,7 @@ def wait(app: App, job_id: str) -> Upload:
     return wait_until(ended, 60, "the end of the upload")
 
 
+@pytest.mark.slow
 def test_files_of_one_upload_are_one_kb_and_each_has_its_state(app: App) -> None:
     files = [("comedor.docx", DOCX), ("viajes.pdf", PDF), ("copia.docx", DOCX), ("roto.pdf", b"%PDF-1.4 x")]
     upload = wait(app, app.uploads.take(files))
@@ -80,6 +81,7 @@ def test_a_stop_while_indexing_deletes_what_was_kept(app: App, monkeypatch: pyte
     assert (upload.job.state, upload.files[0].stage, app.kbs.records()) == ("stopped", "stopped", [])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("error", [RuntimeError("index"), OSError("disk full"), MemoryError()])
 def test_any_failure_of_the_index_leaves_what_was_there_before(
     app: App, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -99,6 +101,7 @@ def test_any_failure_of_the_index_leaves_what_was_there_before(
     assert {path: path.read_bytes() for path in app.settings.kb_dir.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_while_files_are_kept_leaves_what_was_there_before(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:

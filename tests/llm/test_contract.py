@@ -73,6 +73,7 @@ def fails(kind: type[ChatbotError], model: ChatModel, request: ChatRequest | Non
     return raised.value
 
 
+@pytest.mark.sampled(2)
 @behaviour("complete")
 def test_a_request_gets_a_completion_that_names_provider_and_model(rig: Rig) -> None:
     model = rig.model()
@@ -101,6 +102,7 @@ def test_the_pieces_of_a_stream_add_up_to_the_completion(rig: Rig) -> None:
     assert stream.completion.finish_reason in ("stop", "length")
 
 
+@pytest.mark.sampled(2)
 @behaviour("stream closed early")
 def test_a_stream_that_is_closed_keeps_what_came_and_frees_connection_and_slot(rig: Rig) -> None:
     if rig.server:
@@ -119,6 +121,7 @@ def test_a_stream_that_is_closed_keeps_what_came_and_frees_connection_and_slot(r
     assert rig.model().complete(ask()).text
 
 
+@pytest.mark.sampled(3)
 @behaviour("usage and cost")
 def test_tokens_and_cost_come_with_every_completion_and_stream(rig: Rig) -> None:
     model = rig.model(llm_cache_enabled=False)
@@ -166,6 +169,7 @@ def test_spanish_and_emoji_arrive_letter_for_letter_in_both_directions(rig: Rig)
         assert SPANISH in json.dumps(request.json, ensure_ascii=False)
 
 
+@pytest.mark.sampled(2)
 @behaviour("JSON schema")
 def test_a_reply_under_a_schema_keeps_to_it(rig: Rig) -> None:
     rig.needs_model()
@@ -173,6 +177,7 @@ def test_a_reply_under_a_schema_keeps_to_it(rig: Rig) -> None:
     assert json.loads(reply.text)["color"] in ("red", "blue")
 
 
+@pytest.mark.sampled(2)
 @behaviour("cache hit")
 def test_the_same_request_is_paid_once_and_a_hit_says_so(rig: Rig) -> None:
     rig.needs_model()
@@ -194,6 +199,7 @@ def test_the_same_request_is_paid_once_and_a_hit_says_so(rig: Rig) -> None:
     assert not model.complete(ask(temperature=0.5)).cached
 
 
+@pytest.mark.sampled(3)
 @behaviour("inside an event loop")
 def test_a_model_answers_inside_a_running_event_loop(rig: Rig) -> None:
     """No call starts a loop of its own, which one that runs already would forbid."""
@@ -210,6 +216,7 @@ def test_a_model_answers_inside_a_running_event_loop(rig: Rig) -> None:
     assert left == "cancelled"
 
 
+@pytest.mark.sampled(2)
 @behaviour("one limiter for all")
 def test_models_of_one_provider_share_its_cap(rig: Rig) -> None:
     front = rig.front
@@ -222,6 +229,7 @@ def test_models_of_one_provider_share_its_cap(rig: Rig) -> None:
     assert min(gaps) >= 0.1
 
 
+@pytest.mark.sampled(3)
 @behaviour("time-out")
 def test_a_provider_that_takes_too_long_is_unavailable(rig: Rig) -> None:
     rig.needs_model()
@@ -236,6 +244,7 @@ def test_a_provider_that_takes_too_long_is_unavailable(rig: Rig) -> None:
     assert error.__cause__ is not None
 
 
+@pytest.mark.sampled(2)
 @behaviour("cut connection")
 def test_a_connection_that_breaks_before_the_answer_is_tried_again(rig: Rig) -> None:
     front = rig.front
@@ -249,6 +258,7 @@ def test_a_connection_that_breaks_before_the_answer_is_tried_again(rig: Rig) -> 
     assert "tries: 3" in str(fails(ProviderUnavailable, model))
 
 
+@pytest.mark.sampled(3)
 @behaviour("cut stream")
 def test_a_stream_that_breaks_off_is_an_error_and_is_not_begun_anew(rig: Rig) -> None:
     front = rig.front
@@ -268,6 +278,7 @@ def test_a_stream_that_breaks_off_is_an_error_and_is_not_begun_anew(rig: Rig) ->
     assert not again.cached
 
 
+@pytest.mark.sampled(2)
 @behaviour("429 with Retry-After")
 def test_retry_after_is_obeyed(rig: Rig) -> None:
     front = rig.front
@@ -302,6 +313,7 @@ def test_a_quota_that_is_used_up_is_told_at_once(rig: Rig) -> None:
     assert len(front.requests) == 1
 
 
+@pytest.mark.sampled(3)
 @behaviour("500, then success")
 def test_a_server_error_is_tried_again(rig: Rig) -> None:
     front = rig.front
@@ -361,6 +373,7 @@ def test_a_reply_that_is_none_is_told_as_such(rig: Rig) -> None:
             assert len(front.requests) == 1, name
 
 
+@pytest.mark.sampled(3)
 @behaviour("key in no error")
 def test_no_key_is_in_any_error_traceback_log_or_representation(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)

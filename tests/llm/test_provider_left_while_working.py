@@ -52,6 +52,7 @@ def app_between(settings: Settings, left: OpenAiStub, chosen: OpenAiStub, **chan
     return app
 
 
+@pytest.mark.slow
 def test_an_upload_goes_on_with_the_provider_that_is_chosen_now_and_says_so(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub
 ) -> None:
@@ -114,6 +115,7 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.slow if kind == "reranker" else ()) for kind in RUNS]
 )
@@ -145,6 +147,7 @@ def test_a_run_on_behalf_of_the_chosen_provider_ends_when_it_is_left_and_can_be_
     assert all(row.status != "failed" for row in result.per_query)
 
 
+@pytest.mark.slow
 def test_a_run_whose_provider_was_named_for_it_goes_on(
     settings: Settings, left: OpenAiStub, chosen: OpenAiStub, tmp_path: Any
 ) -> None:

@@ -21,6 +21,7 @@ class Elsewhere(StubServer):
         return Response.json({})
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.xdist_group("llama")
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 @pytest.mark.parametrize("way", ["complete", "stream", "models"])

@@ -107,6 +107,7 @@ def test_after_a_stop_the_same_model_answers_the_next_request(settings: Settings
         assert model.complete(ChatRequest((Message("user", "?"),))).text
 
 
+@pytest.mark.slow
 def test_a_stop_of_gemini_between_two_pieces_ends_the_stream_and_the_next_request_is_answered(
     settings: Settings,
 ) -> None:

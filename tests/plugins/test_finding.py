@@ -104,6 +104,7 @@ def test_what_is_sound_beside_it_is_used(broken: dict[str, dict[str, Any]]) -> N
     assert broken["ids"]["problem"] is None
 
 
+@pytest.mark.slow
 def test_the_list_says_it_in_one_line_and_the_rest_works(tmp_path: Path) -> None:
     groups = {EXPORT: {"missing": "no_such_module:FORMAT", "ids": "good:FORMAT"}}
     site = install(tmp_path / "site", "mixed", groups, good=GOOD)
@@ -115,6 +116,7 @@ def test_the_list_says_it_in_one_line_and_the_rest_works(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.slow
 def test_of_two_packages_with_one_name_the_first_on_the_path_counts(tmp_path: Path) -> None:
     """As for imports. A second name for the same thing is not a second thing."""
     first = install(tmp_path / "first", "twin", {EXPORT: {"ids": "good:FORMAT"}}, "1", good=GOOD)
@@ -123,6 +125,7 @@ def test_of_two_packages_with_one_name_the_first_on_the_path_counts(tmp_path: Pa
     assert {name: row["source"] for name, row in found.items()} == {"ids": "twin 1"}
 
 
+@pytest.mark.slow
 def test_of_two_packages_that_add_one_name_the_first_by_name_counts(tmp_path: Path) -> None:
     one = install(tmp_path / "one", "alpha", {EXPORT: {"ids": "good:FORMAT"}}, good=GOOD)
     two = install(tmp_path / "two", "beta", {EXPORT: {"ids": "good:FORMAT"}})
@@ -144,6 +147,7 @@ SECTION = SettingsSection(Fields)
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("field", "problem"),
     [
@@ -173,6 +177,7 @@ EMPTY = Strategy("EMPTY", "nothing", ())
 """
 
 
+@pytest.mark.slow
 def test_rows_that_could_not_work_are_left_out(tmp_path: Path) -> None:
     """AGAIN reads the registry while it is loaded into it, and has the program's own rows there."""
     groups = {

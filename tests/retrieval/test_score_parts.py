@@ -48,6 +48,7 @@ def check(trace: RetrievalTrace, least: int = 4) -> list[Mapping[str, float]]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", WITHOUT_MODEL)
 def test_the_parts_of_every_hit_add_up_to_its_score(local: App, strategy: str) -> None:
     found = check(trace_of(local, local.kbs.add_sample().kb_id, retrieval_strategy=strategy))
@@ -85,6 +86,7 @@ def rating(prompt: str) -> str:
     return "8" if "23" in prompt else "3"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strategy", ["LEXICAL", "SIMPLE_VECTOR", "RAG_V2", "KB_CHAT", "CONTEXTUAL_RRF"])
 def test_behind_a_reranker_the_parts_are_three_tenths_of_before_and_seven_of_the_rating(
     settings: Settings, strategy: str

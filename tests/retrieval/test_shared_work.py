@@ -67,6 +67,7 @@ def _found(trace: RetrievalTrace) -> tuple[object, ...]:
     return replace(trace, records=()), notes
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if not STRATEGIES[name].needs_language_model])
 def test_shared_results_are_those_of_a_pipeline_of_its_own(traces: Make, settings: Settings, strategy: str) -> None:
     sharing = SharedWork()

@@ -112,6 +112,7 @@ def test_a_kind_that_retrieves_is_the_same_data_by_its_name_only_if_it_says_so()
     assert not run_kind("benchmark").same_data_by_content
 
 
+@pytest.mark.slow
 def test_a_package_adds_a_kind_that_is_counted_printed_and_resumed(settings: Settings, tmp_path: Path) -> None:
     site = tmp_path / "site"
     about = site / "stranger-1.0.dist-info"

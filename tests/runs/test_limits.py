@@ -177,6 +177,7 @@ def value_at(whole: Any, place: tuple[Any, ...]) -> Any:
     return whole
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", WRONG)
 @pytest.mark.parametrize(
     ("whole", "parse"),

@@ -133,6 +133,7 @@ def test_a_run_is_unfinished_running_while_it_is_held_and_finished_with_its_resu
     assert RunFolder(root, "run1").state() == "finished"
 
 
+@pytest.mark.slow
 def test_a_second_worker_on_a_run_is_refused_and_the_first_keeps_it(run: RunFolder) -> None:
     other = RunFolder(run.path.parent, "run1")
     with run.held():

@@ -80,6 +80,7 @@ def test_a_client_that_leaves_before_the_first_token_stops_the_model(
         wait_until(lambda: silent.left == 1, SOON_S, "the provider to hear that nobody waits")
 
 
+@pytest.mark.slow
 def test_work_of_clients_who_have_left_is_bounded_while_it_cannot_be_stopped(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,6 +265,7 @@ def test_a_client_that_leaves_stops_the_model(serving) -> None:  # type: ignore[
     assert model.streams[0].closed.wait(2), "the whole reply takes 10 s"
 
 
+@pytest.mark.slow
 def test_twenty_sessions_at_once_get_twenty_right_answers(settings: Settings) -> None:
     """Each with a knowledge base and a history of its own; half of them streamed."""
     app = fake_app(settings, embedder=lambda _: FakeEmbedder(), chat_model=DemoModel)
@@ -304,6 +305,7 @@ def test_twenty_sessions_at_once_get_twenty_right_answers(settings: Settings) ->
         assert answers[n] == [expected, expected]
 
 
+@pytest.mark.slow
 def test_the_command_makes_up_a_token_prints_it_once_and_asks_for_it(tmp_path: Path) -> None:
     port = free_port()
     environment = {**os.environ, "DATA_DIR": str(tmp_path), "SERVE_TOKEN": "", "RETRIEVAL_STRATEGY": "LEXICAL"}

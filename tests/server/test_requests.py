@@ -194,6 +194,7 @@ def asked_with(app: App, headers: dict[str, str], method: str = "GET") -> httpx.
         return httpx.request(method, f"{url}/models", headers={"Authorization": f"Bearer {TOKEN}", **headers})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("host", "status"),
     [
@@ -218,6 +219,7 @@ def test_only_names_of_this_server_are_accepted_as_host(settings: Settings, host
 ORIGIN = "https://chat.example.org"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("origins", "origin", "status"),
     [

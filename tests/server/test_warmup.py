@@ -32,6 +32,7 @@ class GatedEmbedder(FakeEmbedder):
         return super().embed(texts, input_type)
 
 
+@pytest.mark.slow
 def test_health_says_how_far_it_is_and_questions_are_answered_meanwhile(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,7 @@ def planted(call: str) -> Callable[..., Any]:
     return getattr(holder, method)  # type: ignore[no-any-return]
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("call", guarded_calls(Who.ADMIN, Who.OWNER))
 def test_a_guarded_call_of_a_visitor_does_not_reach_the_app(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, call: str

@@ -27,6 +27,7 @@ def names(page: AppTest) -> list[str]:
     return list(table["Nombre"])
 
 
+@pytest.mark.slow
 def test_a_zip_is_uploaded_looked_at_and_deleted_only_after_a_confirmation() -> None:
     page = upload(open_page("admin"), "costa.zip", packed(BEIR, "costa/").getvalue())
     assert "costa está listo" in page.success[0].value

@@ -55,6 +55,7 @@ def test_without_a_password_the_page_is_open_and_says_so_in_a_line() -> None:
     assert not any(button.key == "admin-sign-out" for button in page.button)
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_refused_the_right_one_opens_and_signing_out_closes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -88,6 +89,7 @@ def test_guessing_is_slowed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_open(page)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("user", "opens", "said"),
     [

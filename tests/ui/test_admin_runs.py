@@ -65,6 +65,7 @@ def test_a_preset_fills_the_form_and_the_run_goes_by_it() -> None:
     assert page.selectbox(key="run_strategy").value == "BRIDGE_HYBRID"
 
 
+@pytest.mark.slow
 def test_a_system_is_a_preset_whose_settings_without_a_field_are_shown_and_run() -> None:
     page = open_page("admin")
     page.selectbox(key="run_preset").set_value("built-in:kb_chat").run()
@@ -98,6 +99,7 @@ def test_a_preset_that_was_saved_from_a_system_keeps_what_has_no_field() -> None
     assert "KB_DOUBT_EVIDENCE=1" in texts(page).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_a_preset_of_ones_own_is_kept_used_and_deleted() -> None:
     page = open_page("admin")
     page.selectbox(key="run_strategy").set_value("LEXICAL").run()
@@ -113,6 +115,7 @@ def test_a_preset_of_ones_own_is_kept_used_and_deleted() -> None:
     assert not [preset for preset in get_app().presets.all() if preset.own]
 
 
+@pytest.mark.slow
 def test_parameters_without_effect_are_switched_off() -> None:
     page = open_page("admin")
     page.selectbox(key="run_strategy").set_value("LEXICAL").run()
@@ -131,6 +134,7 @@ def test_parameters_without_effect_are_switched_off() -> None:
     assert page.number_input(key="run_max_queries").disabled
 
 
+@pytest.mark.slow
 def test_settings_are_searched_changed_and_put_back() -> None:
     page = open_page("admin")
     page.text_input(key="settings_search").input("fragmentos llegar").run()

@@ -137,6 +137,7 @@ def test_the_same_visitor_finds_the_conversation_again(start: Start) -> None:
     assert "23 días laborables" in texts(again)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["a" * 32, "../../etc", "x", "<script>", "0" * 500])
 def test_an_address_names_no_visitor(start: Start, name: str) -> None:
     app = start(DemoModel())

@@ -80,6 +80,7 @@ def with_wrong(name: str, field: str, written: str) -> Callable[[App, str], None
     return damage
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "field", "written"),
     [
@@ -108,6 +109,7 @@ def test_a_damaged_file_is_named_on_its_page_and_no_other_page_fails(
     assert CliRunner().invoke(command, ["benchmark", "list"]).exit_code == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1500-01-01", "ayer"])
 def test_a_time_that_no_calendar_has_breaks_no_list(two: tuple[App, str, str], when: str) -> None:
     app, first, _ = two
@@ -120,6 +122,7 @@ def test_a_time_that_no_calendar_has_breaks_no_list(two: tuple[App, str, str], w
         assert not page.error
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "field", "written"),
     [

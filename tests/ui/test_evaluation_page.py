@@ -72,6 +72,7 @@ def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_di
     assert not page.exception
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known_vectors")
 def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:
     run_id = finished_run()
@@ -123,6 +124,7 @@ def test_an_unknown_id_is_told_and_the_list_is_shown(
     assert len(table(page)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known_vectors")
 def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_dir: Path) -> None:
     run_id = finished_run()
@@ -135,6 +137,7 @@ def test_an_address_opens_a_run_and_tells_of_a_query_that_it_does_not_have(data_
     assert link.endswith(f"?run={run_id}&query={query_id}")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known_vectors")
 def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(data_dir: Path) -> None:
     bench = get_app().runs

@@ -158,6 +158,7 @@ def views(planted: Planted) -> dict[str, tuple[str, dict[str, str]]]:
 VIEWS = list(views(Planted(("", ""), "", "", "")))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("language", ["es", pytest.param("en", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", VIEWS)
 def test_no_page_reads_the_texts_of_others_as_markdown(planted: Planted, name: str, language: str) -> None:

@@ -64,6 +64,7 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
         assert not page.exception
 
 
+@pytest.mark.slow
 def test_the_list_can_show_only_such_runs(kb: KbRecord) -> None:
     asked(kb, with_set(kb))
     finished_run()

@@ -38,6 +38,7 @@ def settled(page: AppTest) -> AppTest:
     return page
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("page", "language", "said"),
     [("admin", "es", ("está lista", "indexado", "mismo texto que comedor.docx", "está dañado")),
@@ -51,6 +52,7 @@ def test_several_files_are_taken_and_the_state_of_each_is_told(page: str, langua
     assert page == "chat" or record.kb_name in shown
 
 
+@pytest.mark.slow
 def test_a_single_file_that_cannot_be_read_is_an_error_that_says_what_to_do() -> None:
     page = upload(open_page("admin"), ("escaneo.pdf", pdf([[], []])))
     assert "reconocimiento de texto (OCR)" in page.error[0].value
@@ -76,6 +78,7 @@ def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
     assert not [expander for expander in page.expander if "Asunto" in expander.label]
 
 
+@pytest.mark.slow
 def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> None:
     record = get_app().kbs.add("comedor.docx", DOCX)
     page = open_page("admin")
@@ -91,6 +94,7 @@ def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> No
     assert get_app().kbs.records() != []  # asked before anything goes
 
 
+@pytest.mark.slow
 def test_chat_takes_files_when_there_is_no_kb_and_the_note_can_be_closed() -> None:
     chat = upload(open_page("chat"), ("comedor.docx", DOCX), ("viajes.pdf", PDF))
     assert chosen(chat) == get_app().kbs.records()[0].kb_id

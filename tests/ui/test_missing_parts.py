@@ -28,6 +28,7 @@ def folder(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return work
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("part", "page"),
     [

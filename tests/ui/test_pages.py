@@ -200,6 +200,7 @@ def test_a_provider_that_is_set_outside_cannot_be_changed_in_admin(
     assert admin.button(key="provider-groq").disabled
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known_vectors")
 def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
     run_id = str(get_app().runs.run_now(kb_top_k=3).run_id)

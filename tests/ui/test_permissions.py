@@ -120,6 +120,7 @@ ON_QUESTIONS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("act", list(ON_QUESTIONS))
 def test_a_visitor_changes_no_question_sets_and_an_administrator_does(shared: App, data_dir: Path, act: str) -> None:
     before = kept(data_dir)
@@ -132,6 +133,7 @@ def test_a_visitor_changes_no_question_sets_and_an_administrator_does(shared: Ap
     assert kept(data_dir) != before
 
 
+@pytest.mark.slow
 def test_a_visitor_changes_no_tags_and_no_notes_and_an_administrator_does(shared: App, data_dir: Path) -> None:
     run_id = shared.archive.runs()[0][0].run_id
     page = open_page("evaluation", run=run_id)

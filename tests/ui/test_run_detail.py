@@ -87,6 +87,7 @@ def test_a_run_over_a_blind_slice_says_how_many_gold_documents_are_missing(
     assert str(result.gold_missing) in caption
 
 
+@pytest.mark.slow
 def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> None:
     run_id = str(get_app().runs.run_now(kb_top_k=3, generation_enabled=False).run_id)
     rows = get_app().archive.run(run_id).per_query
@@ -111,6 +112,7 @@ def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> N
     assert "Ninguna pregunta cumple" in texts(page)
 
 
+@pytest.mark.slow
 def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: Path) -> None:
     app = get_app()
     short: dict[str, Any] = {"eval_max_queries": 12, "generation_enabled": False}
@@ -153,6 +155,7 @@ def chat_after(page: AppTest, run_id: str) -> AppTest:
     return page.switch_page(PAGES["chat"]).run()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known_vectors")
 def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) -> None:
     """The answers' records say with which strategy each was searched; another session's chat stays as it was."""

@@ -100,6 +100,7 @@ def is_closed(connection: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_a_websocket_stays_open_and_a_file_may_take_its_time(port: int) -> None:
     def pieces() -> Iterator[bytes]:
         for _ in range(8):

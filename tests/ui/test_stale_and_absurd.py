@@ -113,6 +113,7 @@ def without_set(app: App) -> None:
             app.question_sets.delete_set(record.kb_id, one.set_id)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "delete"),
     [
@@ -147,6 +148,7 @@ def pressed(page: AppTest, key: str) -> AppTest:
     return found[0].click().run() if found else page
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "delete", "key"),
     [

@@ -103,6 +103,7 @@ def first_page(port: int, host: str, origin: str = "") -> tuple[bool, str]:
 needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's /proc")
 
 
+@pytest.mark.slow
 @needs_proc
 def test_pages_start_from_a_checkout_whose_packages_are_not_installed(tmp_path: Path) -> None:
     """Without ``site`` no editable install is seen: the path has the other packages, and Inicio.py finds its own."""

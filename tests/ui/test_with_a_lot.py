@@ -32,6 +32,7 @@ def test_with_nothing(data_dir: Path, name: str) -> None:
     assert not page.error
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PAGES)
 def test_with_a_lot(a_lot: None, name: str) -> None:
     page = open_page(name)

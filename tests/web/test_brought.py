@@ -54,6 +54,7 @@ def asks_for_the_password(session: ClientConnection) -> bool:
     return any(e.WhichOneof("type") == "button" and e.button.label == "Entrar" for e in drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thief", ["another visitor", pytest.param("without a cookie", marks=pytest.mark.slow)])
 def test_a_session_continues_only_in_its_own_browser(tmp_path: Path, thief: str) -> None:
     """Streamlit continues a cut session for whoever names its id, with all that it knows: who has signed in, too."""

@@ -74,6 +74,7 @@ def test_a_cookie_that_was_asked_for_by_https_is_sent_by_https_only(started: Pag
     assert cookie.endswith("; Secure") is secure
 
 
+@pytest.mark.slow
 def test_the_key_is_readable_by_the_server_alone_and_kept(tmp_path: Path) -> None:
     with pages(tmp_path, "/", RETRIEVAL_STRATEGY="LEXICAL") as running:
         given = str(reply(running, "/").getheader("Set-Cookie")).partition(";")[0]

@@ -97,6 +97,7 @@ def test_unused_files_are_bounded_and_released(tmp_path: Path) -> None:
         wait_until(lambda: unused_mb(started) == 0, 60, "the release of the files of the page that was closed", 0.5)
 
 
+@pytest.mark.slow
 def test_all_pages_together_are_bounded(tmp_path: Path) -> None:
     settings = {"RETRIEVAL_STRATEGY": "LEXICAL", "STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION": "false"}
     with pages(tmp_path, "/", **settings) as started, ExitStack() as stack:

@@ -135,6 +135,7 @@ def test_killed_fifty_times_at_random_moments_runs_are_what_an_unbroken_one_is(t
 # --- stopped in between
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("phase", ["generate", "judge", "similarity"])
 def test_a_run_stopped_while_it_asks_is_resumed_without_asking_twice(
     asking: Settings, stub: ModelStub, tmp_path: Path, phase: str
@@ -197,6 +198,7 @@ def test_no_text_is_embedded_twice(asking: Settings, stub: ModelStub) -> None:
     assert (len(questions), set(questions.values())) == (QUERIES, {1})
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_it_embeds_at_an_endpoint_loses_at_most_a_batch(tmp_path: Path, stub: ModelStub) -> None:
     stub.latency = 0.1
     changes = {
@@ -308,6 +310,7 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
     assert app_of(asking).archive.unfinished() == []
 
 
+@pytest.mark.slow
 def test_a_provider_that_stays_away_is_given_up_and_tried_again_by_a_retry(
     asking: Settings, stub: ModelStub, tmp_path: Path
 ) -> None:
@@ -320,6 +323,7 @@ def test_a_provider_that_stays_away_is_given_up_and_tried_again_by_a_retry(
     assert same(app_of(away).runs.resume_now(run_id, retry_failed=True), unbroken(away, tmp_path))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", [GENERATE, JUDGE, OTHER])
 def test_a_quota_that_is_used_up_ends_the_run_and_the_resume_does_the_rest(
     asking: Settings, stub: ModelStub, tmp_path: Path, kind: str
@@ -347,6 +351,7 @@ def test_a_quota_that_is_used_up_ends_the_run_and_the_resume_does_the_rest(
     assert same(resumed, unbroken(settings, tmp_path))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("own_address", [False, True])
 def test_a_slow_judge_does_not_hold_the_generator(asking: Settings, stub: ModelStub, own_address: bool) -> None:
     """Sixteen answers, four at a time, take four rounds of 0.05 s; a judgement takes ten times that."""

@@ -66,6 +66,7 @@ def close(found: float, true: float, share: float) -> bool:
     return abs(found - true) <= share * true
 
 
+@pytest.mark.slow
 def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_follows(
     make: Callable[..., App], stub: OpenAiStub
 ) -> None:

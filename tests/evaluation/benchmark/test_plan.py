@@ -11,6 +11,7 @@ from chatbot_mvp.retrieval.strategies import STRATEGIES
 from tests.fakes import FakeEmbedder
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_plan_foretells_the_run(app: App, strategy: str) -> None:
     changes = {"retrieval_strategy": strategy, "eval_max_queries": 5, "eval_max_corpus": 60}

@@ -95,6 +95,7 @@ def rankings(result: RunResult) -> dict[str, tuple[str, ...]]:
     return {row.query_id: row.retrieved for row in result.per_query}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> None:
     result = app.runs.run_now(retrieval_strategy=strategy)
@@ -116,6 +117,7 @@ def test_a_result_has_every_field_of_the_contract(app: App, strategy: str) -> No
     assert app.archive.run(result.run_id) == result
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_two_runs_have_identical_metrics_and_rankings(settings: Settings, strategy: str) -> None:
     one, other = (new_app(settings).runs.run_now(retrieval_strategy=strategy) for _ in range(2))
@@ -233,6 +235,7 @@ def test_a_run_that_cannot_be_made_leaves_nothing_behind(
     assert app.runs.jobs() == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings, strategy: str, tmp_path: Path) -> None:
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy=strategy)

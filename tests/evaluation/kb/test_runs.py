@@ -92,6 +92,7 @@ def expected_figures(app: App, kb_id: str, questions: list[KbQuestion]) -> dict[
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("changes", [{}, {"kb_top_k": 2}, {"kb_min_score": 0.6, "kb_max_context_chars": 1_500}])
 def test_a_runs_figures_are_those_of_the_pipeline_that_the_chat_answers_with(
     settings: Settings, changes: dict[str, Any], tmp_path: Path

@@ -176,6 +176,7 @@ def test_one_thing_at_a_time_and_a_stop(app: App, monkeypatch: pytest.MonkeyPatc
     assert (begun.run_id, begun.queries) == (job_id, 5_000)
 
 
+@pytest.mark.slow
 def test_of_two_starts_at_once_one_is_queued_and_the_other_is_told(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     kb_id = added(app)
     made = saved(app, kb_id)

@@ -103,6 +103,7 @@ def test_holm_multiplies_the_smallest_the_most_and_never_changes_the_order(
 _QUICK = ("recall@5, 298 questions", "F1, zero-inflated", "recall@5, 40 questions")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "kind", [kind if kind in _QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in simulation.NULL]
 )

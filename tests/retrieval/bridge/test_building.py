@@ -128,6 +128,7 @@ documents = st.lists(
 )
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=60, deadline=None)
 @given(texts=documents, part_words=st.integers(0, 30))
 def test_the_arrays_do_not_depend_on_how_the_corpus_is_cut_into_parts(
@@ -194,6 +195,7 @@ def test_keys_get_numbers_in_the_order_of_their_first_use(pieces: list[list[int]
     assert keys.total == len(numbers)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_names_and_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each document brings five new words and a new name. With tables in memory, it took 490 bytes."""
 

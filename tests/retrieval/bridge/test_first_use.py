@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.processor import reference_seconds
 
@@ -31,6 +33,7 @@ print(json.dumps({"seconds": time.process_time() - started, "hits": len(trace.hi
 """
 
 
+@pytest.mark.slow
 def test_the_first_question_with_links_takes_2_seconds_of_processor_time_at_most(tmp_path: Path) -> None:
     """Counts the index and the first hits of ``valle_multihop``, in a new process without any cached index."""
     environment = {**os.environ, "PYTHONPATH": str(PROJECT_ROOT), "PYTHONPYCACHEPREFIX": str(tmp_path)}

@@ -64,6 +64,7 @@ def test_scores_fall_and_lie_between_0_and_1(tmp_path: Path, strategy: str) -> N
     assert len({hit.chunk.chunk_id for hit in trace.hits}) == len(trace.hits)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("strategy", WALKING)
 @hypothesis_settings(max_examples=40, deadline=None)
 @given(question=st.one_of(st.text(max_size=200), st.lists(st.sampled_from('bridge "Ada +born :* (? 🙂'.split()))))

@@ -39,6 +39,7 @@ def same(one: LexicalSearch, other: LexicalSearch, query: str, limit: int) -> No
     np.testing.assert_allclose([score for _, score in found], [score for _, score in expected], rtol=1e-5)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("limit", [1, 7, 20, 1_000])
 def test_rows_order_and_scores_are_those_of_tantivy(seed: int, limit: int) -> None:

@@ -92,6 +92,7 @@ def test_many_queries_are_answered_like_each_one_alone(large: tuple[Vectors, Chr
     ]
 
 
+@pytest.mark.slow
 def test_two_builds_of_the_same_vectors_rank_alike(tmp_path: Path) -> None:
     matrix, queries = clustered(4, 2_500), clustered(5, 100)
     one, other = (ChromaVectors.build(chroma_client(tmp_path), matrix, "kb", digest) for digest in ("one", "two"))
@@ -126,6 +127,7 @@ for hits in store.search(matrix[:20], 5):
 """
 
 
+@pytest.mark.slow
 def test_another_process_finds_what_was_stored_and_builds_nothing(tmp_path: Path) -> None:
     matrix = clustered(9, 1_500)
     expected = ChromaVectors.build(chroma_client(tmp_path / "c"), matrix, "kb", "kept").search(matrix[:20], 5)
@@ -143,6 +145,7 @@ def test_another_process_finds_what_was_stored_and_builds_nothing(tmp_path: Path
     ]
 
 
+@pytest.mark.slow
 def test_a_build_that_was_stopped_is_done_anew(tmp_path: Path) -> None:
     matrix = clustered(10, ADD_ROWS + 50)
     client = chroma_client(tmp_path)
@@ -308,6 +311,7 @@ def test_chat_and_benchmark_find_the_same_under_either_store(settings: Settings)
     assert rankings[0] == rankings[1]
 
 
+@pytest.mark.slow
 def test_chroma_is_imported_only_when_it_is_used() -> None:
     code = "import sys, chatbot_mvp.app; sys.exit('chromadb' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=PROJECT_ROOT, check=False).returncode == 0

@@ -52,6 +52,7 @@ def traces(app: App, kb_id: str) -> list[RetrievalTrace]:
     return app.kbs.pipeline(kb_id).retrieve(QUESTIONS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", WITH_VECTORS)
 def test_a_handbook_is_ranked_as_by_exact_search_and_the_vectors_go_with_it(
     settings: Settings, tmp_path: Path, strategy: str, host: str
@@ -68,6 +69,7 @@ def test_a_handbook_is_ranked_as_by_exact_search_and_the_vectors_go_with_it(
     assert not client.api.list_collections()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", WITH_VECTORS)
 def test_a_collection_that_was_emptied_is_an_error_and_not_a_ranking(settings: Settings, strategy: str) -> None:
     app, kb_id = searched(settings, strategy, "chroma")

@@ -43,6 +43,7 @@ QUESTIONS = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", ["LEXICAL", "BRIDGE"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_record_named_by_its_number_is_among_the_first_five(settings: Settings, layout: str, strategy: str) -> None:

@@ -113,6 +113,7 @@ def lexical(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("strategy", ["BRIDGE", "BRIDGE_HYBRID"])
 def test_no_quoted_passage_of_lexical_is_lost(
     clean_env: Path, tmp_path: Path, lexical: list[int], strategy: str

@@ -378,6 +378,7 @@ def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(sett
     assert (result.rerank_failures, len(nim.requests) - before) == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_passing_failure_of_nim_is_tried_again_and_is_no_failure(settings: Settings, nim: NimStub) -> None:
     nim.failures = [(503, b"starting"), (429, b"slow down")]
     changed = with_nim(settings, nim, retrieval_strategy="LEXICAL", nim_max_retries=2)

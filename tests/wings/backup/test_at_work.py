@@ -26,6 +26,7 @@ def report_of(backups: int, kills: int, seed: int) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.slow
 def test_a_backup_or_restore_that_fails_leaves_the_old_state_or_the_new_one(tmp_path: Path) -> None:
     """A sample; ``tests/test_faults.py`` tries every operation."""
     found = trials(tmp_path, 127, "backup", "restore")

@@ -140,6 +140,7 @@ def test_check_changes_nothing(data: Path, command: Command, tmp_path: Path, mon
     assert not new.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to_stdout", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_archive_with_another_hash_than_the_printed_one_is_refused(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to_stdout: bool

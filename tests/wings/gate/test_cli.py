@@ -76,6 +76,7 @@ def test_an_existing_run_is_gated_without_running_anything(saved: Command) -> No
     assert len(as_json(saved("benchmark", "list", "--json")[1])["runs"]) == 1
 
 
+@pytest.mark.slow
 def test_repeats_are_runs_of_their_own_and_each_question_has_their_mean(saved: Command) -> None:
     code, out, _ = saved(*CHECK, "--repeats", "3", "--json")
     assert (code, len(set(as_json(out)["runs"]))) == (0, 3)
@@ -103,6 +104,7 @@ def test_the_power_is_printed_without_running_anything(saved: Command) -> None:
     assert len(as_json(saved("benchmark", "list", "--json")[1])["runs"]) == 1
 
 
+@pytest.mark.slow
 def test_a_changed_question_is_refused_by_its_id_and_left_out_if_asked(saved: Command) -> None:
     lines = Path("questions.jsonl").read_text("utf-8").splitlines()
     first = json.loads(lines[0])
@@ -152,6 +154,7 @@ def test_bad_usage_is_2(saved: Command) -> None:
     assert (code, as_json(out)["error"]["code"]) == (2, "gate_source_missing")
 
 
+@pytest.mark.slow
 def test_the_assertion_for_pytest_fails_with_the_questions_that_fell(
     saved: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

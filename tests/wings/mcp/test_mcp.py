@@ -127,6 +127,7 @@ def test_the_official_client_uses_every_tool_over_stdio(environment: dict[str, s
     check(use(over_stdio(environment, tmp_path), everything))
 
 
+@pytest.mark.slow
 def test_the_official_client_uses_every_tool_over_http_with_the_token(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

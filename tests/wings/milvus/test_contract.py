@@ -61,6 +61,7 @@ def test_wrong_credentials_are_refused_with_the_setting_to_check_and_without_the
     assert "very-secret" not in str(raised.value) + repr(backend.process.server)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_named_and_after_its_return_the_same_index_answers(backend: Milvus) -> None:
     chunks, matrix = texts(13, 30), clustered(13, 30)
     terms, vectors = backend.terms(chunks, "away"), backend.vectors(matrix, "away")

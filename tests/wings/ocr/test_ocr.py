@@ -56,6 +56,7 @@ def distance(one: str, other: str) -> int:
     return Levenshtein.distance(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not FONT.is_file(), reason="needs the font Liberation Sans (Debian: fonts-liberation)")
 def test_scanned_pages_are_read_and_cited_with_their_page(settings: Settings) -> None:

@@ -73,6 +73,7 @@ SPELLINGS: dict[str, Callable[[str, random.Random], str]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_one_question_asked_a_hundred_times_is_one_label(app: App, spelling: str) -> None:
     kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
@@ -120,6 +121,7 @@ def test_questions_about_one_thing_after_the_other_are_no_repeats(app: App) -> N
     assert (promise.labels, promise.repeated, promise.sources, promise.parts) == (6, 0, 6, 6)
 
 
+@pytest.mark.slow
 def test_the_same_labels_in_a_file_make_no_promise_either(command: Command, tmp_path: Path) -> None:
     kb, asked = tmp_path / "normas.md", tmp_path / "q.jsonl"
     kb.write_text(TEXT, "utf-8")
@@ -145,6 +147,7 @@ def _rules() -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_questions_about_one_document_of_several_do_not_become_the_unit(app: App) -> None:
     """A hundred different questions about one of three files say nothing about the other two."""
     rules = _rules()

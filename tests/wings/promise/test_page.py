@@ -84,6 +84,7 @@ def test_questions_of_rules_get_an_error_in_place_of_a_promise(kb: KbRecord) -> 
     assert "Ninguna de las 4 preguntas de «reglas» sirve para una promesa" in " ".join(one.value for one in page.error)
 
 
+@pytest.mark.slow
 def test_live_questions_that_differ_raise_an_alarm_and_visitors_do_not_see_their_words(
     kb: KbRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,6 +110,7 @@ def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
     assert same(resumed, whole)
 
 
+@pytest.mark.slow
 def test_a_retry_asks_only_for_the_rows_that_failed(
     asking: Settings, stub: JudgeStub, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

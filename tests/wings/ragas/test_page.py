@@ -80,6 +80,7 @@ def test_the_answers_of_a_run_are_evaluated_from_admin(judge: JudgeStub) -> None
     assert result.scored == {"ragas_context_recall": (3, 3), "ragas_faithfulness": (3, 3)}
 
 
+@pytest.mark.slow
 def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_keys: None) -> None:
     app = open_page("admin")
     app.button(key="kb_sample").click().run()
@@ -172,6 +173,7 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     assert {"**A · dos**", "**B · uno**"} <= {value.value for value in page.markdown}
 
 
+@pytest.mark.slow
 def test_the_means_so_far_are_shown_while_it_runs(judge: JudgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NIM_MAX_CONCURRENT_REQUESTS", "1")
     get_app.clear()
@@ -189,6 +191,7 @@ def test_the_means_so_far_are_shown_while_it_runs(judge: JudgeStub, monkeypatch:
     assert json.loads((get_app().settings.results_dir / run_id / "manifest.json").read_text("utf-8"))["kind"] == "ragas"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known_vectors")
 def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> None:
     finished_run()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.ragas.rows import rows_from
 from chatbot_mvp.wings.ragas.service import RagasService
@@ -9,6 +11,7 @@ from tests.llm.test_provider_left_while_working import AT_ONCE, OpenAiStub, app_
 from tests.waiting import wait_until
 
 
+@pytest.mark.slow
 def test_an_evaluation_of_answers_ends_when_its_judge_is_left(
     settings: Settings,
     left: OpenAiStub,  # noqa: F811

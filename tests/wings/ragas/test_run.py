@@ -64,6 +64,7 @@ def test_a_row_without_what_a_metric_needs_is_not_scored_and_no_failure(asking: 
     assert row.metrics["ragas_context_recall"] is None
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_listed_and_two_systems_are_compared_by_question(asking: Settings, rows: Rows) -> None:
     app = app_of(asking)
     other = rows_from([{**row, "response": f"Otra: {row['response'][:40]}"} for row in given(count=6)], "other")
@@ -83,6 +84,7 @@ def test_an_evaluation_is_listed_and_two_systems_are_compared_by_question(asking
         app.archive.compare([one.run_id, fewer.run_id])
 
 
+@pytest.mark.slow
 def test_a_judge_that_breaks_its_json_still_scores_nearly_every_row(
     asking: Settings, stub: JudgeStub, rows: Rows
 ) -> None:

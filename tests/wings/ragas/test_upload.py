@@ -33,6 +33,7 @@ def peak_mb() -> int:
     return next(int(line.split()[1]) // 1_000 for line in lines if line.startswith("VmHWM"))
 
 
+@pytest.mark.slow
 def test_a_small_parquet_that_expands_is_refused_and_takes_no_memory_of_the_server(settings: Settings) -> None:
     content, app = steep(), fake_app(settings)
     assert len(content) < 100_000
@@ -43,11 +44,13 @@ def test_a_small_parquet_that_expands_is_refused_and_takes_no_memory_of_the_serv
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.slow
 def test_what_would_become_too_much_text_is_refused() -> None:
     with pytest.raises(DatasetUploadTooDemanding):
         rows_of_content("grande.parquet", steep(200))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
 def test_the_rows_are_those_of_the_reader(tmp_path: Path, suffix: str) -> None:
     import pandas as pd
@@ -63,6 +66,7 @@ def test_the_rows_are_those_of_the_reader(tmp_path: Path, suffix: str) -> None:
     assert rows_of_content(path.name, path.read_bytes()) == read_rows(path)
 
 
+@pytest.mark.slow
 def test_errors_name_the_uploaded_file() -> None:
     with pytest.raises(DatasetFileUnreadable, match=r"mío\.parquet"):
         rows_of_content("mío.parquet", b"no Parquet")

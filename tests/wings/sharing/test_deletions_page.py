@@ -76,6 +76,7 @@ def test_confirmed_deletions_are_carried_out(emptied: App) -> None:
     assert not asks(page)
 
 
+@pytest.mark.slow
 def test_undone_deletions_bring_the_files_back_to_both_servers(emptied: App) -> None:
     page = open_page("admin")
     page.button(key="deletions-undo").click().run()
@@ -85,6 +86,7 @@ def test_undone_deletions_bring_the_files_back_to_both_servers(emptied: App) -> 
     assert names(get_app()) == names(emptied) == NAMES
 
 
+@pytest.mark.slow
 def test_the_yes_is_for_the_deletions_that_were_shown(emptied: App) -> None:
     """Another one comes between reading the list and the click."""
     page = ticked(open_page("admin"))
@@ -100,6 +102,7 @@ def test_the_yes_is_for_the_deletions_that_were_shown(emptied: App) -> None:
     assert names(get_app()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors  # other sections of the page are drawn and refused, too
 def test_a_visitor_sees_no_deletions_and_confirms_none(emptied: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", PASSWORD)

@@ -204,6 +204,7 @@ def test_what_fails_is_said_and_nothing_changes_here(
         assert "Traceback" not in err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("code", "status", "error"),
     [

@@ -87,6 +87,7 @@ def after_listing(app: App, act: Callable[[], Any]) -> None:
     storage.files = MethodType(files, storage)  # type: ignore[method-assign]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -275,6 +276,7 @@ def test_a_mass_deletion_waits_for_a_yes(server: Server, s3: S3Server, prefix: s
     assert ids(one) == {new}
 
 
+@pytest.mark.slow
 def test_a_mass_deletion_is_undone_by_a_no(server: Server, s3: S3Server, prefix: str) -> None:
     one, kb_ids = emptied(server, s3, prefix)
     one.get(Sharing).exchange("undo")
@@ -283,6 +285,7 @@ def test_a_mass_deletion_is_undone_by_a_no(server: Server, s3: S3Server, prefix:
     assert ids(one) == ids(other) == kb_ids
 
 
+@pytest.mark.slow
 def test_many_knowledge_bases_deleted_here_wait_as_well(server: Server) -> None:
     one, other = server("one"), server("other")
     kb_ids = add(one, *(f"manual-{number}" for number in range(6)))
@@ -306,6 +309,7 @@ def test_a_few_deletions_wait_for_nobody(server: Server, s3: S3Server, prefix: s
     assert ids(one) == set()
 
 
+@pytest.mark.slow
 def test_what_is_read_whole_has_a_bound(
     server: Server, s3: S3Server, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

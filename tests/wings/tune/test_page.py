@@ -34,6 +34,7 @@ def tuned(folder: Path) -> str:
     return tune_id
 
 
+@pytest.mark.slow
 def test_the_result_is_applied_with_one_click_and_undone_with_one(tmp_path: Path) -> None:
     tune_id = tuned(tmp_path)
     result = get_app().get(Tuner).result(tune_id)
@@ -64,6 +65,7 @@ def test_the_plan_says_what_the_questions_can_show() -> None:
     assert get_app().get(Tuner).tunes() == []
 
 
+@pytest.mark.slow
 def test_a_tune_is_started_stopped_and_continued() -> None:
     page = open_page("admin")
     page.selectbox(key="tune_target").set_value("valle_multihop").run()

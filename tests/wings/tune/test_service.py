@@ -106,6 +106,7 @@ def test_a_configuration_is_not_applied_where_a_setting_is_fixed_or_another_one_
     assert poor.get(Tuner).applied() == ()
 
 
+@pytest.mark.slow
 def test_a_stopped_tune_continues_and_measures_nothing_twice(poor: App, space: Path, settings: Settings) -> None:
     whole = tuned(poor, space)
     tune_id = poor.get(Tuner).create(poor.get(Tuner).plan(DATASET, options=TuneOptions(space=space)))

@@ -122,6 +122,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return load_settings(data_dir=tmp_path_factory.mktemp("data"))
 
 
+@pytest.mark.slow
 @given(pieces=st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6), question=WORDS)
 def test_scores_are_those_of_the_formulas_computed_chunk_by_chunk(
     base: Settings, pieces: list[Piece], question: str

@@ -45,6 +45,7 @@ def share(results: list[Scored]) -> float:
     return sum(result.status == "ok" for result in results) / len(results)
 
 
+@pytest.mark.slow
 def test_a_judge_that_breaks_its_json_scores_nearly_every_row(settings: Settings, spanish: Prompts) -> None:
     with JudgeStub(spanish, BROKEN) as server:
         results = score_all(judge_at(server, settings), spanish, JudgeOptions(), rows())
@@ -64,6 +65,7 @@ def test_asked_only_once_the_same_judge_scores_fewer(settings: Settings, spanish
     assert share(once) < 0.95
 
 
+@pytest.mark.slow
 def test_without_mending_still_fewer(settings: Settings, spanish: Prompts, monkeypatch: pytest.MonkeyPatch) -> None:
     from chatbot_mvp.judges import asking
     from chatbot_mvp.judges.reading import Reading, T, Unreadable
