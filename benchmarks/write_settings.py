@@ -1,4 +1,4 @@
-"""Write the texts of ``settings.Settings`` into data/env.example and the English catalogues.
+"""Write the texts of ``settings.Settings`` into data/env.example.
 
 The tables in docs/reference are written by docs/generate_reference.py.
 
@@ -9,15 +9,12 @@ python benchmarks/write_settings.py --check    # exits with 1 if something is ou
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 
 TEMPLATE = PROJECT_ROOT / "data" / "env.example"
-CATALOGUES = PROJECT_ROOT / "streamlit_app" / "i18n"
-PREFIX = "admin.setting."
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -37,19 +34,6 @@ def template() -> str:
     return "\n".join(parts)
 
 
-def english() -> dict[Path, str]:
-    """Each English catalogue with the descriptions of its settings: those that the Spanish one beside it has."""
-    described = {f"{PREFIX}{name.lower()}": meaning for name, _, meaning in rows()}
-    found = {}
-    for spanish in (CATALOGUES / "es.json", *sorted(CATALOGUES.parent.glob("wings/*/es.json"))):
-        own = [key for key in json.loads(spanish.read_text("utf-8")) if key in described]
-        path = spanish.with_name("en.json")
-        texts = json.loads(path.read_text("utf-8"))
-        kept = {key: described.get(key, text) for key, text in texts.items() if key in own or PREFIX not in key}
-        found[path] = json.dumps({**kept, **{key: described[key] for key in own}}, ensure_ascii=False, indent=2) + "\n"
-    return found
-
-
 def main() -> int:
     # This file is also run by its path, where nothing else of this folder can be imported.
     options = argparse.ArgumentParser(
@@ -57,7 +41,7 @@ def main() -> int:
     )
     options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is out of date")
     check = options.parse_args().check
-    wanted = {TEMPLATE: template(), **english()}
+    wanted = {TEMPLATE: template()}
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text]
     if check:
         for path in stale:

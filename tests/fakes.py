@@ -82,12 +82,7 @@ class FakeChatModel:
 
 
 class FakeOutage(ProviderError):
-    template = "The provider {provider!r} is away."
-
-    def __init__(self, **params: object) -> None:
-        super().__init__(**params)
-        # Not the class's: only the errors of the project have to be in the catalogues.
-        self.code = "fake_outage"  # type: ignore[misc]
+    texts = {"fake_outage": "The provider {provider!r} is away."}  # noqa: RUF012
 
 
 class FailingChatModel(FakeChatModel):

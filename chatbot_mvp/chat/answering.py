@@ -67,7 +67,7 @@ class Answering:
             history: the conversation so far, oldest first.
 
         Raises:
-            KbNotFound, KbUnreadable, InvalidSetting, QuestionTooLong
+            KbNotFound, KbUnreadable, InvalidSetting, ConfigurationError (question_too_long)
         """
         return finished(self.stream(kb_id, question, context, history, streamed=False))
 
@@ -88,7 +88,7 @@ class Answering:
                 one of its sentences.
 
         Raises:
-            KbNotFound, KbUnreadable, InvalidSetting, QuestionTooLong
+            KbNotFound, KbUnreadable, InvalidSetting, ConfigurationError (question_too_long)
         """
         require_short(question)
         history = [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]

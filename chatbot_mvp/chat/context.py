@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from chatbot_mvp.errors import QuestionTooLong
+from chatbot_mvp.errors import ConfigurationError
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.retrieval.stages.context import context_budget
 from chatbot_mvp.settings.model import Settings
@@ -89,7 +89,7 @@ def require_short(question: str) -> None:
     """Return if a question can be asked.
 
     Raises:
-        QuestionTooLong: it has more than ``MAX_QUESTION_CHARS``.
+        ConfigurationError (question_too_long): it has more than ``MAX_QUESTION_CHARS``.
     """
     if len(question) > MAX_QUESTION_CHARS:
-        raise QuestionTooLong(length=len(question), limit=MAX_QUESTION_CHARS)
+        raise ConfigurationError("question_too_long", length=len(question), limit=MAX_QUESTION_CHARS)

@@ -22,7 +22,7 @@ from chatbot_mvp.chat.context import MODES
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
-from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, TooManyConversations
+from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, LimitError
 from chatbot_mvp.storage.clock import now, utc_now
 from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.formats import CONVERSATION, VERSION, known_version
@@ -131,11 +131,11 @@ class ConversationStore:
 
         Raises:
             ConversationNotFound: ``session`` is not a session name.
-            TooManyConversations: the session has as many as it may keep.
+            LimitError (too_many_conversations): the session has as many as it may keep.
             FileNotWritten: the disk is full or not writable.
         """
         if is_session(session) and sum(1 for _ in (self._root / session).glob("*.jsonl")) >= limits.MOST_CONVERSATIONS:
-            raise TooManyConversations(limit=limits.MOST_CONVERSATIONS)
+            raise LimitError("too_many_conversations", limit=limits.MOST_CONVERSATIONS)
         at = now(timedelta(milliseconds=1))
         conversation_id = f"{at:%Y%m%d-%H%M%S}-{at.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
         entry = {"type": "conversation", VERSION: CONVERSATION, "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}

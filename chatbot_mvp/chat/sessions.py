@@ -40,7 +40,7 @@ class ChatSessions:
         """Start a conversation with a knowledge base and return its id.
 
         Raises:
-            FileNotWritten, TooManyConversations
+            FileNotWritten, LimitError (too_many_conversations)
         """
         return self._store.start(session, kb_id, kb_name)
 
@@ -49,8 +49,8 @@ class ChatSessions:
         """Ask a question. The answer is produced and saved in the background, also while the page is reloaded.
 
         Raises:
-            ConversationNotFound, FileOfLaterVersion, QuestionTooLong
-            TooManyAnswers, ServerHasNoPlace: the question is not asked.
+            ConversationNotFound, FileOfLaterVersion, ConfigurationError (question_too_long)
+            LimitError (too_many_answers, server_has_no_place): the question is not asked.
             FileNotWritten: the question could not be saved, and is not asked.
         """
         require_short(question)

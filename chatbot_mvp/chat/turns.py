@@ -17,7 +17,7 @@ from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversations import OpenConversation
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.errors import AnswerNotAwaited, ChatbotError, FileNotWritten, ServerHasNoPlace, TooManyAnswers
+from chatbot_mvp.errors import ChatbotError, FileNotWritten, LimitError
 from chatbot_mvp.storage.lru import BoundedCache
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class LiveTurn:
                 pass
         try:
             if self._abandoned:
-                raise AnswerNotAwaited(seconds=round(limits.GRACE_S))
+                raise LimitError("answer_not_awaited", seconds=round(limits.GRACE_S))
             self._produce()
         except ChatbotError as error:
             self._fail(Failure.of(error))
@@ -213,13 +213,13 @@ class TurnRegistry:
         """Return if the session may have one more answer under way.
 
         Raises:
-            TooManyAnswers, ServerHasNoPlace
+            LimitError (too_many_answers, server_has_no_place)
         """
         live = self._all()
         if sum(turn.session == session for turn in live) >= limits.MOST_ANSWERS:
-            raise TooManyAnswers(limit=limits.MOST_ANSWERS)
+            raise LimitError("too_many_answers", limit=limits.MOST_ANSWERS)
         if len(live) >= limits.MOST_ANSWERS_OF_ALL:
-            raise ServerHasNoPlace(limit=limits.MOST_ANSWERS_OF_ALL)
+            raise LimitError("server_has_no_place", limit=limits.MOST_ANSWERS_OF_ALL)
 
     def end_unattended(self, present: Collection[str]) -> None:
         """Stop the answers of sessions that have had no page open for ``limits.GRACE_S`` seconds."""

@@ -13,7 +13,7 @@ from chatbot_mvp.chat.transcripts import answer_text
 from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.origins import source_of
-from chatbot_mvp.errors import ExportNotWritten
+from chatbot_mvp.errors import RunError
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.terminal import say
 
@@ -104,7 +104,7 @@ def kb_questions(
     try:
         out.write_text(app.question_sets.export(made), "utf-8")
     except OSError as error:
-        raise ExportNotWritten(path=str(out), reason=error.strerror or str(error)) from error
+        raise RunError("export_not_written", path=str(out), reason=error.strerror or str(error)) from error
     counts = {kind: number for kind, number in made.counts().items() if number}
     by = app.kb_evaluation.proposer() if use_model else ""
     if as_json:

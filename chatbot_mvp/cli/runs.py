@@ -65,7 +65,7 @@ def _print_new(result: RunResult, as_json: bool) -> None:
         NothingScored: no metric scored any query, so that the figures say nothing about the configuration.
     """
     if not any(scored for scored, _ in result.scored.values()):
-        raise NothingScored(run_id=result.run_id, queries=result.queries)
+        raise NothingScored("nothing_scored", run_id=result.run_id, queries=result.queries)
     _print(result, as_json)
 
 

@@ -13,7 +13,7 @@ from chatbot_mvp.datasets.files import load_dataset
 from chatbot_mvp.datasets.layout import folder_layout, layout_of, split_reference
 from chatbot_mvp.datasets.mirror import Mirror
 from chatbot_mvp.datasets.model import Dataset
-from chatbot_mvp.errors import DatasetNotFound, StorageError, StorageNotConfigured, StorageUnreachable
+from chatbot_mvp.errors import DatasetError, StorageError, StorageRefused, StorageUnreachable
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
@@ -115,7 +115,7 @@ class Catalogue:
         A split may follow each of these after "#", as in ``nfcorpus#dev``.
 
         Raises:
-            DatasetNotFound: the reference is none of these; the error lists the existing names.
+            DatasetError (dataset_not_found): the reference is none of these; the error lists the existing names.
             StorageError: only S3 can have it, and the server is not configured or did not answer.
         """
         here = self._here()
@@ -147,7 +147,7 @@ class Catalogue:
         known = list(dict.fromkeys([*here, *remote]))
         if _FETCHABLE not in known:
             known.append(f"{_FETCHABLE} (after: chatbot-mvp datasets fetch {_FETCHABLE})")
-        raise DatasetNotFound(name=reference, legal=", ".join(known))
+        raise DatasetError("dataset_not_found", name=reference, legal=", ".join(known))
 
     def load(self, reference: str, progress: ProgressCallback = ignore_progress) -> Dataset:
         """Find, download if need be, read and check a data set.
@@ -217,7 +217,7 @@ class Catalogue:
                 return copy
             raise
         if not files:
-            raise DatasetNotFound(name=str(url), legal=", ".join(self.names()) or "-")
+            raise DatasetError("dataset_not_found", name=str(url), legal=", ".join(self.names()) or "-")
         if folder := mirror.cached(url, files):
             return Found(_last(url), "remote", str(url), folder, count_rows(folder))
         size = sum(file.size for file in files)
@@ -231,12 +231,12 @@ class Catalogue:
 
     def _home(self, reference: str) -> S3Url:
         if self._state.home is None:
-            raise StorageNotConfigured(reference=reference, missing=", ".join(self._state.missing))
+            raise StorageRefused("storage_not_configured", reference=reference, missing=", ".join(self._state.missing))
         return self._state.home
 
     def _remote_parts(self, reference: str) -> tuple[Storage, Mirror]:
         if self._state.storage is None or self._mirror is None:
-            raise StorageNotConfigured(reference=reference, missing=", ".join(self._state.missing))
+            raise StorageRefused("storage_not_configured", reference=reference, missing=", ".join(self._state.missing))
         return self._state.storage, self._mirror
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from chatbot_mvp.errors import DownloadFailed
+from chatbot_mvp.errors import DatasetNotReceived
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
@@ -26,7 +26,7 @@ def download(url: str, target: Path, progress: ProgressCallback = ignore_progres
         pause: seconds before the second attempt; doubled for each further one.
 
     Raises:
-        DownloadFailed: four attempts failed, or one failed in a way that a retry cannot help.
+        DatasetNotReceived (download_failed): four attempts failed, or one failed in a way that a retry cannot help.
     """
     make_folder(target.parent)
     timeout = httpx.Timeout(60, connect=10)
@@ -39,10 +39,10 @@ def download(url: str, target: Path, progress: ProgressCallback = ignore_progres
                 return
             except _Broken as error:
                 if error.final or attempt == _TRIES:
-                    raise DownloadFailed(url=url, reason=str(error)) from error
+                    raise DatasetNotReceived("download_failed", url=url, reason=str(error)) from error
                 time.sleep(pause * 2 ** (attempt - 1))
             except OSError as error:
-                raise DownloadFailed(url=url, reason=f"it cannot be kept: {error}") from error
+                raise DatasetNotReceived("download_failed", url=url, reason=f"it cannot be kept: {error}") from error
 
 
 class _Broken(Exception):

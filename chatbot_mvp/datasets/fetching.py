@@ -11,7 +11,7 @@ from chatbot_mvp.datasets.counts import Counts, count_rows
 from chatbot_mvp.datasets.files import check_dataset
 from chatbot_mvp.datasets.source import DatasetSource, Notes, Order
 from chatbot_mvp.datasets.upload import usable_name
-from chatbot_mvp.errors import DatasetSourceFailed
+from chatbot_mvp.errors import DatasetNotReceived
 from chatbot_mvp.plugins.registry import Registry
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import make_folder, replaced_folder
@@ -50,7 +50,7 @@ def fetch(
         address: where to get it; "" for its usual address.
 
     Raises:
-        DownloadFailed, DatasetSourceFailed: it could not be fetched.
+        DatasetNotReceived (download_failed, dataset_source_failed): it could not be fetched.
         DatasetError: what was fetched is no valid data set; an earlier copy stays.
     """
     split = split or source.splits[0]
@@ -61,7 +61,9 @@ def fetch(
         try:
             notes = source.write(Order(split, address or source.address, work, cache, settings), progress)
         except (OSError, ValueError) as error:
-            raise DatasetSourceFailed(source=source.name, found=split, reason=str(error)) from error
+            raise DatasetNotReceived(
+                "dataset_source_failed", source=source.name, found=split, reason=str(error)
+            ) from error
         check_dataset(work)
     folder = settings.datasets_dir / name
     return Fetched(name, folder, count_rows(folder), notes or Notes())

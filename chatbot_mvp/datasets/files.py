@@ -18,7 +18,7 @@ from chatbot_mvp.datasets.layout import DEFAULT_SPLIT, folder_layout
 from chatbot_mvp.datasets.model import Dataset, Query
 from chatbot_mvp.datasets.reading import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
-from chatbot_mvp.errors import DuplicateId, EmptyDataset, UnknownQrelDocument, UnknownQrelQuery
+from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.types import Document
 
 _OPTIONAL = ("answer", "answer_type", "question_type", "level")
@@ -50,7 +50,7 @@ def load_dataset(folder: Path, split: str = "") -> Dataset:
     if not queries:
         raise EmptyDataset(path=str(asked[0]))
     if (repeated := documents.repeated()) is not None:
-        raise DuplicateId(path=str(corpus[0]), id=repeated)
+        raise DatasetError("duplicate_id", path=str(corpus[0]), id=repeated)
     _refuse_repeated(asked[0], (query.query_id for query in queries))
     rows = chain.from_iterable(read_judgements(path) for path in judged)
     qrels = _checked_qrels(rows, documents.rows, {q.query_id for q in queries})
@@ -106,7 +106,7 @@ def _refuse_repeated(path: Path, ids: Iterable[str]) -> None:
     seen: set[str] = set()
     for item in ids:
         if item in seen:
-            raise DuplicateId(path=str(path), id=item)
+            raise DatasetError("duplicate_id", path=str(path), id=item)
         seen.add(item)
 
 
@@ -118,10 +118,10 @@ def _checked_qrels(
     unknown_documents = [(query_id, doc_id) for query_id, doc_id, _ in rows if doc_id not in doc_ids]
     if unknown_documents:
         query_id, doc_id = unknown_documents[0]
-        raise UnknownQrelDocument(query_id=query_id, doc_id=doc_id, count=len(unknown_documents))
+        raise DatasetError("unknown_qrel_document", query_id=query_id, doc_id=doc_id, count=len(unknown_documents))
     unknown_queries = [query_id for query_id, _, _ in rows if query_id not in query_ids]
     if unknown_queries:
-        raise UnknownQrelQuery(query_id=unknown_queries[0], count=len(unknown_queries))
+        raise DatasetError("unknown_qrel_query", query_id=unknown_queries[0], count=len(unknown_queries))
     qrels: dict[str, dict[str, int]] = {}
     for query_id, doc_id, score in rows:
         qrels.setdefault(query_id, {})[doc_id] = score

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.datasets.source import Notes, Order
-from chatbot_mvp.errors import DatasetFileUnreadable, EmptyDataset, MissingColumn
+from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
@@ -43,7 +43,7 @@ def write(order: Order, progress: ProgressCallback = ignore_progress) -> Notes:
     """Download a split, convert it to schema v2.0, and say what was left out.
 
     Raises:
-        DownloadFailed: a file could not be downloaded. The next try continues there.
+        DatasetNotReceived (download_failed): a file could not be downloaded. The next try continues there.
         DatasetError: a file is not in the hub's format.
     """
     from chatbot_mvp.datasets.download import download  # its HTTP client is only needed here
@@ -120,7 +120,7 @@ class _Tables:
             self._add(row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             reason = f"row {number + 1} is not as the hub's are ({error!r})"
-            raise DatasetFileUnreadable(path=str(path), reason=reason) from error
+            raise DatasetError("dataset_file_unreadable", path=str(path), reason=reason) from error
 
     def _add(self, row: Mapping[str, Any]) -> None:
         context = row["context"]
@@ -186,9 +186,11 @@ def _rows(sources: list[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
                 names = file.schema_arrow.names
                 for column in _COLUMNS:
                     if column not in names:
-                        raise MissingColumn(path=str(path), column=column, found=", ".join(names) or "-")
+                        raise DatasetError(
+                            "missing_column", path=str(path), column=column, found=", ".join(names) or "-"
+                        )
                 for batch in file.iter_batches(_ROWS, columns=list(_COLUMNS)):
                     for row in batch.to_pylist():
                         yield path, row
         except (pa.ArrowException, OSError) as error:
-            raise DatasetFileUnreadable(path=str(path), reason=str(error).splitlines()[0]) from error
+            raise DatasetError("dataset_file_unreadable", path=str(path), reason=str(error).splitlines()[0]) from error

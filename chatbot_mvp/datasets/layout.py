@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatbot_mvp.errors import DatasetFileMissing, SplitNeeded, SplitUnknown
+from chatbot_mvp.errors import DatasetError
 
 DEFAULT_SPLIT = "test"
 """Split that is measured unless another one is asked for, as in BEIR."""
@@ -76,9 +76,9 @@ class Layout:
             split: "" for the default: the judgements without splits, "test", or the only split.
 
         Raises:
-            DatasetFileMissing: corpus, queries or judgements are missing.
-            SplitUnknown: there is no such split.
-            SplitNeeded: there are several splits and no default.
+            DatasetError (dataset_file_missing): corpus, queries or judgements are missing.
+            DatasetError (split_unknown): there is no such split.
+            DatasetError (split_needed): there are several splits and no default.
         """
         parquet = not self.corpus or any(path.endswith(".parquet") for path in next(iter(self.corpus.values())))
         for part, found, beir in (
@@ -87,13 +87,15 @@ class Layout:
             ("qrels", self.qrels, "qrels/test.tsv"),
         ):
             if not found:
-                raise DatasetFileMissing(path=f"{folder}/{f'{part}.parquet' if parquet else beir}")
+                raise DatasetError("dataset_file_missing", path=f"{folder}/{f'{part}.parquet' if parquet else beir}")
         legal = ", ".join(self.splits)
         if split and split not in self.qrels:
-            raise SplitUnknown(name=folder, split=split, legal=legal or "none, all its judgements are in one file")
+            raise DatasetError(
+                "split_unknown", name=folder, split=split, legal=legal or "none, all its judgements are in one file"
+            )
         if not split:
             if self.default is None:
-                raise SplitNeeded(name=folder, legal=legal)
+                raise DatasetError("split_needed", name=folder, legal=legal)
             split = self.default
         corpus = _of_split(f"{folder}/corpus", self.corpus, split)
         queries = _of_split(f"{folder}/queries", self.queries, split)
@@ -157,5 +159,5 @@ def _of_split(folder: str, files: Mapping[str, Files], split: str) -> Files:
         if name in files:
             return files[name]
     if len(files) > 1:
-        raise SplitUnknown(name=folder, split=split or part, legal=", ".join(sorted(files)))
+        raise DatasetError("split_unknown", name=folder, split=split or part, legal=", ".join(sorted(files)))
     return next(iter(files.values()))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import DatasetFileUnreadable, MissingColumn
+from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.storage.json_object import parse_json
 
 _BATCH_ROWS = 2_048
@@ -38,8 +38,8 @@ class Row:
     names: Mapping[str, str]
     """Needed column -> its name in the file."""
 
-    def bad(self, reason: str) -> DatasetFileUnreadable:
-        return DatasetFileUnreadable(path=str(self.path), reason=f"{self.place}: {reason}")
+    def bad(self, reason: str) -> DatasetError:
+        return DatasetError("dataset_file_unreadable", path=str(self.path), reason=f"{self.place}: {reason}")
 
     def id(self, column: str) -> str:
         value = self.values[column]
@@ -74,7 +74,7 @@ def read_rows(path: Path, needed: Columns, optional: Iterable[str] = ()) -> Iter
         needed: columns that every row must have. ``optional`` columns are read where they exist.
 
     Raises:
-        DatasetFileUnreadable, MissingColumn
+        DatasetError (dataset_file_unreadable, missing_column)
     """
     if path.suffix == ".parquet":
         return _parquet(path, needed, optional)
@@ -85,7 +85,7 @@ def read_judgements(path: Path) -> Iterator[tuple[str, str, int]]:
     """Yield (query id, document id, grade) of a file of judgements in any of the formats.
 
     Raises:
-        DatasetFileUnreadable, MissingColumn
+        DatasetError (dataset_file_unreadable, missing_column)
     """
     kind = Path(path.name.removesuffix(".gz")).suffix
     if kind in (".trec", ".qrels", ".txt"):
@@ -100,7 +100,7 @@ def read_text(path: Path) -> str:
     """Return the text of a file in UTF-8, unpacked if its name ends in ".gz", with "\\n" as end of lines.
 
     Raises:
-        DatasetFileUnreadable
+        DatasetError (dataset_file_unreadable)
     """
     try:
         content = path.read_bytes()
@@ -108,9 +108,9 @@ def read_text(path: Path) -> str:
             content = gzip.decompress(content)
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DatasetFileUnreadable(path=str(path), reason=f"it is not UTF-8 ({error})") from error
+        raise DatasetError("dataset_file_unreadable", path=str(path), reason=f"it is not UTF-8 ({error})") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error)) from error
+        raise DatasetError("dataset_file_unreadable", path=str(path), reason=str(error)) from error
     return text.replace("\r\n", "\n")
 
 
@@ -133,7 +133,7 @@ def _parquet(path: Path, needed: Columns, optional: Iterable[str]) -> Iterator[R
                     number += 1
                     yield Row(path, f"row {number}", values, found)
     except (pa.ArrowException, OSError) as error:
-        raise DatasetFileUnreadable(path=str(path), reason=str(error).splitlines()[0]) from error
+        raise DatasetError("dataset_file_unreadable", path=str(path), reason=str(error).splitlines()[0]) from error
 
 
 def _json_lines(path: Path, needed: Columns) -> Iterator[Row]:
@@ -144,9 +144,11 @@ def _json_lines(path: Path, needed: Columns) -> Iterator[Row]:
         try:
             values = parse_json(line)
         except ValueError as error:
-            raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not JSON ({error})") from error
+            raise DatasetError(
+                "dataset_file_unreadable", path=str(path), reason=f"{place} is not JSON ({error})"
+            ) from error
         if not isinstance(values, dict):
-            raise DatasetFileUnreadable(path=str(path), reason=f"{place} is not a JSON object")
+            raise DatasetError("dataset_file_unreadable", path=str(path), reason=f"{place} is not a JSON object")
         found = _resolved(f"{path}:{number}", needed, values)
         yield Row(path, place, values | {name: values[actual] for name, actual in found.items()}, found)
 
@@ -161,7 +163,7 @@ def _tab_separated(path: Path, needed: Columns) -> Iterator[Row]:
             continue
         if len(cells) != len(header):
             reason = f"line {number} has {len(cells)} cells and the header {len(header)}"
-            raise DatasetFileUnreadable(path=str(path), reason=reason)
+            raise DatasetError("dataset_file_unreadable", path=str(path), reason=reason)
         values = dict(zip(header, cells, strict=True))
         yield Row(path, f"line {number}", {name: values[actual] for name, actual in found.items()}, found)
 
@@ -174,7 +176,7 @@ def _trec_qrels(path: Path) -> Iterator[Row]:
             continue
         if len(cells) != 4:
             reason = f"line {number} has {len(cells)} columns in place of 4: query, iteration, document, grade"
-            raise DatasetFileUnreadable(path=str(path), reason=reason)
+            raise DatasetError("dataset_file_unreadable", path=str(path), reason=reason)
         values = {"query_id": cells[0], "doc_id": cells[2], "score": cells[3]}
         yield Row(path, f"line {number}", values, _OWN)
 
@@ -191,14 +193,16 @@ def read_nested(path: Path) -> dict[str, dict[str, Any]]:
     """Return ranx' JSON, query -> document -> number.
 
     Raises:
-        DatasetFileUnreadable
+        DatasetError (dataset_file_unreadable)
     """
     try:
         values = parse_json(read_text(path))
     except ValueError as error:
-        raise DatasetFileUnreadable(path=str(path), reason=f"it is not JSON ({error})") from error
+        raise DatasetError("dataset_file_unreadable", path=str(path), reason=f"it is not JSON ({error})") from error
     if not isinstance(values, dict) or not all(isinstance(judged, dict) for judged in values.values()):
-        raise DatasetFileUnreadable(path=str(path), reason="it is not a JSON object {query: {document: number}}")
+        raise DatasetError(
+            "dataset_file_unreadable", path=str(path), reason="it is not a JSON object {query: {document: number}}"
+        )
     return values
 
 
@@ -211,6 +215,8 @@ def _resolved(path: Path | str, needed: Columns, found: Iterable[str]) -> dict[s
         if actual is None:
             own = str(path).endswith(".parquet")
             expected = aliases[0] if own or len(aliases) == 1 else aliases[1]
-            raise MissingColumn(path=str(path), column=expected, found=", ".join(n for n in names if n) or "-")
+            raise DatasetError(
+                "missing_column", path=str(path), column=expected, found=", ".join(n for n in names if n) or "-"
+            )
         resolved[name] = actual
     return resolved

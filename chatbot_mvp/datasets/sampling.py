@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from chatbot_mvp.datasets.model import Dataset, Query
-from chatbot_mvp.errors import InvalidSetting, NothingToScore
+from chatbot_mvp.errors import InvalidSetting, NothingScored
 from chatbot_mvp.settings.model import Settings
 
 _T = TypeVar("_T")
@@ -64,7 +64,7 @@ def sample(dataset: Dataset, settings: Settings, judged_only: bool = True) -> Sa
 
     Raises:
         InvalidSetting: DEV_CORPUS_SIZE is smaller than the number of gold documents of the queries.
-        NothingToScore: no query has a judgement, nor a reference answer that a run with ``settings`` would score.
+        NothingScored: no query has a judgement, nor a reference answer that a run with ``settings`` would score.
     """
     found = _judged(dataset, settings) if judged_only else dataset
     return replace(_cut(found, settings), unjudged=len(dataset.queries) - len(found.queries))
@@ -77,7 +77,7 @@ def _judged(dataset: Dataset, settings: Settings) -> Dataset:
         return dataset
     split = f"no query of the split {dataset.split!r} has a judgement" if dataset.split else "no query has a judgement"
     reason = f"{split}, and no reference answer would be scored"
-    raise NothingToScore(dataset=dataset.name, reason=reason)
+    raise NothingScored("nothing_to_score", dataset=dataset.name, reason=reason)
 
 
 def _cut(dataset: Dataset, settings: Settings) -> Sample:

@@ -15,7 +15,7 @@ from chatbot_mvp.datasets.fetching import DATASET_SOURCES, Fetched, fetch
 from chatbot_mvp.datasets.files import check_dataset, dataset_files
 from chatbot_mvp.datasets.source import DatasetSource
 from chatbot_mvp.datasets.upload import UploadedFile, take_upload, usable_name
-from chatbot_mvp.errors import DatasetNameTaken, DatasetNotFound, DatasetNotOwn, StorageError, UnknownChoice
+from chatbot_mvp.errors import DatasetError, StorageError, UnknownChoice
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.access import Action, performs
@@ -120,7 +120,7 @@ class DatasetService:
         """Find a data set by name, folder, or address on S3.
 
         Raises:
-            DatasetNotFound, StorageError
+            DatasetError (dataset_not_found), StorageError
         """
         return self._catalogue.find(reference)
 
@@ -168,7 +168,7 @@ class DatasetService:
         """
         folder = Path(path).expanduser().resolve()
         if not folder.is_dir():
-            raise DatasetNotFound(name=path, legal=", ".join(self.names()) or "-")
+            raise DatasetError("dataset_not_found", name=path, legal=", ".join(self.names()) or "-")
         check_dataset(folder)
         name = usable_name(folder.name)
         self._refuse_name(name, replaceable=False)
@@ -182,11 +182,11 @@ class DatasetService:
         """Delete an added data set. For a linked folder only the link is deleted.
 
         Raises:
-            DatasetNotOwn: it was not added by a user.
+            DatasetError (dataset_not_own): it was not added by a user.
         """
         home = self._live.current.datasets_dir
         if name not in {listed.found.name for listed in self.here() if listed.own}:
-            raise DatasetNotOwn(name=name, folder=str(home))
+            raise DatasetError("dataset_not_own", name=name, folder=str(home))
         place = home / name
         if place.is_symlink():
             place.unlink()
@@ -197,11 +197,11 @@ class DatasetService:
         """Check that a name is free, or names an added data set that may be replaced.
 
         Raises:
-            DatasetNameTaken: it is not.
+            DatasetError (dataset_name_taken): it is not.
         """
         taken = {listed.found.name: listed for listed in self.here()}.get(name)
         if taken is not None and not (replaceable and taken.own):
-            raise DatasetNameTaken(name=name, place=str(taken.found.folder))
+            raise DatasetError("dataset_name_taken", name=name, place=str(taken.found.folder))
 
     def sources(self) -> list[DatasetSource]:
         """List the places that data sets can be fetched from."""
@@ -217,7 +217,7 @@ class DatasetService:
 
         Raises:
             UnknownChoice: there is no such source.
-            DownloadFailed, DatasetSourceFailed: it could not be fetched.
+            DatasetNotReceived (download_failed, dataset_source_failed): it could not be fetched.
             DatasetError: what was fetched is no valid data set; an earlier copy stays.
         """
         if name not in DATASET_SOURCES:
@@ -241,7 +241,7 @@ class DatasetService:
         """Queue ``fetch`` and return the job's id.
 
         Raises:
-            RunBusy: this job is already queued or running.
+            RunError (run_busy): this job is already queued or running.
         """
         name = DATASET_SOURCES[source].folder_name(split)
         return self._start("fetch", name, lambda progress: self.fetch(source, split, base_url, progress))
@@ -251,7 +251,7 @@ class DatasetService:
         """Queue ``push`` and return the job's id.
 
         Raises:
-            RunBusy: this job is already queued or running.
+            RunError (run_busy): this job is already queued or running.
         """
         return self._start("push", name, lambda progress: self.push(name, progress))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from chatbot_mvp.datasets.files import check_dataset
 from chatbot_mvp.datasets.limited import MEMORY_MB, SECONDS, Limits, limit_this_process, output_of
-from chatbot_mvp.errors import ChatbotError, DatasetUploadTooDemanding, all_errors
+from chatbot_mvp.errors import ChatbotError, DatasetError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
 
@@ -28,12 +28,12 @@ def try_to_load(folder: Path, name: str, seconds: int = SECONDS, memory_mb: int 
 
     Raises:
         DatasetError: the loader's error, with paths relative to ``folder``.
-        DatasetUploadTooDemanding: loading exceeded a limit.
+        DatasetError (dataset_upload_too_demanding): loading exceeded a limit.
     """
     try:
         answer = parse_json(output_of(__name__, [str(folder)], Limits(seconds, memory_mb)))
     except ValueError as error:
-        raise DatasetUploadTooDemanding(name=name, seconds=seconds, memory_mb=memory_mb) from error
+        raise DatasetError("dataset_upload_too_demanding", name=name, seconds=seconds, memory_mb=memory_mb) from error
     if answer:
         raise _error(answer, folder)
 
@@ -43,7 +43,7 @@ def _error(answer: Mapping[str, Any], folder: Path) -> ChatbotError:
     if "path" in params:
         # The temporary folder of the trial would only confuse the user.
         params["path"] = params["path"].removeprefix(f"{folder}{os.sep}")
-    return next(cls for cls in all_errors() if cls.code == answer["code"])(**params)
+    return all_errors()[answer["code"]](answer["code"], **params)
 
 
 def main() -> None:

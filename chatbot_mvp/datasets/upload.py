@@ -13,16 +13,7 @@ from typing import IO
 
 from chatbot_mvp.datasets.layout import layout_of
 from chatbot_mvp.datasets.trial import try_to_load
-from chatbot_mvp.errors import (
-    DatasetNameUnusable,
-    DatasetUploadDamaged,
-    DatasetUploadExpands,
-    DatasetUploadIncomplete,
-    DatasetUploadTooLarge,
-    DatasetUploadTooManyEntries,
-    DatasetUploadTooSteep,
-    DatasetUploadUnsafe,
-)
+from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.storage.files import make_folder, replaced_folder
 
 UploadedFile = tuple[str, IO[bytes]]
@@ -44,11 +35,11 @@ def usable_name(name: str) -> str:
     """Strip a name and check that it can be a folder name.
 
     Raises:
-        DatasetNameUnusable: it has other characters than letters, digits, "_", "." and "-", or more than 60.
+        DatasetError: it has other characters than letters, digits, "_", "." and "-", or more than 60.
     """
     name = name.strip()
     if not _NAME.fullmatch(name):
-        raise DatasetNameUnusable(name=name)
+        raise DatasetError("dataset_name_unusable", name=name)
     return name
 
 
@@ -60,7 +51,7 @@ def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> N
         limit_mb: size limit per file in megabytes (10^6 bytes).
 
     Raises:
-        DatasetUploadError: the upload is too large, damaged, unsafe or incomplete.
+        DatasetError: the upload is too large, damaged, unsafe or incomplete.
         DatasetError: the loader rejects the data set.
     """
     shown = ", ".join(name for name, _ in files)
@@ -68,7 +59,7 @@ def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> N
         size = content.seek(0, 2)
         content.seek(0)
         if size > limit_mb * 1_000_000:
-            raise DatasetUploadTooLarge(name=name, size_mb=round(size / 1e6), limit_mb=limit_mb)
+            raise DatasetError("dataset_upload_too_large", name=name, size_mb=round(size / 1e6), limit_mb=limit_mb)
     with replaced_folder(folder) as work:
         if len(files) == 1 and files[0][0].lower().endswith(".zip"):
             _unpack(*files[0], work, limit_mb * EXPANSION)
@@ -92,7 +83,7 @@ def _unpack(name: str, content: IO[bytes], work: Path, limit_mb: int) -> None:
                     shutil.copyfileobj(source, file)
     # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise DatasetUploadDamaged(name=name, reason=str(error) or type(error).__name__) from error
+        raise DatasetError("dataset_upload_damaged", name=name, reason=str(error) or type(error).__name__) from error
 
 
 def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, zipfile.ZipInfo]:
@@ -102,9 +93,9 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
         path = PurePosixPath(info.filename)
         leads_out = path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in "".join(path.parts[:1])
         if leads_out or stat.S_ISLNK(info.external_attr >> 16):
-            raise DatasetUploadUnsafe(name=name, entry=info.filename)
+            raise DatasetError("dataset_upload_unsafe", name=name, entry=info.filename)
     if len(infos) > _MOST_ENTRIES:
-        raise DatasetUploadTooManyEntries(name=name, entries=len(infos), limit=_MOST_ENTRIES)
+        raise DatasetError("dataset_upload_too_many_entries", name=name, entries=len(infos), limit=_MOST_ENTRIES)
     home = _home([info.filename for info in infos])
     inside = {info.filename: info.filename.removeprefix(home) for info in infos if info.filename.startswith(home)}
     parts = frozenset(layout_of(inside.values()).files)
@@ -113,16 +104,18 @@ def _parts(name: str, archive: zipfile.ZipFile, limit_mb: int) -> Mapping[str, z
         relative = inside.get(info.filename, "")
         if relative in parts or _ABOUT.fullmatch(relative):
             if relative in found:
-                raise DatasetUploadUnsafe(name=name, entry=info.filename)
+                raise DatasetError("dataset_upload_unsafe", name=name, entry=info.filename)
             found[relative] = info
     for info in found.values():
         ratio = -(-info.file_size // max(1, info.compress_size))
         if info.file_size > 1_000_000 and ratio > _STEEP:
-            raise DatasetUploadTooSteep(name=name, entry=info.filename, ratio=ratio, limit=_STEEP)
+            raise DatasetError("dataset_upload_too_steep", name=name, entry=info.filename, ratio=ratio, limit=_STEEP)
     if (size := sum(info.file_size for info in found.values())) > limit_mb * 1_000_000:
         largest = max(found.values(), key=lambda info: info.file_size)
         size_mb = round(size / 1e6)
-        raise DatasetUploadExpands(name=name, entry=largest.filename, size_mb=size_mb, limit_mb=limit_mb)
+        raise DatasetError(
+            "dataset_upload_expands", name=name, entry=largest.filename, size_mb=size_mb, limit_mb=limit_mb
+        )
     _require_parts(name, found or {info.filename: info for info in infos})
     return found
 
@@ -141,4 +134,4 @@ def _require_parts(name: str, parts: Mapping[str, object]) -> None:
     layout = layout_of(parts)
     if not (layout.corpus and layout.queries and layout.qrels):
         names = set(parts)
-        raise DatasetUploadIncomplete(name=name, found=", ".join(sorted(names)[:8]) or "-")
+        raise DatasetError("dataset_upload_incomplete", name=name, found=", ".join(sorted(names)[:8]) or "-")

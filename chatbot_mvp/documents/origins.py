@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chatbot_mvp.errors import DocumentSourceFailed
+from chatbot_mvp.errors import UploadError
 from chatbot_mvp.plugins.registry import Registry
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
@@ -57,12 +57,12 @@ def documents_of(
     """Return (file name, content) of the documents that a source gives; at least one.
 
     Raises:
-        DocumentSourceFailed: it gives none, or fails.
+        UploadError (document_source_failed): it gives none, or fails.
     """
     try:
         found = list(source.files(rest, settings, progress))
     except (OSError, ValueError) as error:
-        raise DocumentSourceFailed(source=source.name, found=rest, reason=str(error)) from error
+        raise UploadError("document_source_failed", source=source.name, found=rest, reason=str(error)) from error
     if not found:
-        raise DocumentSourceFailed(source=source.name, found=rest, reason="there are no documents")
+        raise UploadError("document_source_failed", source=source.name, found=rest, reason="there are no documents")
     return found

@@ -13,17 +13,7 @@ from chatbot_mvp.documents.pages import empty_pages, with_pages
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.readers import SUFFIXES, TEXT_SUFFIXES, is_own, page_readers_of, reader_of
 from chatbot_mvp.documents.reading.sandbox import read_apart, read_pages_apart
-from chatbot_mvp.errors import (
-    UploadBinary,
-    UploadDamaged,
-    UploadEmpty,
-    UploadEncrypted,
-    UploadScanned,
-    UploadTooLarge,
-    UploadTooManyHeadings,
-    UploadTypeUnsupported,
-    UploadWrongSuffix,
-)
+from chatbot_mvp.errors import UploadError, UploadScanned
 from chatbot_mvp.text import normalize
 
 MAX_HEADINGS = 20_000
@@ -79,11 +69,11 @@ def parse_upload(
     name = clean_file_name(name)
     suffix = PurePath(name).suffix.lower()
     if suffix not in SUFFIXES:
-        raise UploadTypeUnsupported(name=name, legal=", ".join(SUFFIXES))
+        raise UploadError("upload_type_unsupported", name=name, legal=", ".join(SUFFIXES))
     if len(content) > max_mb * 1_000_000:
-        raise UploadTooLarge(name=name, size_mb=round(len(content) / 1e6, 1), limit_mb=max_mb)
+        raise UploadError("upload_too_large", name=name, size_mb=round(len(content) / 1e6, 1), limit_mb=max_mb)
     if not content.strip():
-        raise UploadEmpty(name=name)
+        raise UploadError("upload_empty", name=name)
     kind = _checked_kind(name, suffix, content)
     if kind in TEXT_SUFFIXES:
         text, encoding = _decode(name, content)
@@ -94,11 +84,11 @@ def parse_upload(
         encoding = kind
         found = _read(kind, name, content, max_pages, check, on_page)
     if not found.text.strip():
-        raise UploadEmpty(name=name)
+        raise UploadError("upload_empty", name=name)
     cut = cut_at_paragraph(found.text, max_chars)
     headings = len(split_sections(cut))
     if headings > MAX_HEADINGS:
-        raise UploadTooManyHeadings(name=name, headings=headings, limit=MAX_HEADINGS)
+        raise UploadError("upload_too_many_headings", name=name, headings=headings, limit=MAX_HEADINGS)
     truncated = len(cut) < len(found.text)
     return ParsedText(cut, encoding, len(found.text), truncated, found.page_starts, found.empty_pages)
 
@@ -125,8 +115,8 @@ def _checked_kind(name: str, suffix: str, content: bytes) -> str:
     """Return the file's suffix as detected from its content, which must match its name.
 
     Raises:
-        UploadWrongSuffix: content and name differ.
-        UploadTypeUnsupported, UploadEncrypted, UploadDamaged: the file cannot be read.
+        UploadError (upload_wrong_suffix): content and name differ.
+        UploadError (upload_type_unsupported, upload_encrypted, upload_damaged): the file cannot be read.
     """
     reader = reader_of(suffix)
     said = reader.kind if reader else suffix
@@ -138,21 +128,21 @@ def _checked_kind(name: str, suffix: str, content: bytes) -> str:
         found = ".pdf"
     elif content.startswith(b"PK\x03\x04"):
         if b"word/" not in content:
-            raise UploadTypeUnsupported(name=name, legal=", ".join(SUFFIXES))
+            raise UploadError("upload_type_unsupported", name=name, legal=", ".join(SUFFIXES))
         found = ".docx"
     elif content.startswith(_OLE):
         # OLE container: a Word file with a password, or one in the format before 2007.
         if "EncryptedPackage".encode("utf-16-le") in content:
-            raise UploadEncrypted(name=name)
-        raise UploadTypeUnsupported(name=name, legal=", ".join(SUFFIXES))
+            raise UploadError("upload_encrypted", name=name)
+        raise UploadError("upload_type_unsupported", name=name, legal=", ".join(SUFFIXES))
     elif said in TEXT_SUFFIXES and _HTML_START.match(content[:4_096]):
         found = ".html"
     elif said in (".pdf", ".docx"):
         if b"\x00" in content[:4_096]:
-            raise UploadDamaged(name=name, kind=said, reason="it does not begin as such a file does")
+            raise UploadError("upload_damaged", name=name, kind=said, reason="it does not begin as such a file does")
         found = ".html" if _HTML_START.match(content[:4_096]) else ".txt"
     if found != said:
-        raise UploadWrongSuffix(name=name, found=found)
+        raise UploadError("upload_wrong_suffix", name=name, found=found)
     return found
 
 
@@ -172,7 +162,7 @@ def cut_at_paragraph(text: str, max_chars: int) -> str:
 
 def _decode(name: str, content: bytes) -> tuple[str, str]:
     if b"\x00" in content:
-        raise UploadBinary(name=name)
+        raise UploadError("upload_binary", name=name)
     encoding = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"
     try:
         text = content.decode(encoding)
@@ -183,7 +173,7 @@ def _decode(name: str, content: bytes) -> tuple[str, str]:
             text, encoding = _decode_windows(content, text)
     controls = len(_CONTROL.findall(text))
     if controls > max(2, len(text) // 1_000):
-        raise UploadBinary(name=name)
+        raise UploadError("upload_binary", name=name)
     return text, encoding
 
 

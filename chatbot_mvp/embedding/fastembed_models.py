@@ -9,7 +9,7 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.embedding.transformer import clean_text, usable_cores
-from chatbot_mvp.errors import EmbedderDownloadFailed, MissingPackage, UnknownChoice
+from chatbot_mvp.errors import ConfigurationError, MissingPackage, UnknownChoice
 from chatbot_mvp.settings.model import FASTEMBED_PREFIX
 
 _BATCH_SIZE = 16
@@ -35,7 +35,7 @@ class FastEmbedEmbedder:
         Raises:
             MissingPackage: ``fastembed`` is not installed.
             UnknownChoice: the package has no such model.
-            EmbedderDownloadFailed: the model cannot be downloaded or loaded.
+            ConfigurationError (embedder_download_failed): the model cannot be downloaded or loaded.
         """
         try:
             from fastembed import TextEmbedding
@@ -53,7 +53,9 @@ class FastEmbedEmbedder:
         try:
             self._model = TextEmbedding(model, cache_dir=str(cache_dir), threads=threads or usable_cores())
         except Exception as error:
-            raise EmbedderDownloadFailed(model=name, folder=str(cache_dir), reason=str(error).rstrip(".")) from error
+            raise ConfigurationError(
+                "embedder_download_failed", model=name, folder=str(cache_dir), reason=str(error).rstrip(".")
+            ) from error
         self.model_id = f"{FASTEMBED_PREFIX}{model}"
         self.dimensions: int = next(iter(self._model.query_embed(["?"]))).shape[0]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors
 from chatbot_mvp.embedding.transformer import clean_text
-from chatbot_mvp.errors import EmbedderDownloadFailed, EmbedderFileMissing, MissingPackage
+from chatbot_mvp.errors import ConfigurationError, EmbedderFileMissing, MissingPackage
 from chatbot_mvp.settings.kinds import HUGGINGFACE_PREFIX
 
 COMMAND = "pip install 'chatbot-mvp[transformers]'"
@@ -40,7 +40,7 @@ class HuggingFaceEmbedder:
         Raises:
             MissingPackage: ``sentence-transformers`` is not installed.
             EmbedderFileMissing: the folder does not exist.
-            EmbedderDownloadFailed: the model cannot be downloaded or loaded.
+            ConfigurationError (embedder_download_failed): the model cannot be downloaded or loaded.
         """
         try:
             from sentence_transformers import SentenceTransformer
@@ -56,7 +56,9 @@ class HuggingFaceEmbedder:
             self._model: Any = SentenceTransformer(place, cache_folder=str(cache_dir))
         except Exception as error:
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise EmbedderDownloadFailed(model=name, folder=str(cache_dir), reason=reason) from error
+            raise ConfigurationError(
+                "embedder_download_failed", model=name, folder=str(cache_dir), reason=reason
+            ) from error
         self.model_id = _folder_id(folder) if folder.is_dir() else f"{HUGGINGFACE_PREFIX}{wanted}"
         self._lock = threading.Lock()
         self.dimensions = int(self._encoded(["?"], "query").shape[1])

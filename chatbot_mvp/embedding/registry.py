@@ -115,9 +115,9 @@ def create_embedder(name: str, settings: Settings) -> Embedder:
 
     Raises:
         UnknownChoice: the name is neither in the registry nor has a known prefix, and EMBEDDING_BASE_URL is empty.
-        EmbedderFileMissing, EmbedderFileUnreadable, EmbedderOptionInvalid, EmbedderTokensMismatch: the files of a
+        EmbedderFileMissing, ConfigurationError: the files of a
             user's own model cannot be used.
-        EmbedderDownloadFailed: a model of fastembed or sentence-transformers cannot be downloaded.
+        ConfigurationError: a model of fastembed or sentence-transformers cannot be downloaded.
         ProviderNotConfigured: the vendor's key is missing.
         MissingPackage: the model's package is not installed.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -9,35 +10,45 @@ from typing import Any, ClassVar
 class ChatbotError(Exception):
     """Base of all errors that a user can act on. ``str(error)`` is the English text.
 
-    Keyword arguments fill the placeholders of ``template`` and stay available in ``params``.
+    Args:
+        code: key of ``texts``. It may be left out if the class has one text only.
+        params: values of the text's placeholders.
+
+    Raises:
+        LookupError: the class has no text with this code.
+        KeyError: the text has a placeholder without a value.
     """
 
-    code: ClassVar[str] = ""
-    template: ClassVar[str] = ""
+    texts: ClassVar[Mapping[str, str]] = {}
+    """Code -> English text, of what is raised as this very class. Codes are unique among all classes, and stay."""
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, **params: object) -> None:
+    def __init__(self, code: str = "", /, **params: object) -> None:
+        if not code and len(self.texts) == 1:
+            [code] = self.texts
+        if code not in self.texts:
+            raise LookupError(f"{type(self).__name__} has no text {code!r}; it has: {', '.join(self.texts) or 'none'}")
+        self.code = code
         self.params = params
-        super().__init__(self.template.format(**params))
+        super().__init__(self.texts[code].format(**params))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Make copies and pickles by the keyword arguments: a worker's error crosses to another process."""
-        return partial(type(self), **self.params), ()
+        """Make copies and pickles by the arguments: a worker's error crosses to another process."""
+        return partial(type(self), self.code, **self.params), ()
 
     @property
     def hint(self) -> str:
         """The next step: the text after its first sentence, or "" if it has one sentence only."""
         # The template is divided, not the text: a value in it may contain the end of a sentence.
-        return self.template.partition(". ")[2].format(**self.params)
+        return self.texts[self.code].partition(". ")[2].format(**self.params)
 
 
-def all_errors() -> list[type[ChatbotError]]:
-    """Return every concrete error class (those with a code), sorted by code."""
-    found: list[type[ChatbotError]] = []
+def all_errors() -> dict[str, type[ChatbotError]]:
+    """Return code -> the class that has its text, sorted by code."""
+    found: dict[str, type[ChatbotError]] = {}
     pending: list[type[ChatbotError]] = [ChatbotError]
     while pending:
         cls = pending.pop()
         pending.extend(cls.__subclasses__())
-        if cls.code:
-            found.append(cls)
-    return sorted(found, key=lambda cls: cls.code)
+        found |= dict.fromkeys(vars(cls).get("texts", ()), cls)
+    return dict(sorted(found.items()))

@@ -8,41 +8,15 @@ from chatbot_mvp.errors.base import ChatbotError
 class LimitError(ChatbotError):
     """One visitor, or all together, would have more than the server allows. Nothing was started, and nothing lost."""
 
-
-class TooManyAnswers(LimitError):
-    code = "too_many_answers"
-    template = (
-        "The question was not asked: {limit} answers to this visitor are running or waiting, which is the most. Wait "
-        "until one of them has ended, or stop one, and ask again."
-    )
-
-
-class ServerHasNoPlace(LimitError):
-    code = "server_has_no_place"
-    template = (
-        "The question was not asked: the server is making {limit} answers, which is the most. Ask again in a minute."
-    )
-
-
-class AnswerNotAwaited(LimitError):
-    code = "answer_not_awaited"
-    template = (
-        "This question was not answered: no page of its visitor was open for more than {seconds} s before its turn "
-        "came. Ask it again."
-    )
-
-
-class TooManyConversations(LimitError):
-    code = "too_many_conversations"
-    template = (
-        "No conversation was started: this visitor has {limit}, which is the most. Continue one of them, or have some "
-        "deleted."
-    )
-
-
-class TooManyKnowledgeBases(LimitError):
-    code = "too_many_knowledge_bases"
-    template = (
-        "Nothing was uploaded: {limit} knowledge bases of this visitor are here or on their way, which is the most. "
-        "Delete one in Admin, or ask the administrator to, and upload the files again."
-    )
+    texts = {
+        "too_many_answers": "The question was not asked: {limit} answers to this visitor are running or waiting, "
+        "which is the most. Wait until one of them has ended, or stop one, and ask again.",
+        "server_has_no_place": "The question was not asked: the server is making {limit} answers, which is the most. "
+        "Ask again in a minute.",
+        "answer_not_awaited": "This question was not answered: no page of its visitor was open for more than "
+        "{seconds} s before its turn came. Ask it again.",
+        "too_many_conversations": "No conversation was started: this visitor has {limit}, which is the most. Continue "
+        "one of them, or have some deleted.",
+        "too_many_knowledge_bases": "Nothing was uploaded: {limit} knowledge bases of this visitor are here or on "
+        "their way, which is the most. Delete one in Admin, or ask the administrator to, and upload the files again.",
+    }

@@ -7,136 +7,79 @@ from chatbot_mvp.errors.base import ChatbotError
 
 class ConfigurationError(ChatbotError):
     exit_code = 2
+    texts = {
+        "question_too_long": "The question has {length} characters, and at most {limit} are read. Ask about one "
+        "thing, or upload the text as a document and ask about it.",
+        "choice_not_kept": "The choice cannot be saved to {path!r}: {reason}. Grant write permission or free up "
+        "space, and try again.",
+        "vector_store_unavailable": "The vector store at {place!r} cannot be used: {reason}. Check CHROMA_HOST and "
+        "that the server is running, or set VECTOR_STORE=exact.",
+        "embedder_file_unreadable": "{path!r} cannot be used as {format}: {reason}. Replace it, or change "
+        "EMBEDDING_MODEL_NAME.",
+        "embedder_option_invalid": "{path!r}: {found} is not valid; legal: {legal}. Correct it or add it there.",
+        "embedder_tokens_mismatch": "The tokenizer {tokenizer!r} and the model {model!r} do not belong together: the "
+        "tokenizer's highest token id is {highest}, and the model does not know it. Copy both from the same model.",
+        "embedder_download_failed": "The embedding model {model!r} cannot be downloaded to {folder!r} or loaded from "
+        "there: {reason}. Check the connection to the Internet and the free space, and try again.",
+    }
 
 
 class InvalidSetting(ConfigurationError):
-    code = "invalid_setting"
-    template = "{name}={found!r} is not valid: {reason}. Change it in the environment or in .env."
+    texts = {"invalid_setting": "{name}={found!r} is not valid: {reason}. Change it in the environment or in .env."}
 
 
 class UnknownChoice(ConfigurationError):
-    code = "unknown_choice"
-    template = "There is no {kind} {found!r}. Choose one of: {legal}."
+    texts = {"unknown_choice": "There is no {kind} {found!r}. Choose one of: {legal}."}
 
 
 class MissingPackage(ConfigurationError):
-    code = "missing_package"
-    template = "{feature} needs the package {package!r}. Install it with: {command}"
-
-
-class QuestionTooLong(ConfigurationError):
-    code = "question_too_long"
-    template = (
-        "The question has {length} characters, and at most {limit} are read. Ask about one thing, or upload the text "
-        "as a document and ask about it."
-    )
+    texts = {"missing_package": "{feature} needs the package {package!r}. Install it with: {command}"}
 
 
 class NeedsLanguageModel(ConfigurationError):
-    code = "needs_language_model"
-    template = (
-        "{feature} needs a language model, and the provider {provider!r} has none or is not configured. Choose a "
-        "provider with a model in Admin or with PROVIDER, or do without {feature}."
-    )
+    texts = {
+        "needs_language_model": "{feature} needs a language model, and the provider {provider!r} has none or is not "
+        "configured. Choose a provider with a model in Admin or with PROVIDER, or do without {feature}.",
+    }
 
 
-class ConfigFileInvalid(InvalidSetting):
-    code = "config_file_invalid"
-    template = "{name}={found!r} is not valid: {reason}. Correct it in {file!r}."
+class ConfigFileError(InvalidSetting):
+    """A configuration file, or what it holds."""
 
-
-class ConfigKeyUnknown(InvalidSetting):
-    code = "config_key_unknown"
-    template = "There is no key {name!r} in {file!r}. Correct the file; legal there: {legal}."
-
-
-class ConfigFileUnreadable(InvalidSetting):
-    code = "config_file_unreadable"
-    template = (
-        "The configuration file {file!r} cannot be read: {reason}. Correct the file, or give the path of another one."
-    )
-
-
-class ChoiceNotKept(ConfigurationError):
-    code = "choice_not_kept"
-    template = (
-        "The choice cannot be saved to {path!r}: {reason}. Grant write permission or free up space, and try again."
-    )
-    exit_code = 2
-
-
-class VectorStoreUnavailable(ConfigurationError):
-    code = "vector_store_unavailable"
-    template = (
-        "The vector store at {place!r} cannot be used: {reason}. Check CHROMA_HOST and that the server is running, or "
-        "set VECTOR_STORE=exact."
-    )
+    texts = {
+        "config_file_invalid": "{name}={found!r} is not valid: {reason}. Correct it in {file!r}.",
+        "config_key_unknown": "There is no key {name!r} in {file!r}. Correct the file; legal there: {legal}.",
+        "config_file_unreadable": "The configuration file {file!r} cannot be read: {reason}. Correct the file, or "
+        "give the path of another one.",
+    }
 
 
 class EmbedderFileMissing(ConfigurationError):
-    code = "embedder_file_missing"
-    template = (
-        "The embedding model {model!r} cannot be loaded: {folder!r} has no file {expected}. Put the file there, or "
-        "change EMBEDDING_MODEL_NAME."
-    )
-
-
-class EmbedderFileUnreadable(ConfigurationError):
-    code = "embedder_file_unreadable"
-    template = "{path!r} cannot be used as {format}: {reason}. Replace it, or change EMBEDDING_MODEL_NAME."
-
-
-class EmbedderOptionInvalid(ConfigurationError):
-    code = "embedder_option_invalid"
-    template = "{path!r}: {found} is not valid; legal: {legal}. Correct it or add it there."
-
-
-class EmbedderTokensMismatch(ConfigurationError):
-    code = "embedder_tokens_mismatch"
-    template = (
-        "The tokenizer {tokenizer!r} and the model {model!r} do not belong together: the tokenizer's highest token id "
-        "is {highest}, and the model does not know it. Copy both from the same model."
-    )
-
-
-class EmbedderDownloadFailed(ConfigurationError):
-    code = "embedder_download_failed"
-    template = (
-        "The embedding model {model!r} cannot be downloaded to {folder!r} or loaded from there: {reason}. Check the "
-        "connection to the Internet and the free space, and try again."
-    )
+    texts = {
+        "embedder_file_missing": "The embedding model {model!r} cannot be loaded: {folder!r} has no file {expected}. "
+        "Put the file there, or change EMBEDDING_MODEL_NAME.",
+    }
 
 
 class SignInError(ChatbotError):
     """Signing in to Admin failed."""
 
-
-class PasswordWrong(SignInError):
-    code = "password_wrong"
-    template = "That is not the password of {variable}. Try again, or ask the administrator of this server."
-
-
-class PasswordTriesExhausted(SignInError):
-    code = "password_tries_exhausted"
-    template = "Too many wrong passwords. Wait {seconds} s and try again."
-
-
-class AdminNeeded(SignInError):
-    code = "admin_needed"
-    template = "Nothing was done: {call} is for administrators. Sign in to Admin and try again."
+    texts = {
+        "password_wrong": "That is not the password of {variable}. Try again, or ask the administrator of this server.",
+        "password_tries_exhausted": "Too many wrong passwords. Wait {seconds} s and try again.",
+        "admin_needed": "Nothing was done: {call} is for administrators. Sign in to Admin and try again.",
+    }
 
 
 class CacheUnusable(ChatbotError):
-    code = "cache_unusable"
-    template = (
-        "The cache {path!r} cannot be used: {reason}. Free up space on its disk and try again: its content is kept. "
-        "If the file is damaged, delete it; it is computed again."
-    )
+    texts = {
+        "cache_unusable": "The cache {path!r} cannot be used: {reason}. Free up space on its disk and try again: its "
+        "content is kept. If the file is damaged, delete it; it is computed again.",
+    }
 
 
 class AddressUnavailable(ChatbotError):
-    code = "address_unavailable"
-    template = (
-        "Cannot listen on {host}:{port}: {reason}. Stop the program that uses the port, or choose another one with "
-        "--port."
-    )
+    texts = {
+        "address_unavailable": "Cannot listen on {host}:{port}: {reason}. Stop the program that uses the port, or "
+        "choose another one with --port.",
+    }

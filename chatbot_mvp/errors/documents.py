@@ -7,217 +7,106 @@ from chatbot_mvp.errors.base import ChatbotError
 
 class UploadError(ChatbotError):
     exit_code = 2
-
-
-class UploadEmpty(UploadError):
-    code = "upload_empty"
-    template = "{name!r} has no text. Choose a file with content."
-
-
-class UploadBinary(UploadError):
-    code = "upload_binary"
-    template = "{name!r} is not a text file. Save it as plain text or Markdown in UTF-8."
-
-
-class UploadTooLarge(UploadError):
-    code = "upload_too_large"
-    template = "{name!r} is {size_mb} MB, and the maximum is {limit_mb} MB. Split it or upload a shorter version."
-
-
-class UploadTypeUnsupported(UploadError):
-    code = "upload_type_unsupported"
-    template = "{name!r} is not of a supported type. Use one of: {legal}."
-
-
-class UploadWrongSuffix(UploadError):
-    code = "upload_wrong_suffix"
-    template = (
-        "{name!r} has an extension that does not match its content, that of a {found} file. Change the extension "
-        "to {found}."
-    )
-
-
-class UploadDamaged(UploadError):
-    code = "upload_damaged"
-    template = "{name!r} cannot be read as {kind}: {reason}. Open it in the program that created it and save it again."
-
-
-class UploadEncrypted(UploadError):
-    code = "upload_encrypted"
-    template = "{name!r} is protected by a password. Save a copy without a password and upload it."
+    texts = {
+        "upload_empty": "{name!r} has no text. Choose a file with content.",
+        "upload_binary": "{name!r} is not a text file. Save it as plain text or Markdown in UTF-8.",
+        "upload_too_large": "{name!r} is {size_mb} MB, and the maximum is {limit_mb} MB. Split it or upload a shorter "
+        "version.",
+        "upload_type_unsupported": "{name!r} is not of a supported type. Use one of: {legal}.",
+        "upload_wrong_suffix": "{name!r} has an extension that does not match its content, that of a {found} file. "
+        "Change the extension to {found}.",
+        "upload_damaged": "{name!r} cannot be read as {kind}: {reason}. Open it in the program that created it and "
+        "save it again.",
+        "upload_encrypted": "{name!r} is protected by a password. Save a copy without a password and upload it.",
+        "upload_too_many_pages": "{name!r} has {pages} pages, and the maximum is {limit} (KB_MAX_PAGES). Split it or "
+        "remove pages.",
+        "upload_expands": "{name!r} would take more than {limit_mb} MB when unpacked, which is not normal for a "
+        "document. Save it again or upload its text.",
+        "upload_too_steep": "The part {part!r} of {name!r} would be {ratio} times as large when unpacked, and the "
+        "maximum is {limit}: documents that people write have 5 to 30. Nothing was unpacked. Save it again or upload "
+        "its text.",
+        "upload_too_many_parts": "{name!r} is packed in {parts} parts, and the maximum is {limit}. Nothing was "
+        "unpacked. Save it again without pictures and embedded files, or upload its text.",
+        "upload_too_deep": "{name!r} has {depth} elements inside each other, and the maximum is {limit}. Save it "
+        "again with a simpler layout, or upload its text.",
+        "upload_too_many_rows": "The tables of {name!r} have {rows} rows, and the maximum is {limit}. Split it into "
+        "several files.",
+        "upload_too_many_elements": "{name!r} has {elements} elements, such as paragraphs and table cells, and the "
+        "maximum is {limit}. Split it, or upload its text.",
+        "upload_too_many_headings": "{name!r} has {headings} headings, and the maximum is {limit}. Split it into "
+        "several files.",
+        "upload_too_slow": "{name!r} could not be read within {seconds} seconds. Split it, or upload its text.",
+        "upload_no_room": "There is no room for {name!r}: the previous files fill the {limit} characters that a "
+        "knowledge base can hold (KB_MAX_CHARS). Upload it as a separate knowledge base.",
+        "upload_needs_memory": "A knowledge base of up to {chars} characters needs about {needed_mb} MB of memory, "
+        "and {available_mb} MB are available. Upload fewer files, lower KB_MAX_CHARS, or give the server more memory.",
+        "upload_queue_full": "{files} files of {mb} MB in total would be waiting, and a session can have {most_files} "
+        "files of {most_mb} MB in total. Wait until the previous ones are read, or upload fewer.",
+        "document_source_failed": "The source {source!r} gave no document for {found!r}: {reason}. Check the name "
+        "behind {source!r} and the colon; `chatbot-mvp plugins` lists the sources that are added.",
+    }
 
 
 class UploadScanned(UploadError):
-    code = "upload_scanned"
-    template = (
-        "{name!r} has no text on its pages ({pages}): they are images. Run text recognition (OCR), save it as a PDF "
-        "with text and upload it."
-    )
-
-
-class UploadTooManyPages(UploadError):
-    code = "upload_too_many_pages"
-    template = "{name!r} has {pages} pages, and the maximum is {limit} (KB_MAX_PAGES). Split it or remove pages."
-
-
-class UploadExpands(UploadError):
-    code = "upload_expands"
-    template = (
-        "{name!r} would take more than {limit_mb} MB when unpacked, which is not normal for a document. Save it again "
-        "or upload its text."
-    )
-
-
-class UploadTooSteep(UploadError):
-    code = "upload_too_steep"
-    template = (
-        "The part {part!r} of {name!r} would be {ratio} times as large when unpacked, and the maximum is {limit}: "
-        "documents that people write have 5 to 30. Nothing was unpacked. Save it again or upload its text."
-    )
-
-
-class UploadTooManyParts(UploadError):
-    code = "upload_too_many_parts"
-    template = (
-        "{name!r} is packed in {parts} parts, and the maximum is {limit}. Nothing was unpacked. Save it again without "
-        "pictures and embedded files, or upload its text."
-    )
-
-
-class UploadTooDeep(UploadError):
-    code = "upload_too_deep"
-    template = (
-        "{name!r} has {depth} elements inside each other, and the maximum is {limit}. Save it again with a simpler "
-        "layout, or upload its text."
-    )
-
-
-class UploadTooManyRows(UploadError):
-    code = "upload_too_many_rows"
-    template = "The tables of {name!r} have {rows} rows, and the maximum is {limit}. Split it into several files."
-
-
-class UploadTooManyElements(UploadError):
-    code = "upload_too_many_elements"
-    template = (
-        "{name!r} has {elements} elements, such as paragraphs and table cells, and the maximum is {limit}. Split it, "
-        "or upload its text."
-    )
-
-
-class UploadTooManyHeadings(UploadError):
-    code = "upload_too_many_headings"
-    template = "{name!r} has {headings} headings, and the maximum is {limit}. Split it into several files."
-
-
-class UploadTooSlow(UploadError):
-    code = "upload_too_slow"
-    template = "{name!r} could not be read within {seconds} seconds. Split it, or upload its text."
-
-
-class UploadNoRoom(UploadError):
-    code = "upload_no_room"
-    template = (
-        "There is no room for {name!r}: the previous files fill the {limit} characters that a knowledge base can hold "
-        "(KB_MAX_CHARS). Upload it as a separate knowledge base."
-    )
-
-
-class UploadNeedsMemory(UploadError):
-    code = "upload_needs_memory"
-    template = (
-        "A knowledge base of up to {chars} characters needs about {needed_mb} MB of memory, and {available_mb} MB are "
-        "available. Upload fewer files, lower KB_MAX_CHARS, or give the server more memory."
-    )
-
-
-class UploadQueueFull(UploadError):
-    code = "upload_queue_full"
-    template = (
-        "{files} files of {mb} MB in total would be waiting, and a session can have {most_files} files of {most_mb} MB "
-        "in total. Wait until the previous ones are read, or upload fewer."
-    )
+    texts = {
+        "upload_scanned": "{name!r} has no text on its pages ({pages}): they are images. Run text recognition (OCR), "
+        "save it as a PDF with text and upload it.",
+    }
 
 
 class KbNotFound(ChatbotError):
-    code = "kb_not_found"
-    template = "There is no knowledge base {kb_id!r}. Available: {legal}."
     exit_code = 2
+    texts = {"kb_not_found": "There is no knowledge base {kb_id!r}. Available: {legal}."}
 
 
 class KbUnreadable(ChatbotError):
-    code = "kb_unreadable"
-    template = "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."
+    texts = {"kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."}
 
 
 class KbNotWritten(ChatbotError):
-    code = "kb_not_written"
-    template = (
-        "{name!r} cannot be saved in {path!r}: {reason}. The knowledge bases are as they were before. Free up space or "
-        "grant write permission, then try again."
-    )
+    texts = {
+        "kb_not_written": "{name!r} cannot be saved in {path!r}: {reason}. The knowledge bases are as they were "
+        "before. Free up space or grant write permission, then try again.",
+    }
 
 
 class ConversationNotFound(ChatbotError):
-    code = "conversation_not_found"
-    template = "There is no conversation {conversation_id!r}. It may have been deleted; start another one."
     exit_code = 2
+    texts = {
+        "conversation_not_found": "There is no conversation {conversation_id!r}. It may have been deleted; start "
+        "another one.",
+    }
 
 
 class KbEvaluationError(ChatbotError):
     """Error in the evaluation questions of a knowledge base, or in their results."""
 
     exit_code = 2
+    texts = {
+        "no_questions_kept": "No question of the set {name!r} is marked for use. Mark or add at least one.",
+        "nothing_proposed": "No questions could be made from the knowledge base {kb_id!r}: its text has no headings, "
+        "definitions, figures or names. Write some by hand or import a file.",
+        "proposals_unusable": "None of the questions that the language model wrote for the knowledge base {kb_id!r} "
+        "can be used: {reason}. Choose another model, or propose questions without one.",
+    }
 
 
 class QuestionSetNotFound(KbEvaluationError):
-    code = "question_set_not_found"
-    template = (
-        "The knowledge base {kb_id!r} has no question set {set_id!r} that can be read. It may have been deleted; "
-        "choose another one or make a new one."
-    )
+    texts = {
+        "question_set_not_found": "The knowledge base {kb_id!r} has no question set {set_id!r} that can be read. It "
+        "may have been deleted; choose another one or make a new one.",
+    }
 
 
 class QuestionSetChanged(KbEvaluationError):
-    code = "question_set_changed"
-    template = (
-        "The question set {name!r} of the knowledge base {kb_id!r} was changed by someone else in the meantime. "
-        "Nothing was written. Reload it, make your changes again and save."
-    )
+    texts = {
+        "question_set_changed": "The question set {name!r} of the knowledge base {kb_id!r} was changed by someone "
+        "else in the meantime. Nothing was written. Reload it, make your changes again and save.",
+    }
 
 
 class KbResultNotFound(KbEvaluationError):
-    code = "kb_result_not_found"
-    template = (
-        "The knowledge base {kb_id!r} has no evaluation {result_id!r} that can be read. It may have been deleted; "
-        "choose another one or start a new one."
-    )
-
-
-class NoQuestionsKept(KbEvaluationError):
-    code = "no_questions_kept"
-    template = "No question of the set {name!r} is marked for use. Mark or add at least one."
-
-
-class NothingProposed(KbEvaluationError):
-    code = "nothing_proposed"
-    template = (
-        "No questions could be made from the knowledge base {kb_id!r}: its text has no headings, definitions, figures "
-        "or names. Write some by hand or import a file."
-    )
-
-
-class ProposalsUnusable(KbEvaluationError):
-    code = "proposals_unusable"
-    template = (
-        "None of the questions that the language model wrote for the knowledge base {kb_id!r} can be used: {reason}. "
-        "Choose another model, or propose questions without one."
-    )
-
-
-class DocumentSourceFailed(UploadError):
-    code = "document_source_failed"
-    template = (
-        "The source {source!r} gave no document for {found!r}: {reason}. Check the name behind {source!r} and the "
-        "colon; `chatbot-mvp plugins` lists the sources that are added."
-    )
+    texts = {
+        "kb_result_not_found": "The knowledge base {kb_id!r} has no evaluation {result_id!r} that can be read. It may "
+        "have been deleted; choose another one or start a new one.",
+    }

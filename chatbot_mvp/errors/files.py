@@ -10,19 +10,17 @@ class FileError(ChatbotError):
 
 
 class FileNotWritten(FileError):
-    code = "file_not_written"
-    template = (
-        "{path!r} cannot be written: {reason}. What it held before is kept. Free up space or grant write permission, "
-        "and try again."
-    )
+    texts = {
+        "file_not_written": "{path!r} cannot be written: {reason}. What it held before is kept. Free up space or "
+        "grant write permission, and try again.",
+    }
 
 
 class FileOfLaterVersion(FileError):
-    code = "file_of_later_version"
-    template = (
-        "{path!r} was written by a later version of this program: it has format {found}, and this version reads up to "
-        "{known}. The file is unchanged. Update the program, or choose another DATA_DIR."
-    )
+    texts = {
+        "file_of_later_version": "{path!r} was written by a later version of this program: it has format {found}, and "
+        "this version reads up to {known}. The file is unchanged. Update the program, or choose another DATA_DIR.",
+    }
 
 
 class DataFolderError(ChatbotError):
@@ -30,14 +28,15 @@ class DataFolderError(ChatbotError):
 
 
 class DataFolderUnusable(DataFolderError):
-    code = "data_folder_unusable"
-    template = (
-        "DATA_DIR is {path!r}, and nothing can be written there: {reason}. Free up space on its disk, give this "
-        "account permission to write there, or name another folder in DATA_DIR."
-    )
     exit_code = 2
+    texts = {
+        "data_folder_unusable": "DATA_DIR is {path!r}, and nothing can be written there: {reason}. Free up space on "
+        "its disk, give this account permission to write there, or name another folder in DATA_DIR.",
+    }
 
 
 class DataFolderInUse(DataFolderError):
-    code = "data_folder_in_use"
-    template = "A server or a command uses {path!r}, and nothing was changed. Stop it, and run the same command again."
+    texts = {
+        "data_folder_in_use": "A server or a command uses {path!r}, and nothing was changed. Stop it, and run the "
+        "same command again.",
+    }

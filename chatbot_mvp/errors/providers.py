@@ -8,90 +8,73 @@ from chatbot_mvp.errors.base import ChatbotError
 class ProviderError(ChatbotError):
     """A provider of answers, vectors or rankings could not serve a request."""
 
+    texts = {
+        "provider_key_refused": "The provider {provider!r} rejected the key for {model!r}: {reason}. Check "
+        "{variable}; the provider's console lists the valid keys.",
+        "provider_model_unknown": "The provider {provider!r} has no model {model!r} at {address}: {reason}. Set "
+        "{variable} to a model that it offers.",
+    }
+
 
 class ProviderNotConfigured(ProviderError):
-    code = "provider_not_configured"
-    template = (
-        "The provider {provider!r} cannot be used yet; missing: {missing}. Set it in the environment, .env or "
-        ".streamlit/secrets.toml, or choose another provider."
-    )
     exit_code = 2
-
-
-class ProviderKeyRefused(ProviderError):
-    code = "provider_key_refused"
-    template = (
-        "The provider {provider!r} rejected the key for {model!r}: {reason}. Check {variable}; the provider's console "
-        "lists the valid keys."
-    )
-
-
-class ProviderModelUnknown(ProviderError):
-    code = "provider_model_unknown"
-    template = (
-        "The provider {provider!r} has no model {model!r} at {address}: {reason}. Set {variable} to a model that it "
-        "offers."
-    )
+    texts = {
+        "provider_not_configured": "The provider {provider!r} cannot be used yet; missing: {missing}. Set it in the "
+        "environment, .env or .streamlit/secrets.toml, or choose another provider.",
+    }
 
 
 class ProviderBadRequest(ProviderError):
-    code = "provider_bad_request"
-    template = (
-        "The provider {provider!r} rejected the request to {model!r}: {reason}. Repeating it would not help; change "
-        "the options or the model."
-    )
+    texts = {
+        "provider_bad_request": "The provider {provider!r} rejected the request to {model!r}: {reason}. Repeating it "
+        "would not help; change the options or the model.",
+    }
 
 
 class ProviderPromptTooLong(ProviderError):
-    code = "provider_prompt_too_long"
-    template = (
-        "The prompt is too long for {model!r} from the provider {provider!r}: {reason}. Lower KB_MAX_CONTEXT_CHARS or "
-        "KB_TOP_K, or choose a model with a larger context."
-    )
+    texts = {
+        "provider_prompt_too_long": "The prompt is too long for {model!r} from the provider {provider!r}: {reason}. "
+        "Lower KB_MAX_CONTEXT_CHARS or KB_TOP_K, or choose a model with a larger context.",
+    }
 
 
 class ProviderRateLimited(ProviderError):
-    code = "provider_rate_limited"
-    template = (
-        "The provider {provider!r} limits the requests to {model!r} and still rejected them after {tries} tries: "
-        "{reason}. Wait a moment, or lower NIM_MAX_CONCURRENT_REQUESTS."
-    )
+    texts = {
+        "provider_rate_limited": "The provider {provider!r} limits the requests to {model!r} and still rejected them "
+        "after {tries} tries: {reason}. Wait a moment, or lower NIM_MAX_CONCURRENT_REQUESTS.",
+    }
 
 
 class ProviderQuotaExhausted(ProviderError):
-    code = "provider_quota_exhausted"
-    template = (
-        "The quota of the provider {provider!r} for {model!r} is used up: {reason}. "
-        "Wait until it is renewed, raise it in the provider's console, or choose another provider."
-    )
+    texts = {
+        "provider_quota_exhausted": "The quota of the provider {provider!r} for {model!r} is used up: {reason}. Wait "
+        "until it is renewed, raise it in the provider's console, or choose another provider.",
+    }
 
 
 class ProviderUnavailable(ProviderError):
-    code = "provider_unavailable"
-    template = (
-        "The provider {provider!r}, with {model!r}, did not answer at {address} (tries: {tries}): {reason}. Check "
-        "that it is running and reachable, or raise NIM_REQUEST_TIMEOUT."
-    )
+    texts = {
+        "provider_unavailable": "The provider {provider!r}, with {model!r}, did not answer at {address} (tries: "
+        "{tries}): {reason}. Check that it is running and reachable, or raise NIM_REQUEST_TIMEOUT.",
+    }
 
 
 class ProviderReplyUnusable(ProviderError):
-    code = "provider_reply_unusable"
-    template = (
-        "The reply of {model!r} from the provider {provider!r} cannot be used: {reason}. Ask again; if it happens "
-        "again, choose another model."
-    )
+    texts = {
+        "provider_reply_unusable": "The reply of {model!r} from the provider {provider!r} cannot be used: {reason}. "
+        "Ask again; if it happens again, choose another model.",
+    }
 
 
 class ProviderLeft(ProviderError):
-    code = "provider_left"
-    template = (
-        "No request is sent to the provider {provider!r} any more, because {chosen!r} was chosen in the meantime. "
-        "Repeat what you did: {chosen!r} is asked then."
-    )
+    texts = {
+        "provider_left": "No request is sent to the provider {provider!r} any more, because {chosen!r} was chosen in "
+        "the meantime. Repeat what you did: {chosen!r} is asked then.",
+    }
 
 
 class RequestStopped(ProviderError):
-    code = "request_stopped"
-    template = (
-        "The request to the provider {provider!r} was stopped, because its answer is not wanted any more. Ask again."
-    )
+    texts = {
+        "request_stopped": "The request to the provider {provider!r} was stopped, because its answer is not wanted "
+        "any more. Ask again.",
+    }

@@ -12,7 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.errors import ChatbotError, DatasetChanged, NothingToImport, RunNotFound, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetError, ImportRefused, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_ranking
@@ -113,7 +113,7 @@ class RunArchive:
         """Add tags to a run and remove others. Tags that another user adds at the same time stay.
 
         Raises:
-            RunNotFound, NoteNotWritten
+            RunNotFound, RunError (note_not_written)
         """
         self._known(run_id)
         return self._notes.tag(run_id, add, remove)
@@ -126,8 +126,8 @@ class RunArchive:
             seen: the note as the user saw it before editing.
 
         Raises:
-            NoteChanged: the stored note is not ``seen``, because another user has changed it. The stored note stays.
-            RunNotFound, NoteNotWritten
+            RunError: the stored note is not ``seen``, because another user has changed it. The stored note stays.
+            RunNotFound, RunError (note_not_written)
         """
         self._known(run_id)
         return self._notes.write(run_id, text, seen)
@@ -167,7 +167,7 @@ class RunArchive:
 
         Raises:
             UnknownChoice, RunNotFound, RunUnreadable, NothingToExport
-            DatasetError, DatasetChanged: the data set, which holds the texts, is missing or has changed.
+            DatasetError (dataset_changed): the data set, which holds the texts, is missing or has changed.
         """
         if form not in FORMATS:
             raise UnknownChoice(kind="export format", found=form, legal=", ".join(FORMATS))
@@ -182,23 +182,27 @@ class RunArchive:
             name: name of a ranking, displayed instead of a strategy; "" for the tag or name of the file.
 
         Raises:
-            NothingToImport: the file is missing or neither of the two, or a zip was given with a data set or name.
-            BundleDamaged, BundleUnsafe, RunExists, TrecLineWrong, TrecIdUnknown, ImportNotWritten: nothing is imported.
+            ImportRefused: the file is missing or neither of the two, or a zip was given with a data set or name.
+            ImportRefused, RunError: nothing is imported.
             DatasetError, StorageError
         """
         settings = self._live.current
         if not path.is_file():
-            raise NothingToImport(path=str(path), reason="there is no such file")
+            raise ImportRefused("nothing_to_import", path=str(path), reason="there is no such file")
         if zipfile.is_zipfile(path) or path.suffix == ".zip":
             if dataset or name:
-                raise NothingToImport(path=str(path), reason="a bundle has its own data set and name")
+                raise ImportRefused(
+                    "nothing_to_import", path=str(path), reason="a bundle has its own data set and name"
+                )
             return keep_bundle(read_bundle(path), settings, self._parts.finish)
         if not dataset:
-            raise NothingToImport(path=str(path), reason="it is no zip, and no data set was given")
+            raise ImportRefused("nothing_to_import", path=str(path), reason="it is no zip, and no data set was given")
         trec = read_ranking(path)
         found = self._sources.find(dataset)
         if names_kb(found.reference):
-            raise NothingToImport(path=str(path), reason="a ranking of another program needs a data set of passages")
+            raise ImportRefused(
+                "nothing_to_import", path=str(path), reason="a ranking of another program needs a data set of passages"
+            )
         whole = self._sources.load(found, progress).dataset
         return import_trec(trec, name, found.reference, whole, settings, self._parts, progress)
 
@@ -248,7 +252,7 @@ class RunArchive:
 
         Raises:
             RunNotFound, RunUnreadable, UnknownChoice
-            DatasetError, DatasetChanged: the data set is missing or has changed.
+            DatasetError (dataset_changed): the data set is missing or has changed.
         """
         run = self.compared(run_id)
         if not run_kind(run.manifest.kind).retrieves:
@@ -256,7 +260,7 @@ class RunArchive:
         recorded = self._live.current.with_recorded(run.manifest.settings_masked)
         dataset = self._sources.reload(run.manifest).sampled(recorded)[0].dataset
         if dataset.sha256 != run.manifest.dataset_sha256:
-            raise DatasetChanged(name=dataset.name, run_id=run_id)
+            raise DatasetError("dataset_changed", name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
         return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, self._folder(run_id)))
 

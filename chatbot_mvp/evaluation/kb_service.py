@@ -11,7 +11,7 @@ from typing import Any
 from filelock import FileLock
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.errors import ChatbotError, RunBusy
+from chatbot_mvp.errors import ChatbotError, RunError
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
@@ -113,7 +113,7 @@ class KbEvaluationService:
         """Propose a question set in this thread, without saving it.
 
         Raises:
-            KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
+            KbNotFound, KbUnreadable, KbEvaluationError (nothing_proposed, proposals_unusable)
             ProviderError: an error that would make every request fail, before any question was found.
             RunStopped: only if no question had been found by then.
         """
@@ -142,7 +142,7 @@ class KbEvaluationService:
 
         Raises:
             DatasetError, StorageError: nothing is kept.
-            UploadEmpty
+            UploadError (upload_empty)
         """
         dataset = self._sources.load(self._sources.find(reference), progress).dataset
         record, questions = kb_of_dataset(self._kbs.store, dataset, self._live.current.kb_max_chars)
@@ -158,7 +158,7 @@ class KbEvaluationService:
         """Run a set's kept questions in the background and return the run's id, which is also that of the job.
 
         Raises:
-            KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept, RunBusy
+            KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError (no_questions_kept), RunError (run_busy)
             ConfigurationError: the settings cannot be used.
         """
         with self._one_job(kb_id):
@@ -191,7 +191,7 @@ class KbEvaluationService:
         """Run a question set in this thread; return and raise what ``evaluate_file`` does.
 
         Raises:
-            QuestionSetNotFound, NoQuestionsKept
+            QuestionSetNotFound, KbEvaluationError (no_questions_kept)
         """
         self._sets.question_set(kb_id, set_id)
         return self._evaluate(kb_reference(kb_id, set_id), progress, "", {})
@@ -256,14 +256,14 @@ class KbEvaluationService:
         """Hold the right to submit a job of a knowledge base.
 
         Raises:
-            RunBusy: a job of this knowledge base is active.
+            RunError (run_busy): a job of this knowledge base is active.
         """
         make_folder(self._folder)
         # Checking for an active job and queueing must be one step, also across processes.
         with FileLock(self._folder / ".submit.lock"):
             active = next((job for job in self.jobs(kb_id) if job.status.active), None)
             if active is not None:
-                raise RunBusy(run_id=active.status.job_id)
+                raise RunError("run_busy", run_id=active.status.job_id)
             self._prune()
             yield
 

@@ -87,7 +87,7 @@ class RunService:
 
         Raises:
             ConfigurationError, DatasetError, StorageError, ProviderError: as the run would.
-            PilotFailed: a budget or quota did not suffice, or the provider failed query after query.
+            RunError (pilot_failed): a budget or quota did not suffice, or the provider failed query after query.
             RunStopped
         """
         settings = self._asked_for(preset, changes)
@@ -128,7 +128,7 @@ class RunService:
 
     @performs(Action.MEASURE)
     def resume_run(self, run_id: str, *, retry_failed: bool = False, budget_usd: float | None = None) -> None:
-        """Queue a run as ``resume_now`` carries it out. Raises RunNotFound, RunBusy, RunUnreadable."""
+        """Queue a run as ``resume_now`` carries it out. Raises RunNotFound, RunError, RunUnreadable."""
         self._queue(run_id, partial(self.resume_now, run_id, retry_failed=retry_failed, budget_usd=budget_usd))
 
     @performs(Action.MEASURE)

@@ -9,7 +9,7 @@ from typing import Any
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.counts import Counts
 from chatbot_mvp.datasets.service import DatasetService
-from chatbot_mvp.errors import DatasetNotFound, NoQuestionsKept, RunUnreadable
+from chatbot_mvp.errors import DatasetError, KbEvaluationError, RunUnreadable
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS, kb_corpus
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
@@ -46,7 +46,7 @@ class RunSources:
 
         Raises:
             DatasetError, StorageError
-            KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept
+            KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError (no_questions_kept)
         """
         if not names_kb(reference):
             return self._datasets.find(reference)
@@ -60,7 +60,7 @@ class RunSources:
         """Load what ``find`` returned, and download it first if needed.
 
         Raises:
-            DatasetError, StorageError, KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept
+            DatasetError, StorageError, KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError
         """
         if not names_kb(found.reference):
             return RunCorpus(self._datasets.load_found(found, progress))
@@ -71,7 +71,7 @@ class RunSources:
         """Load what a run searched, with the questions as they were when the run started.
 
         Raises:
-            DatasetError, StorageError, KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept, RunUnreadable
+            DatasetError, StorageError, KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError, RunUnreadable
         """
         kept = self._live.current.results_dir / manifest.run_id / QUESTIONS
         if names_kb(manifest.dataset_ref) and kept.is_file():
@@ -94,8 +94,10 @@ class RunSources:
             return kb_id, str(path), load_questions(path), {"set_id": "", "set_name": path.stem, "automatic": 0}
         if not rest:
             known = [f"{_KB}{kb_id}/{set_id}" for set_id in self._sets.ids(kb_id)]
-            raise DatasetNotFound(name=reference, legal=", ".join([*known, f"{_KB}{kb_id}/QUESTIONS.jsonl"]))
+            raise DatasetError(
+                "dataset_not_found", name=reference, legal=", ".join([*known, f"{_KB}{kb_id}/QUESTIONS.jsonl"])
+            )
         found = self._sets.load(kb_id, rest)
         if not found.kept:
-            raise NoQuestionsKept(name=found.name)
+            raise KbEvaluationError("no_questions_kept", name=found.name)
         return kb_id, rest, found.kept, {"set_id": rest, "set_name": found.name, "automatic": found.automatic}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.errors import ExportNotWritten
+from chatbot_mvp.errors import RunError
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
@@ -65,7 +65,7 @@ def write_files(exported: Exported, folder: Path) -> list[Path]:
     """Write the files below a folder, which is created if needed, and return their paths.
 
     Raises:
-        ExportNotWritten: a folder or file cannot be written.
+        RunError (export_not_written): a folder or file cannot be written.
     """
     paths = []
     for name, content in exported.files.items():
@@ -74,7 +74,7 @@ def write_files(exported: Exported, folder: Path) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
         except OSError as error:
-            raise ExportNotWritten(path=str(path), reason=error.strerror or str(error)) from error
+            raise RunError("export_not_written", path=str(path), reason=error.strerror or str(error)) from error
         paths.append(path)
     return paths
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from chatbot_mvp.errors import BundleDamaged, BundleUnsafe, NothingToExport
+from chatbot_mvp.errors import ImportRefused, NothingToExport
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun
 from chatbot_mvp.runs.manifest import BUNDLE, RunManifest, parse_manifest
 from chatbot_mvp.runs.masking import configuration
@@ -105,8 +105,8 @@ def read_bundle(path: Path) -> Bundle:
     """Read and check a bundle.
 
     Raises:
-        BundleUnsafe: it has paths outside the run's folder, links, more than 100 files, or more than 512 MiB.
-        BundleDamaged: a file does not match its hash, or a required file is missing or invalid.
+        ImportRefused: it has paths outside the run's folder, links, more than 100 files, or more than 512 MiB.
+        ImportRefused (bundle_damaged): a file does not match its hash, or a required file is missing or invalid.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -118,7 +118,7 @@ def read_bundle(path: Path) -> Bundle:
         tables = {name: _table(name, files[name]) for name in names if name in files}
     # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        raise BundleDamaged(path=str(path), reason=str(error) or type(error).__name__) from error
+        raise ImportRefused("bundle_damaged", path=str(path), reason=str(error) or type(error).__name__) from error
     return Bundle(manifest, result, tables)
 
 
@@ -138,20 +138,26 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfi
     runs = set()
     infos = archive.infolist()
     if len(infos) > _MOST_FILES:
-        raise BundleUnsafe(path=str(path), entry=infos[_MOST_FILES].filename, reason=f"is one of {len(infos)} files")
+        raise ImportRefused(
+            "bundle_unsafe", path=str(path), entry=infos[_MOST_FILES].filename, reason=f"is one of {len(infos)} files"
+        )
     for info in infos:
         match = _ENTRY.fullmatch(info.filename)
         if match is None or stat.S_ISLNK(info.external_attr >> 16):
-            raise BundleUnsafe(path=str(path), entry=info.filename, reason="is no file of a run's own folder")
+            raise ImportRefused(
+                "bundle_unsafe", path=str(path), entry=info.filename, reason="is no file of a run's own folder"
+            )
         runs.add(match["run"])
         if len(runs) > 1 or match["name"] in found:
-            raise BundleUnsafe(path=str(path), entry=info.filename, reason="is of another run, or there twice")
+            raise ImportRefused(
+                "bundle_unsafe", path=str(path), entry=info.filename, reason="is of another run, or there twice"
+            )
         found[match["name"]] = info
     # Checking the declared sizes is enough, because zipfile never unpacks more than declared.
     if (size := sum(info.file_size for info in infos)) > _MOST_BYTES:
         largest = max(infos, key=lambda info: info.file_size)
         reason = f"makes it {size / 1e6:,.0f} MB; at most {_MOST_BYTES / 1e6:,.0f} are taken"
-        raise BundleUnsafe(path=str(path), entry=largest.filename, reason=reason)
+        raise ImportRefused("bundle_unsafe", path=str(path), entry=largest.filename, reason=reason)
     if not runs:
         raise ValueError("it is empty")
     return runs.pop(), found

@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunBusy, RunStopped
+from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, RunError, RunStopped
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import is_held, make_folder
@@ -107,7 +107,7 @@ class JobManager:
             owner: the session that takes turns with the others.
 
         Raises:
-            RunBusy: a job with this id is queued or running, in this or another process.
+            RunError (run_busy): a job with this id is queued or running, in this or another process.
             OSError: the disk is full or not writable.
         """
         make_folder(self._folder)
@@ -115,7 +115,7 @@ class JobManager:
         try:
             lock.acquire()
         except Timeout as error:
-            raise RunBusy(run_id=job_id) from error
+            raise RunError("run_busy", run_id=job_id) from error
         self._path(job_id, "stop").unlink(missing_ok=True)
         status = JobStatus(job_id, title, "queued", updated_at=utc_now())
         self._states.create(self._path(job_id, "json"), asdict(status))

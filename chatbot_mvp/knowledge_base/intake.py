@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, text_hash
-from chatbot_mvp.errors import ChatbotError, RunStopped, UploadNoRoom
+from chatbot_mvp.errors import ChatbotError, RunStopped, UploadError
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 
 FileStage = Literal["waiting", "reading", "read", "indexing", "indexed", "failed", "duplicate", "stopped"]
@@ -148,7 +148,9 @@ class Intake:
         for row, file in zip(self._rows, files, strict=False):
             self._set(row, stage="indexing", cut=file.cut)
         for row in self._rows[len(files) :]:
-            self.states[row] = self.states[row].failed(UploadNoRoom(name=self.states[row].name, limit=max_chars))
+            self.states[row] = self.states[row].failed(
+                UploadError("upload_no_room", name=self.states[row].name, limit=max_chars)
+            )
 
     def indexed(self) -> None:
         """Mark all files that were being indexed as indexed, and forget what was kept to continue the upload."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 
 from chatbot_mvp.documents.reading.readers import TEXT_SUFFIXES
-from chatbot_mvp.errors import UploadNeedsMemory
+from chatbot_mvp.errors import UploadError
 
 MB_PER_MILLION = 200
 """Measured with ``benchmarks/books.py``: 5 million characters need 750 MB while they are indexed, with vectors of 384
@@ -45,11 +45,11 @@ def require_memory(chars: int) -> None:
     """Check that there is enough memory for a knowledge base of ``chars`` characters.
 
     Raises:
-        UploadNeedsMemory: there is not.
+        UploadError (upload_needs_memory): there is not.
     """
     free = available_mb() if chars > CHECKED_CHARS else None
     if free is not None and free < needed_mb(chars):
-        raise UploadNeedsMemory(chars=chars, needed_mb=needed_mb(chars), available_mb=free)
+        raise UploadError("upload_needs_memory", chars=chars, needed_mb=needed_mb(chars), available_mb=free)
 
 
 def return_freed_memory() -> None:

@@ -17,7 +17,7 @@ from chatbot_mvp.documents.languages import languages_of
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.sources import KbFile, join_sources, text_hash
-from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadEmpty
+from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadError
 from chatbot_mvp.knowledge_base.identity import possible_ids
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.storage.clock import utc_now
@@ -53,7 +53,7 @@ class KbStore:
         """Keep parsed files as one KB, as ``keeping`` does.
 
         Raises:
-            UploadEmpty: there is no text.
+            UploadError (upload_empty): there is no text.
         """
         with self.keeping(files, max_chars, kb_name) as record:
             return record
@@ -70,13 +70,13 @@ class KbStore:
             kb_name: by default the first file's name and the number of further files.
 
         Raises:
-            UploadEmpty: the files have no text.
+            UploadError (upload_empty): the files have no text.
             KbNotWritten: the disk is full or refuses to write.
         """
         first = files[0][0]
         text, kept = join_sources(files, max_chars)
         if not kept:
-            raise UploadEmpty(name=first)
+            raise UploadError("upload_empty", name=first)
         language = detect_language(text)
         chunks = chunk_document(Document("", Path(first).stem, text))
         record = KbRecord(

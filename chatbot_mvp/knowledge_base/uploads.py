@@ -11,7 +11,7 @@ from pathlib import Path
 
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbNotWritten, TooManyKnowledgeBases, UploadQueueFull
+from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbNotWritten, LimitError, UploadError
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
@@ -76,9 +76,9 @@ class Uploads:
             owner: the session that uploads the files.
 
         Raises:
-            UploadQueueFull: too many files of this session are waiting; nothing was started.
-            TooManyKnowledgeBases: this session has uploaded as many as it may; nothing was started.
-            UploadNeedsMemory: there is too little memory for as many characters; nothing was started.
+            UploadError (upload_queue_full): too many files of this session are waiting; nothing was started.
+            LimitError (too_many_knowledge_bases): this session has uploaded as many as it may; nothing was started.
+            UploadError (upload_needs_memory): there is too little memory for as many characters; nothing was started.
             KbNotWritten: the disk is full or refuses to write; nothing was started.
         """
         settings = self._live.current
@@ -153,8 +153,12 @@ class Uploads:
         sizes = [*waiting, *(len(content) for _, content in files)]
         most_mb = max(MOST_MB, self._live.current.kb_max_upload_mb)
         if len(sizes) > MOST_FILES or (len(sizes) > 1 and sum(sizes) > most_mb * 1_000_000):
-            raise UploadQueueFull(
-                files=len(sizes), mb=round(sum(sizes) / 1e6, 1), most_files=MOST_FILES, most_mb=most_mb
+            raise UploadError(
+                "upload_queue_full",
+                files=len(sizes),
+                mb=round(sum(sizes) / 1e6, 1),
+                most_files=MOST_FILES,
+                most_mb=most_mb,
             )
 
     def _require_share(self, owner: str) -> None:
@@ -162,7 +166,7 @@ class Uploads:
             return
         existing = {record.kb_id for record in self._kbs.store.records()}
         if len(self.uploads(owner)) + self._owners.count(owner, existing) >= MOST_KBS:
-            raise TooManyKnowledgeBases(limit=MOST_KBS)
+            raise LimitError("too_many_knowledge_bases", limit=MOST_KBS)
 
     @performs(Action.CHANGE_KB)
     def reindex(self, kb_id: str, owner: str = "") -> str:

@@ -92,7 +92,7 @@ class Providers(ModelSource):
             UnknownChoice: there is no such provider.
             ProviderNotConfigured: the message names the missing variable or package.
             InvalidSetting: PROVIDER is set, and wins.
-            ChoiceNotKept: the choice could not be written; nothing changes.
+            ConfigurationError (choice_not_kept): the choice could not be written; nothing changes.
         """
         status = self._status(find_provider(name).name)
         if not status.configured and not self.fixed:

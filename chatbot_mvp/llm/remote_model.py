@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from chatbot_mvp.errors import ProviderModelUnknown
+from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Usage
 from chatbot_mvp.llm.wire import Delta, UnusableReply, Wire
 from chatbot_mvp.remote.calls import Calls
@@ -63,7 +63,7 @@ class RemoteModel:
         """Request the provider's list of models once, without retries; return the seconds it took.
 
         Raises:
-            ProviderModelUnknown: the list does not contain this model.
+            ProviderError (provider_model_unknown): the list does not contain this model.
             ProviderError: the request failed.
         """
         started = time.perf_counter()
@@ -75,7 +75,8 @@ class RemoteModel:
         # Ollama lists "llama3.2" as "llama3.2:latest".
         if names and not {endpoint.model, f"{endpoint.model}:latest"} & set(names):
             more = f" … ({len(names)})" if len(names) > _MODELS_SHOWN else ""
-            raise ProviderModelUnknown(
+            raise ProviderError(
+                "provider_model_unknown",
                 provider=endpoint.provider,
                 model=endpoint.model,
                 address=endpoint.base_url,

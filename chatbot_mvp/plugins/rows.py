@@ -55,10 +55,14 @@ class SettingsSection:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of the pages: key -> text, with the same keys in both languages."""
+    """Texts of the pages: key -> text, with the same keys in both languages.
+
+    ``error.<code>`` and ``admin.setting.<name>`` may be in Spanish only: their English is that of the error's class and
+    of the setting's description.
+    """
 
     package: str = ""
-    """Package whose folder has them in ``es.json`` and ``en.json``; "" if they are given here."""
+    """Package whose folder has them in ``es.json`` and, if there are any, ``en.json``; "" if they are given here."""
     es: Mapping[str, str] = field(default_factory=dict, hash=False)
     en: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -66,13 +70,15 @@ class Texts:
         spanish, english = (self.of(language) for language in ("es", "en"))
         if not all(isinstance(text, str) for text in (*spanish.values(), *english.values())):
             raise TypeError("a value among the texts is not a text")
-        if lacking := sorted(spanish.keys() ^ english.keys()):
+        derived = {key for key in spanish if key.startswith(("error.", "admin.setting."))}
+        if lacking := sorted((spanish.keys() - derived) ^ (english.keys() - derived)):
             raise ValueError(f"{lacking[0]!r} is not among the texts of both languages")
 
     def of(self, language: str) -> Mapping[str, str]:
         """Return the texts of a language, "es" or "en"."""
         if self.package:
-            texts: dict[str, str] = json.loads((files(self.package) / f"{language}.json").read_text("utf-8"))
+            file = files(self.package) / f"{language}.json"
+            texts: dict[str, str] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
             return texts
         return self.es if language == "es" else self.en
 

@@ -13,8 +13,7 @@ from pydantic import SecretStr
 from chatbot_mvp.errors import (
     ChatbotError,
     ProviderBadRequest,
-    ProviderKeyRefused,
-    ProviderModelUnknown,
+    ProviderError,
     ProviderPromptTooLong,
     ProviderQuotaExhausted,
     ProviderRateLimited,
@@ -134,9 +133,9 @@ def error_of(failure: Failure, endpoint: Endpoint, tries: int = 1) -> ChatbotErr
     address = endpoint.base_url
     match failure.kind:
         case "key":
-            return ProviderKeyRefused(**common, variable=endpoint.key_variable)
+            return ProviderError("provider_key_refused", **common, variable=endpoint.key_variable)
         case "model":
-            return ProviderModelUnknown(**common, address=address, variable=endpoint.model_variable)
+            return ProviderError("provider_model_unknown", **common, address=address, variable=endpoint.model_variable)
         case "request":
             return ProviderBadRequest(**common)
         case "too_long":

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chatbot_mvp.errors import StorageAddressWrong, StorageChanged, StorageDamaged
+from chatbot_mvp.errors import StorageChanged, StorageDamaged, StorageRefused
 from chatbot_mvp.remote.s3_failures import storage_errors
 from chatbot_mvp.settings.model import Settings
 
@@ -232,7 +232,9 @@ class Storage:
     def _require_listing(self, page: Mapping[str, Any]) -> None:
         """Refuse a page of HTML, which would pass for a listing without objects."""
         if "Name" not in page:
-            raise StorageAddressWrong(endpoint=self.endpoint, reason="its answer is no listing of a bucket")
+            raise StorageRefused(
+                "storage_address_wrong", endpoint=self.endpoint, reason="its answer is no listing of a bucket"
+            )
 
     def _told(self, action: str, url: S3Url) -> AbstractContextManager[None]:
         # An object's name has no slash at its end.

@@ -8,19 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from chatbot_mvp.errors import (
-    StorageAddressWrong,
-    StorageBucketMissing,
     StorageChanged,
-    StorageDenied,
     StorageFailed,
     StorageFull,
-    StorageKeyExpired,
-    StorageKeyUnknown,
-    StoragePackageMissing,
-    StorageSecretWrong,
+    StorageRefused,
     StorageUnavailable,
     StorageUnreachable,
-    StorageWriteUnavailable,
 )
 
 _NO_ROOM = frozenset({"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage"})
@@ -45,7 +38,9 @@ def storage_errors(endpoint: str, action: str, bucket: str, place: str) -> Itera
         from botocore import exceptions
         from urllib3.exceptions import HTTPError
     except ImportError as error:
-        raise StoragePackageMissing(endpoint=endpoint, package="boto3", command="pip install boto3") from error
+        raise StorageRefused(
+            "storage_package_missing", endpoint=endpoint, package="boto3", command="pip install boto3"
+        ) from error
     try:
         yield
     except S3UploadFailedError as error:
@@ -61,7 +56,7 @@ def storage_errors(endpoint: str, action: str, bucket: str, place: str) -> Itera
             reason = "its certificate cannot be checked, or it does not speak https"
         raise StorageUnreachable(endpoint=endpoint, reason=reason) from error
     except (exceptions.InvalidEndpointConfigurationError, exceptions.EndpointProviderError, ValueError) as error:
-        raise StorageAddressWrong(endpoint=endpoint, reason=_one_line(error)) from error
+        raise StorageRefused("storage_address_wrong", endpoint=endpoint, reason=_one_line(error)) from error
     except exceptions.ParamValidationError as error:
         # A name of a bucket that no server accepts; the message of several lines ends with the pattern.
         raise StorageFailed(endpoint=endpoint, action=action, place=place, reason=_one_line(error)) from error
@@ -80,26 +75,30 @@ def _refusal(error: Any, endpoint: str, action: str, bucket: str, place: str) ->
     code = str(said.get("Code", ""))
     _log.debug("%s of %s: %s", action, place, code)
     if code == "InvalidAccessKeyId":
-        return StorageKeyUnknown(endpoint=endpoint)
+        return StorageRefused("storage_key_unknown", endpoint=endpoint)
     if code == "SignatureDoesNotMatch":
-        return StorageSecretWrong(endpoint=endpoint)
+        return StorageRefused("storage_secret_wrong", endpoint=endpoint)
     if code in ("ExpiredToken", "TokenRefreshRequired", "XMinioAccessKeyDisabled"):
-        return StorageKeyExpired(endpoint=endpoint)
+        return StorageRefused("storage_key_expired", endpoint=endpoint)
     if code == "NoSuchBucket":
-        return StorageBucketMissing(endpoint=endpoint, bucket=bucket)
+        return StorageRefused("storage_bucket_missing", endpoint=endpoint, bucket=bucket)
     if code in ("AccessDenied", "403", "AllAccessDisabled"):
-        return StorageDenied(endpoint=endpoint, action=action, place=place)
+        return StorageRefused("storage_denied", endpoint=endpoint, action=action, place=place)
     # A reply without an error of S3 has the status in place of the code.
     reason = f"{'' if code.isdigit() else code}: {said.get('Message', '')}".strip(":. ")
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if code in _NO_ROOM or status == 507:
         return StorageFull(endpoint=endpoint, action=action, place=place, reason=reason)
     if code == "InternalError" and action == "write":
-        return StorageWriteUnavailable(endpoint=endpoint, status=status, place=place, reason=reason)
+        return StorageUnavailable(
+            "storage_write_unavailable", endpoint=endpoint, status=status, place=place, reason=reason
+        )
     if status >= 500:
-        return StorageUnavailable(endpoint=endpoint, status=status, reason=reason)
+        return StorageUnavailable("storage_unavailable", endpoint=endpoint, status=status, reason=reason)
     if not code:
-        return StorageAddressWrong(endpoint=endpoint, reason=f"it answered {status} without an error of S3")
+        return StorageRefused(
+            "storage_address_wrong", endpoint=endpoint, reason=f"it answered {status} without an error of S3"
+        )
     if code in ("PreconditionFailed", "412", "NoSuchKey", "ConditionalRequestConflict"):
         reason = "the object has changed since it was listed"
         return StorageChanged(endpoint=endpoint, action=action, place=place, reason=reason)

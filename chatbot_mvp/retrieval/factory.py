@@ -63,7 +63,7 @@ class PipelineFactory:
 
         Raises:
             UnknownChoice, NeedsLanguageModel, MissingPackage, InvalidSetting, ProviderNotConfigured,
-            VectorStoreUnavailable: as ``growing_pipeline``.
+            ConfigurationError (vector_store_unavailable): as ``growing_pipeline``.
         """
         return growing_pipeline(
             chunks,

@@ -208,7 +208,7 @@ def growing_pipeline(
     Raises:
         UnknownChoice: the strategy is not in the registry.
         NeedsLanguageModel: strategy, reranker or query expansion need a language model and there is none.
-        MissingPackage, InvalidSetting, VectorStoreUnavailable: the vector store cannot be used.
+        MissingPackage, InvalidSetting, ConfigurationError (vector_store_unavailable): the vector store cannot be used.
         ConfigurationError: the engine of INDEX_ENGINE cannot be used.
     """
     config = retrieval_config(settings)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, UnknownChoice
+from chatbot_mvp.errors import NotComparable, UnknownChoice
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
@@ -108,13 +108,13 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
         metrics: names; by default the metrics of ``COMPARED`` that all runs have.
 
     Raises:
-        NothingToCompare: there are fewer than two runs, or one is given twice.
-        CorporaDiffer, QuestionsDiffer: the runs measured different data, so their figures cannot be compared.
+        NotComparable (nothing_to_compare): there are fewer than two runs, or one is given twice.
+        NotComparable: the runs measured different data, so their figures cannot be compared.
         UnknownChoice: a run lacks one of the metrics.
     """
     ids = [run.run_id for run in runs]
     if len(set(ids)) < 2 or len(set(ids)) != len(ids):
-        raise NothingToCompare(runs=", ".join(ids) or "-")
+        raise NotComparable("nothing_to_compare", runs=", ".join(ids) or "-")
     base, *others = runs
     for other in others:
         refuse_different(base, other)
@@ -192,10 +192,11 @@ def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
 
 
 def refuse_different(base: ComparedRun, other: ComparedRun) -> None:
-    """Raise CorporaDiffer or QuestionsDiffer if the two runs did not measure the same data."""
+    """Raise NotComparable or NotComparable if the two runs did not measure the same data."""
     one, two = base.manifest, other.manifest
     if (one.dataset_sha256, one.documents) != (two.dataset_sha256, two.documents):
-        raise CorporaDiffer(
+        raise NotComparable(
+            "corpora_differ",
             base=one.run_id,
             other=two.run_id,
             base_dataset=f"{one.dataset}, {one.documents}, {one.dataset_sha256[:12]}",
@@ -203,8 +204,12 @@ def refuse_different(base: ComparedRun, other: ComparedRun) -> None:
         )
     here, there = set(_questions(base)), set(_questions(other))
     if here != there:
-        raise QuestionsDiffer(
-            base=one.run_id, other=two.run_id, only_base=len(here - there), only_other=len(there - here)
+        raise NotComparable(
+            "questions_differ",
+            base=one.run_id,
+            other=two.run_id,
+            only_base=len(here - there),
+            only_other=len(there - here),
         )
 
 
@@ -215,7 +220,7 @@ def _names(runs: Sequence[ComparedRun], asked: Sequence[str]) -> list[str]:
             raise UnknownChoice(kind="metric", found=name, legal=", ".join(common) or "-")
     names = list(dict.fromkeys(asked)) or [name for name in COMPARED if name in common]
     if not names:
-        raise NothingToCompare(runs=", ".join(run.run_id for run in runs))
+        raise NotComparable("nothing_to_compare", runs=", ".join(run.run_id for run in runs))
     return names
 
 

@@ -46,7 +46,7 @@ class Journal:
         """Write records. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten: the disk is full or not writable.
+            RunError (run_not_written): the disk is full or not writable.
         """
         if not records:
             return

@@ -69,7 +69,7 @@ def append_submission(path: Path, result: RunResult) -> None:
     """Append the line of a finished run.
 
     Raises:
-        RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
+        RunError: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
     """
     try:
         make_folder(path.parent)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import FileOfLaterVersion, NoteChanged, NoteNotWritten
+from chatbot_mvp.errors import FileOfLaterVersion, RunError
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import lock_beside, make_folder
@@ -53,7 +53,7 @@ class RunNotes:
         """Add and remove tags, and return the run's tags and note.
 
         Raises:
-            NoteNotWritten: the file cannot be written.
+            RunError (note_not_written): the file cannot be written.
         """
         line = {"add": _tidy(add), "remove": _tidy(remove)}
         return self._append(run_id, lambda _: line)
@@ -62,13 +62,13 @@ class RunNotes:
         """Replace the note ``seen`` by ``text``; "" is no note.
 
         Raises:
-            NoteChanged: the current note is not ``seen``; it stays.
-            NoteNotWritten: the file cannot be written.
+            RunError (note_changed): the current note is not ``seen``; it stays.
+            RunError (note_not_written): the file cannot be written.
         """
 
         def line(now: RunNote) -> dict[str, Any]:
             if now.note != seen:
-                raise NoteChanged(run_id=run_id, found=now.note)
+                raise RunError("note_changed", run_id=run_id, found=now.note)
             return {"note": text.strip()[:NOTE_CHARS]}
 
         return self._append(run_id, line)
@@ -83,7 +83,9 @@ class RunNotes:
                 row = {VERSION: RUN_NOTE, "time": utc_now(), "run_id": run_id, **line(now)}
                 append_lines(path, [row])
         except OSError as error:
-            raise NoteNotWritten(run_id=run_id, path=str(path), reason=error.strerror or str(error)) from error
+            raise RunError(
+                "note_not_written", run_id=run_id, path=str(path), reason=error.strerror or str(error)
+            ) from error
         return _changed(now, row)
 
 

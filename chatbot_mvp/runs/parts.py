@@ -61,7 +61,7 @@ class ShardParts:
         A worker that was taken for dead may end its work after the run, which then has these records from another one.
 
         Raises:
-            RunNotWritten: the disk is full or not writable.
+            RunError (run_not_written): the disk is full or not writable.
         """
         if self._folder.finished:
             return
@@ -100,7 +100,7 @@ class ShardParts:
         A query that has a record keeps it.
 
         Raises:
-            RunNotWritten: the disk is full or not writable; the parts stay.
+            RunError (run_not_written): the disk is full or not writable; the parts stay.
         """
         for path in sorted(self._path.glob("*.json")):
             part = self.read(path)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import FileOfLaterVersion, RunBusy, RunNotBegun, RunNotFound, RunNotWritten, RunUnreadable
+from chatbot_mvp.errors import FileOfLaterVersion, RunError, RunNotFound, RunUnreadable
 from chatbot_mvp.runs.manifest import RunManifest, parse_manifest
 from chatbot_mvp.runs.result import RunResult, read_result, result_json
 from chatbot_mvp.storage.clock import utc_now
@@ -64,7 +64,7 @@ class RunFolder:
 
         Raises:
             FileExistsError: another run has this id.
-            RunNotBegun: the disk is full or not writable; nothing is left behind.
+            RunError (run_not_begun): the disk is full or not writable; nothing is left behind.
         """
         try:
             make_new_folder(self.path)
@@ -74,7 +74,9 @@ class RunFolder:
         except OSError as error:
             with suppress(OSError):
                 self.path.rmdir()
-            raise RunNotBegun(folder=str(self.path.parent), reason=error.strerror or str(error)) from error
+            raise RunError(
+                "run_not_begun", folder=str(self.path.parent), reason=error.strerror or str(error)
+            ) from error
 
     def manifest(self) -> RunManifest:
         """Read the manifest.
@@ -97,12 +99,12 @@ class RunFolder:
         """Hold the run's lock while working on it. The system frees the lock when the process dies.
 
         Raises:
-            RunBusy: another process or thread holds the lock.
+            RunError (run_busy): another process or thread holds the lock.
         """
         try:
             self._lock.acquire()
         except Timeout as error:
-            raise RunBusy(run_id=self.run_id) from error
+            raise RunError("run_busy", run_id=self.run_id) from error
         try:
             yield
         finally:
@@ -125,7 +127,7 @@ class RunFolder:
         """Write the result, the last step of a run.
 
         Raises:
-            RunNotWritten: a figure is NaN or infinite, or the disk is full or not writable; an earlier result stays.
+            RunError: a figure is NaN or infinite, or the disk is full or not writable; an earlier result stays.
         """
         try:
             write_json(self.result_path, result_json(result))
@@ -182,7 +184,7 @@ class RunFolder:
         """Append records and fsync. When this returns, they survive a crash.
 
         Raises:
-            RunNotWritten: the disk is full or not writable, or a number is NaN or infinite; earlier records stay.
+            RunError: the disk is full or not writable, or a number is NaN or infinite; earlier records stay.
         """
         self._append(self._records, [vars(record) for record in records], sync=True)
 
@@ -194,7 +196,7 @@ class RunFolder:
         """Append several events of one kind, and log them.
 
         Raises:
-            RunNotWritten: as in ``append_records``.
+            RunError (run_not_written): as in ``append_records``.
         """
         common = {"time": utc_now(), "event": name, "run_id": self.run_id}
         lines = [{**common, **row} for row in rows]
@@ -226,9 +228,9 @@ class RunFolder:
         return read_result(self.result_path, self.run_id)
 
 
-def not_written(run_id: str, path: str, error: ValueError | OSError) -> RunNotWritten:
+def not_written(run_id: str, path: str, error: ValueError | OSError) -> RunError:
     """Return the error of a run whose file ``path`` could not be written."""
-    return RunNotWritten(run_id=run_id, path=path, reason=getattr(error, "strerror", None) or str(error))
+    return RunError("run_not_written", run_id=run_id, path=path, reason=getattr(error, "strerror", None) or str(error))
 
 
 def run_folders(root: Path) -> list[RunFolder]:

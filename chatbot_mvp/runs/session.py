@@ -13,14 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from chatbot_mvp.errors import (
-    CacheUnusable,
-    ProviderQuotaExhausted,
-    RunNotWritten,
-    RunOutOfQuota,
-    RunOverBudget,
-    RunStopped,
-)
+from chatbot_mvp.errors import CacheUnusable, ProviderQuotaExhausted, RunError, RunStopped
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import RunFolder, not_written
 from chatbot_mvp.runs.result import RunResult
@@ -90,9 +83,9 @@ def working_on(
         retry_failed: treat failed queries as missing.
 
     Raises:
-        RunBusy: another process or thread works on this run.
+        RunError (run_busy): another process or thread works on this run.
         RunStopped: the user stopped the run; the error has the run's id.
-        RunOutOfQuota, RunOverBudget, RunNotWritten: the run ended early; its records stay.
+        RunError (run_out_of_quota, run_over_budget, run_not_written): the run ended early; its records stay.
     """
     try:
         with (
@@ -132,11 +125,11 @@ def _my_turn(lock_path: Path, progress: ProgressCallback) -> Iterator[None]:
 
 @contextmanager
 def _writing(folder: RunFolder, cache_dir: Path) -> Iterator[None]:
-    """Convert every error of a full or unwritable disk (records, index, cache, result) to RunNotWritten."""
+    """Convert every error of a full or unwritable disk (records, index, cache, result) to RunError."""
     try:
         yield
     except CacheUnusable as error:
-        raise RunNotWritten(run_id=folder.run_id, **error.params) from error
+        raise RunError("run_not_written", run_id=folder.run_id, **error.params) from error
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
@@ -157,9 +150,9 @@ def _ended_early(run_id: str, journal: Journal, spending: Spending, phase: str, 
     except BudgetReached as end:
         spent = round(spending.total.cost_usd, 4)
         done, budget = len(journal.of(phase)), spending.budget_usd
-        raise RunOverBudget(run_id=run_id, done=done, total=total, spent=spent, budget=budget) from end
+        raise RunError("run_over_budget", run_id=run_id, done=done, total=total, spent=spent, budget=budget) from end
     except ProviderQuotaExhausted as end:
-        raise RunOutOfQuota(run_id=run_id, done=len(journal.of(phase)), total=total, reason=end) from end
+        raise RunError("run_out_of_quota", run_id=run_id, done=len(journal.of(phase)), total=total, reason=end) from end
 
 
 class PhaseClock:

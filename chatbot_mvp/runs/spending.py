@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from chatbot_mvp.errors import BudgetWithoutPrice
+from chatbot_mvp.errors import RunError
 from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.runs.records import RunFolder
@@ -86,7 +86,7 @@ class Spending:
 
         Raises:
             BudgetReached: the budget may not suffice for the task.
-            BudgetWithoutPrice: the cost of a request is unknown, so the budget cannot be kept.
+            RunError (budget_without_price): the cost of a request is unknown, so the budget cannot be kept.
         """
         with self._changed:
             if self.budget_usd is not None:
@@ -115,7 +115,7 @@ class Spending:
 
     def _check_prices(self) -> None:
         if unpriced := Spent.total(self._phases.values()).unpriced:
-            raise BudgetWithoutPrice(calls=unpriced)
+            raise RunError("budget_without_price", calls=unpriced)
 
     def step(self) -> None:
         """Check the budget between batches of requests that are not tasks, as in retrieval.
@@ -123,7 +123,7 @@ class Spending:
         The next batch is assumed to cost 1.25 times the most expensive one so far.
 
         Raises:
-            BudgetReached, BudgetWithoutPrice: as in ``begin``.
+            BudgetReached, RunError (budget_without_price): as in ``begin``.
         """
         with self._changed:
             if self.budget_usd is None:

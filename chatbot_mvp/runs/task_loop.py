@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-from chatbot_mvp.errors import ChatbotError, RunGaveUp
+from chatbot_mvp.errors import ChatbotError, RunError
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.remote.failures import PASSING, concerns_one_request
 from chatbot_mvp.runs.journal import Journal
@@ -224,9 +224,9 @@ class TaskLoop(Generic[T]):
             recorded: called with each record after it is written.
 
         Raises:
-            RunGaveUp: 25 tasks failed in succession.
+            RunError (run_gave_up): 25 tasks failed in succession.
             ProviderError: every request would fail.
-            RunNotWritten, BudgetReached, BudgetWithoutPrice: the run cannot continue.
+            RunError (run_not_written, budget_without_price), BudgetReached: the run cannot continue.
         """
         self._give_late()
         outcomes = self._ready()
@@ -273,7 +273,7 @@ class TaskLoop(Generic[T]):
             # Record the postponed tasks as failed: the error tells the user to retry them.
             self._journal.add([record for _, record in outcome.pool.late])
             reason = outcome.done.record.error or "no reason given."
-            raise RunGaveUp(run_id=self._run_id, failures=_GIVE_UP_AFTER, reason=reason)
+            raise RunError("run_gave_up", run_id=self._run_id, failures=_GIVE_UP_AFTER, reason=reason)
 
     def _wind_up(self) -> None:
         for pool in self._pools.values():

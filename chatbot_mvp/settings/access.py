@@ -95,8 +95,8 @@ class AdminAccess:
         """Return if ``given`` is the password. ``asker`` identifies the client, such as its address.
 
         Raises:
-            PasswordWrong: it is not the password.
-            PasswordTriesExhausted: too many wrong tries from this asker; the password was not compared.
+            SignInError (password_wrong): it is not the password.
+            SignInError (password_tries_exhausted): too many wrong tries from this asker; the password was not compared.
         """
         self._gate.check(given, asker)
 

@@ -151,7 +151,7 @@ class LiveSettings:
 
         Raises:
             InvalidSetting: PROVIDER is set outside Admin, which takes precedence.
-            ChoiceNotKept: the choice could not be written; nothing changes.
+            ConfigurationError (choice_not_kept): the choice could not be written; nothing changes.
             FileOfLaterVersion
         """
         if self.provider_fixed:
@@ -202,7 +202,7 @@ class LiveSettings:
 
         Raises:
             InvalidSetting: the value is not legal, or the setting cannot be changed here.
-            ChoiceNotKept: the file of choices cannot be written.
+            ConfigurationError (choice_not_kept): the file of choices cannot be written.
             FileOfLaterVersion
         """
         self._require_changeable(name, value)
@@ -217,7 +217,7 @@ class LiveSettings:
 
         Raises:
             InvalidSetting: the setting cannot be changed here.
-            ChoiceNotKept: the file of choices cannot be written.
+            ConfigurationError (choice_not_kept): the file of choices cannot be written.
             FileOfLaterVersion
         """
         self._require_changeable(name, "")
@@ -244,7 +244,7 @@ class LiveSettings:
 
         Raises:
             InvalidSetting: a value is not legal, or a setting cannot be changed here; nothing changes.
-            ChoiceNotKept: the file of choices cannot be written; nothing changes.
+            ConfigurationError (choice_not_kept): the file of choices cannot be written; nothing changes.
             FileOfLaterVersion
         """
         for name, value in values.items():
@@ -261,7 +261,7 @@ class LiveSettings:
             (what is undone, settings that were changed since, which stay as they are).
 
         Raises:
-            ChoiceNotKept: the file of choices cannot be written; nothing changes.
+            ConfigurationError (choice_not_kept): the file of choices cannot be written; nothing changes.
             FileOfLaterVersion
         """
         with self._lock:

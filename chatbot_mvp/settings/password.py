@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_network
 
-from chatbot_mvp.errors import PasswordTriesExhausted, PasswordWrong
+from chatbot_mvp.errors import SignInError
 
 LEAST_CHARS = 8
 """Minimum length of a plain-text password."""
@@ -88,8 +88,8 @@ class PasswordGate:
                 are one asker.
 
         Raises:
-            PasswordWrong: it is not the password.
-            PasswordTriesExhausted: the asker must still wait, or another try of the asker's is being checked; the
+            SignInError (password_wrong): it is not the password.
+            SignInError: the asker must still wait, or another try of the asker's is being checked; the
                 password was not compared.
         """
         asker = _network_of(asker)
@@ -97,7 +97,7 @@ class PasswordGate:
             misses = self._misses.get(asker)
             wait_s = 1.0 if asker in self._checking else misses.wait_until - self._clock() if misses else 0.0
             if wait_s > 0:
-                raise PasswordTriesExhausted(seconds=math.ceil(wait_s))
+                raise SignInError("password_tries_exhausted", seconds=math.ceil(wait_s))
             self._checking.add(asker)
         try:
             # A place is kept during the pause, which limits an attacker with many addresses.
@@ -111,7 +111,7 @@ class PasswordGate:
         finally:
             with self._lock:
                 self._checking.discard(asker)
-        raise PasswordWrong(variable="ADMIN_PASSWORD")
+        raise SignInError("password_wrong", variable="ADMIN_PASSWORD")
 
     def _matches(self, given: str) -> bool:
         parts = _parts(self._hash)

@@ -72,7 +72,7 @@ def save_provider(path: Path, provider: str) -> None:
     """Save the chosen provider; other entries of the file are kept.
 
     Raises:
-        ChoiceNotKept: the file cannot be written.
+        ConfigurationError (choice_not_kept): the file cannot be written.
         FileOfLaterVersion
     """
     change_object(path, lambda found: found.update(provider=provider), APP_SETTINGS)
@@ -82,7 +82,7 @@ def save_setting(path: Path, name: str, value: Any) -> None:
     """Save one setting; other entries of the file are kept.
 
     Raises:
-        ChoiceNotKept: the file cannot be written.
+        ConfigurationError (choice_not_kept): the file cannot be written.
         FileOfLaterVersion
     """
     change_object(path, lambda found: found.update(settings={**_settings(found), name: value}), APP_SETTINGS)
@@ -92,7 +92,7 @@ def forget_setting(path: Path, name: str) -> None:
     """Remove one saved setting; other entries of the file are kept.
 
     Raises:
-        ChoiceNotKept: the file cannot be written.
+        ConfigurationError (choice_not_kept): the file cannot be written.
         FileOfLaterVersion
     """
 
@@ -106,7 +106,7 @@ def save_applied(path: Path, label: str, values: Mapping[str, Any]) -> None:
     """Save several settings in one step, and remember what was saved before, for ``undo_applied``.
 
     Raises:
-        ChoiceNotKept: the file cannot be written; nothing changes.
+        ConfigurationError (choice_not_kept): the file cannot be written; nothing changes.
         FileOfLaterVersion
     """
 
@@ -126,7 +126,7 @@ def undo_applied(path: Path) -> tuple[Applied, tuple[str, ...]] | None:
         (what is undone, settings that were changed since, which stay as they are).
 
     Raises:
-        ChoiceNotKept: the file cannot be written; nothing changes.
+        ConfigurationError (choice_not_kept): the file cannot be written; nothing changes.
         FileOfLaterVersion
     """
     undone: list[tuple[Applied, tuple[str, ...]]] = []

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import ChoiceNotKept
+from chatbot_mvp.errors import ConfigurationError
 from chatbot_mvp.storage.files import lock_beside, make_folder, write_json
 from chatbot_mvp.storage.formats import VERSION, IncompleteFile, known_version
 
@@ -86,7 +86,7 @@ def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: i
     A damaged file is kept beside the new one, with ``.damaged`` after its name.
 
     Raises:
-        ChoiceNotKept: the file cannot be written; its content stays as it was.
+        ConfigurationError (choice_not_kept): the file cannot be written; its content stays as it was.
         FileOfLaterVersion
     """
     try:
@@ -103,7 +103,7 @@ def change_object(path: Path, change: Callable[[dict[str, Any]], None], known: i
             change(found)
             write_json(path, {VERSION: known, **found})
     except OSError as error:
-        raise ChoiceNotKept(path=str(path), reason=error.strerror or str(error)) from error
+        raise ConfigurationError("choice_not_kept", path=str(path), reason=error.strerror or str(error)) from error
 
 
 _TOO_DEEP = f"it is nested more than {MOST_LEVELS} levels deep"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from datetime import datetime
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import streamlit as st
 
+from chatbot_mvp.errors import all_errors
 from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.rows import Texts
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 
 LANGUAGE_NAMES = {"es": "Español", "en": "English"}
 # The format of ``moment``, for table columns that sort by time.
@@ -21,12 +25,28 @@ _FOLDER = Path(__file__).resolve().parent.parent / "i18n"
 
 @cache
 def catalogue(language: str) -> dict[str, str]:
-    """Return the catalogue of a language: key -> text. A key that is added twice keeps its first text."""
+    """Return the catalogue of a language: key -> text. A key that is added twice keeps its first text.
+
+    What has its English in the core has it there only; ``en.json`` may have other words for pages.
+    """
     texts: dict[str, str] = {}
     for more in added("texts", Texts).values():
         texts = {**more.of(language), **texts}
     own: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))
-    return texts | own
+    texts |= own
+    return texts if language == "es" else {**_english_of_core(catalogue("es")), **texts}
+
+
+def _english_of_core(wanted: Collection[str]) -> dict[str, str]:
+    """Return the texts of errors, and of the settings for which there is a text to translate."""
+    for path in (PROJECT_ROOT / "chatbot_mvp" / "wings").glob("*/errors.py"):
+        import_module(f"chatbot_mvp.wings.{path.parent.name}.errors")
+    # !r would escape the characters that escape Markdown in a value, so that quotation marks stand in its place.
+    texts = {
+        f"error.{code}": re.sub(r"\{(\w+)!r\}", r"“{\1}”", error.texts[code]) for code, error in all_errors().items()
+    }
+    texts |= {f"admin.setting.{name}": field.description or "" for name, field in Settings.model_fields.items()}
+    return {key: text for key, text in texts.items() if key in wanted}
 
 
 def choose_language(default: str) -> str:

@@ -11,13 +11,14 @@ from chatbot_mvp.chat.answer import Answer, Event, Finished, Piece, Restarted, R
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, Mode, UserContext
 from chatbot_mvp.chat.prompting import no_evidence, no_model
 from chatbot_mvp.chat.stream import GROQ_KB_TOKENS
-from chatbot_mvp.errors import InvalidSetting, QuestionTooLong
+from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.base import ChatModel, Grounding
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE, ChatService
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel, fake_app
+from tests.raising import raises
 
 NEVER_ASKED = UserContext(kb_doubt_evidence=1.0)
 """Decides by the evidence score alone."""
@@ -306,6 +307,6 @@ def test_a_question_over_the_limit_is_refused_before_anything_is_searched_and_on
 ) -> None:
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), chat_model=DemoModel)
     kb = app.kbs.add_sample()
-    with pytest.raises(QuestionTooLong, match="4001 characters, and at most 4000"):
+    with raises("question_too_long", match="4001 characters, and at most 4000"):
         app.answering.ask(kb.kb_id, "a" * (MAX_QUESTION_CHARS + 1))
     assert app.answering.ask(kb.kb_id, "¿vacaciones? ".ljust(MAX_QUESTION_CHARS, "[")).text

@@ -9,11 +9,11 @@ import pytest
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.chat import limits
-from chatbot_mvp.errors import AnswerNotAwaited, ServerHasNoPlace, TooManyAnswers, TooManyConversations
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, SOURCE
 from tests.chat.test_sessions import SESSION, WORDS, app_of
 from tests.fakes import SlowChatModel
+from tests.raising import raises
 
 OTHER = "f" * 32
 
@@ -30,7 +30,7 @@ def test_a_visitor_has_only_so_many_answers_running_and_waiting_and_others_have_
     for number in range(limits.MOST_ANSWERS):
         app.chat.begin(SESSION, conversations[number % 3], INSIDE, UserContext())
     for conversation in conversations * 10:
-        with pytest.raises(TooManyAnswers, match=f"{limits.MOST_ANSWERS} answers.*Wait"):
+        with raises("too_many_answers", match=f"{limits.MOST_ANSWERS} answers.*Wait"):
             app.chat.begin(SESSION, conversation, INSIDE, UserContext())
     assert turn_threads() - before <= limits.MOST_ANSWERS
     asked = sum(len(app.chat.conversation(SESSION, one).turns) for one in conversations)
@@ -53,7 +53,7 @@ def test_the_server_has_only_so_many_answers(settings: Settings, monkeypatch: py
         one = app.chat.start(f"{number}" * 32, kb.kb_id, kb.kb_name)
         app.chat.begin(f"{number}" * 32, one, INSIDE, UserContext())
     one = app.chat.start(OTHER, kb.kb_id, kb.kb_name)
-    with pytest.raises(ServerHasNoPlace, match="2 answers"):
+    with raises("server_has_no_place", match="2 answers"):
         app.chat.begin(OTHER, one, INSIDE, UserContext())
     assert app.chat.conversation(OTHER, one).turns == ()
 
@@ -83,7 +83,7 @@ def test_work_that_nobody_waits_for_ends_after_the_grace_time(
     first, second = app.chat.conversation(SESSION, conversation).turns
     assert first.answer is not None and first.answer.finish_reason == "cancelled"
     assert first.text, "what had come is kept"
-    assert second.failure is not None and second.failure.code == AnswerNotAwaited.code
+    assert second.failure is not None and second.failure.code == "answer_not_awaited"
     assert len(model.streams) == 1, "the model was not asked for the second"
     assert model.streams[0].closed.is_set()
 
@@ -93,7 +93,7 @@ def test_a_visitor_keeps_only_so_many_conversations(settings: Settings, monkeypa
     app = app_of(settings, SlowChatModel(WORDS, 0.0))
     kb = app.kbs.add("manual.md", SOURCE.encode())
     kept = [app.chat.start(SESSION, kb.kb_id, kb.kb_name) for _ in range(3)]
-    with pytest.raises(TooManyConversations, match="3"):
+    with raises("too_many_conversations", match="3"):
         app.chat.start(SESSION, kb.kb_id, kb.kb_name)
     assert {one.conversation_id for one in app.chat.conversations(SESSION, kb.kb_id)} == set(kept)
     app.chat.start(OTHER, kb.kb_id, kb.kb_name)

@@ -15,20 +15,9 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
 from chatbot_mvp.datasets.counts import Counts
-from chatbot_mvp.errors import (
-    ChatbotError,
-    DatasetFileMissing,
-    DatasetFileUnreadable,
-    DatasetNotFound,
-    DuplicateId,
-    EmptyDataset,
-    MissingColumn,
-    StorageNotConfigured,
-    UnknownQrelDocument,
-    UnknownQrelQuery,
-)
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.text import fold
+from tests.raising import raises
 
 Rows = list[dict[str, Any]]
 
@@ -139,33 +128,33 @@ def test_the_hash_changes_with_any_file_and_only_then(tmp_path: Path, write: Any
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "said"),
+    ("change", "code", "said"),
     [
-        ({"corpus": [*CORPUS, CORPUS[1]]}, DuplicateId, ["corpus", "'d2'"]),
-        ({"queries": [*QUERIES, QUERIES[0]]}, DuplicateId, ["queries", "'q1'"]),
+        ({"corpus": [*CORPUS, CORPUS[1]]}, "duplicate_id", ["corpus", "'d2'"]),
+        ({"queries": [*QUERIES, QUERIES[0]]}, "duplicate_id", ["queries", "'q1'"]),
         (
             {"qrels": [*QRELS, {"query_id": "q1", "doc_id": "d9", "score": 1}]},
-            UnknownQrelDocument,
+            "unknown_qrel_document",
             ["'q1'", "'d9'", "1 rows with"],
         ),
         (
             {"qrels": [{"query_id": "q2", "doc_id": f"x{n}", "score": 1} for n in range(3)]},
-            UnknownQrelDocument,
+            "unknown_qrel_document",
             ["'q2'", "'x0'", "3 rows with"],
         ),
-        ({"qrels": [{"query_id": "q9", "doc_id": "d1", "score": 1}]}, UnknownQrelQuery, ["'q9'", "1 rows with"]),
+        ({"qrels": [{"query_id": "q9", "doc_id": "d1", "score": 1}]}, "unknown_qrel_query", ["'q9'", "1 rows with"]),
     ],
     ids=["document twice", "query twice", "unknown document", "unknown documents", "unknown query"],
 )
 @pytest.mark.parametrize("write", WRITERS)
 def test_ids_that_do_not_fit_together_are_named(
-    tmp_path: Path, write: Any, change: dict[str, Rows], error: type[ChatbotError], said: list[str]
+    tmp_path: Path, write: Any, change: dict[str, Rows], code: str, said: list[str]
 ) -> None:
-    refused(write(tmp_path / "x", **change), error, said)
+    refused(write(tmp_path / "x", **change), code, said)
 
 
-def refused(folder: Path, error: type[ChatbotError], said: list[str]) -> None:
-    with pytest.raises(error) as raised:
+def refused(folder: Path, code: str, said: list[str]) -> None:
+    with raises(code) as raised:
         load_dataset(folder)
     assert [text for text in said if text not in str(raised.value)] == []
 
@@ -189,32 +178,42 @@ def test_a_missing_column_of_a_parquet_file_is_named_with_those_found(
     less = [{key: value for key, value in row.items() if key != column} for row in rows[file]]
     refused(
         write_parquet(tmp_path / "x", **{file: less}),
-        MissingColumn,
+        "missing_column",
         [f"{file}.parquet", f"no column {column!r}", f"found: {found}"],
     )
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "error", "said"),
+    ("file", "text", "code", "said"),
     [
-        ("corpus.jsonl", '{"doc": "d1", "text": "x"}\n', MissingColumn, ["'_id'", "found: doc, text"]),
-        ("queries.jsonl", '{"_id": "q1", "question": "x"}\n', MissingColumn, ["'text'", "found: _id, question"]),
-        ("qrels/test.tsv", "query\tdoc\tscore\nq1\td1\t1\n", MissingColumn, ["'query-id'", "found: query, doc, score"]),
-        ("qrels/test.tsv", "", MissingColumn, ["'query-id'", "found: -"]),
-        ("corpus.jsonl", "", EmptyDataset, ["corpus.jsonl"]),
-        ("queries.jsonl", "\n", EmptyDataset, ["queries.jsonl"]),
-        ("corpus.jsonl", '{"_id": "d1", "text": "x"}\n{"_id": \n', DatasetFileUnreadable, ["corpus.jsonl", "line 2"]),
-        ("queries.jsonl", '["q1"]\n', DatasetFileUnreadable, ["queries.jsonl", "line 1", "object"]),
-        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tmuy\n", DatasetFileUnreadable, ["line 2", "muy"]),
-        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\n", DatasetFileUnreadable, ["line 3"]),
+        ("corpus.jsonl", '{"doc": "d1", "text": "x"}\n', "missing_column", ["'_id'", "found: doc, text"]),
+        ("queries.jsonl", '{"_id": "q1", "question": "x"}\n', "missing_column", ["'text'", "found: _id, question"]),
+        (
+            "qrels/test.tsv",
+            "query\tdoc\tscore\nq1\td1\t1\n",
+            "missing_column",
+            ["'query-id'", "found: query, doc, score"],
+        ),
+        ("qrels/test.tsv", "", "missing_column", ["'query-id'", "found: -"]),
+        ("corpus.jsonl", "", "empty_dataset", ["corpus.jsonl"]),
+        ("queries.jsonl", "\n", "empty_dataset", ["queries.jsonl"]),
+        (
+            "corpus.jsonl",
+            '{"_id": "d1", "text": "x"}\n{"_id": \n',
+            "dataset_file_unreadable",
+            ["corpus.jsonl", "line 2"],
+        ),
+        ("queries.jsonl", '["q1"]\n', "dataset_file_unreadable", ["queries.jsonl", "line 1", "object"]),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tmuy\n", "dataset_file_unreadable", ["line 2", "muy"]),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\n", "dataset_file_unreadable", ["line 3"]),
     ],
 )
 def test_a_damaged_beir_file_is_named_with_its_line_or_columns(
-    tmp_path: Path, file: str, text: str, error: type[ChatbotError], said: list[str]
+    tmp_path: Path, file: str, text: str, code: str, said: list[str]
 ) -> None:
     folder = write_beir(tmp_path / "x")
     (folder / file).write_text(text, "utf-8")
-    refused(folder, error, [Path(file).name, *said])
+    refused(folder, code, [Path(file).name, *said])
 
 
 @pytest.mark.parametrize("file", ["corpus", "queries"])
@@ -222,7 +221,7 @@ def test_a_parquet_file_without_rows_is_named(tmp_path: Path, file: str) -> None
     folder = write_parquet(tmp_path / "x")
     path = folder / f"{file}.parquet"
     pq.write_table(pq.read_table(path).slice(0, 0), path)
-    refused(folder, EmptyDataset, [path.name])
+    refused(folder, "empty_dataset", [path.name])
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"not parquet at all, but long enough to have a footer PAR1"])
@@ -230,18 +229,18 @@ def test_a_parquet_file_without_rows_is_named(tmp_path: Path, file: str) -> None
 def test_a_damaged_parquet_file_is_named(tmp_path: Path, file: str, damage: bytes) -> None:
     folder = write_parquet(tmp_path / "x")
     (folder / file).write_bytes(damage)
-    refused(folder, DatasetFileUnreadable, [file])
+    refused(folder, "dataset_file_unreadable", [file])
 
 
 def test_a_truncated_parquet_file_is_named(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "x") / "corpus.parquet"
     path.write_bytes(path.read_bytes()[:-20])
-    refused(path.parent, DatasetFileUnreadable, ["corpus.parquet"])
+    refused(path.parent, "dataset_file_unreadable", ["corpus.parquet"])
 
 
 def test_a_row_without_an_id_is_refused(tmp_path: Path) -> None:
     folder = write_parquet(tmp_path / "x", corpus=[*CORPUS, {"doc_id": None, "title": "t", "text": "x"}])
-    refused(folder, DatasetFileUnreadable, ["corpus.parquet", "doc_id"])
+    refused(folder, "dataset_file_unreadable", ["corpus.parquet", "doc_id"])
 
 
 @pytest.mark.parametrize(
@@ -252,7 +251,7 @@ def test_a_row_without_an_id_is_refused(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path, write: Any, file: str) -> None:
     folder = write(tmp_path / "x")
     (folder / file).unlink()
-    refused(folder, DatasetFileMissing, [Path(file).name])
+    refused(folder, "dataset_file_missing", [Path(file).name])
 
 
 def catalogue_of(root: Path) -> Catalogue:
@@ -293,7 +292,7 @@ def test_an_unknown_data_set_is_answered_with_the_known_names(tmp_path: Path) ->
     root = tmp_path / "datasets"
     root.mkdir()
     write_parquet(root / "uno")
-    with pytest.raises(DatasetNotFound) as raised:
+    with raises("dataset_not_found") as raised:
         catalogue_of(tmp_path).find("tres")
     assert "'tres'" in str(raised.value)
     assert "uno" in str(raised.value)
@@ -302,7 +301,7 @@ def test_an_unknown_data_set_is_answered_with_the_known_names(tmp_path: Path) ->
 def test_an_address_on_s3_without_a_server_names_what_is_missing(settings: Settings) -> None:
     app = build_app(settings.with_changes(minio_endpoint="http://127.0.0.1:1"))
     for reference in ("s3://lakehouse/some/uno/", "uno"):
-        with pytest.raises(StorageNotConfigured, match="MINIO_ACCESS_KEY, MINIO_SECRET_KEY, MINIO_BUCKET_NAME"):
+        with raises("storage_not_configured", match="MINIO_ACCESS_KEY, MINIO_SECRET_KEY, MINIO_BUCKET_NAME"):
             app.runs.plan_run(mteb_dataset_name=reference)
 
 
@@ -365,7 +364,7 @@ def test_a_bad_value_is_named_with_its_place(tmp_path: Path, file: str, content:
     }
     for name, value in {**good, file: content}.items():
         (tmp_path / name).write_bytes(value)
-    with pytest.raises(DatasetFileUnreadable) as raised:
+    with raises("dataset_file_unreadable") as raised:
         load_dataset(tmp_path)
     assert said in str(raised.value)
     for name, value in good.items():

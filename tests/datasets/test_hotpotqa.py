@@ -13,10 +13,11 @@ import pytest
 
 from chatbot_mvp.datasets import Dataset, download, fetching, hotpotqa, load_dataset
 from chatbot_mvp.datasets.fetching import DATASET_SOURCES
-from chatbot_mvp.errors import ChatbotError, DatasetFileUnreadable, DownloadFailed, EmptyDataset, MissingColumn
+from chatbot_mvp.errors import EmptyDataset
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Progress
 from tests.datasets.hub_stub import HubStub
+from tests.raising import raises
 
 FILE = "validation-00000-of-00001.parquet"
 
@@ -129,7 +130,7 @@ def test_a_cut_connection_is_resumed_where_it_broke(hub: HubStub, tmp_path: Path
 def test_a_stopped_download_goes_on_at_the_next_fetch(hub: HubStub, tmp_path: Path) -> None:
     hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.cuts.extend([700, 0, 0, 0])
-    with pytest.raises(DownloadFailed, match="700 bytes are here"):
+    with raises("download_failed", match="700 bytes are here"):
         fetch(hub, tmp_path)
     assert not any((tmp_path / "datasets").iterdir())
     hub.ranges.clear()
@@ -140,7 +141,7 @@ def test_a_stopped_download_goes_on_at_the_next_fetch(hub: HubStub, tmp_path: Pa
 def test_another_version_behind_the_address_is_fetched_from_its_start(hub: HubStub, tmp_path: Path) -> None:
     hub.files[f"distractor/{FILE}"] = hub_bytes(ROWS[:1])
     hub.cuts.extend([700, 0, 0, 0])
-    with pytest.raises(DownloadFailed):
+    with raises("download_failed"):
         fetch(hub, tmp_path)
     hub.files[f"distractor/{FILE}"] = hub_bytes()
     assert fetch(hub, tmp_path).counts.queries == 3
@@ -162,7 +163,7 @@ def test_a_busy_server_is_asked_again(hub: HubStub, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("status", "said"), [(404, "no such file"), (401, "401"), (403, "403")])
 def test_a_refusal_is_told_at_once_with_the_address(hub: HubStub, tmp_path: Path, status: int, said: str) -> None:
     hub.statuses.extend([status] * 4)
-    with pytest.raises(DownloadFailed, match=said) as raised:
+    with raises("download_failed", match=said) as raised:
         fetch(hub, tmp_path)
     assert f"{hub.url}/distractor/{FILE}" in str(raised.value)
     assert len(hub.statuses) == 3
@@ -170,36 +171,36 @@ def test_a_refusal_is_told_at_once_with_the_address(hub: HubStub, tmp_path: Path
 
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "nowhere"])
 def test_an_address_that_does_not_answer_is_told(tmp_path: Path, base_url: str) -> None:
-    with pytest.raises(DownloadFailed, match=base_url):
+    with raises("download_failed", match=base_url):
         fetched_from(base_url, tmp_path)
 
 
 def test_bytes_that_are_not_the_file_are_thrown_away(hub: HubStub, tmp_path: Path) -> None:
     hub.files[f"distractor/{FILE}"] = hub_bytes()
     hub.checksum = "0" * 64
-    with pytest.raises(DownloadFailed, match="checksum"):
+    with raises("download_failed", match="checksum"):
         fetch(hub, tmp_path)
     assert list((tmp_path / "cache" / "downloads").rglob("*.part")) == []
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "said"),
+    ("content", "code", "said"),
     [
-        (b"PAR1 but no more PAR1", DatasetFileUnreadable, FILE),
-        (hub_bytes([{key: value for key, value in ROWS[0].items() if key != "context"}]), MissingColumn, "context"),
-        (hub_bytes([{**ROWS[0], "context": "text"}]), DatasetFileUnreadable, "row 1"),
-        (hub_bytes([ROWS[0], {**ROWS[1], "answer": None}]), DatasetFileUnreadable, "row 2"),
-        (hub_bytes(ROWS[:1] * 2), ChatbotError, "q1"),
+        (b"PAR1 but no more PAR1", "dataset_file_unreadable", FILE),
+        (hub_bytes([{key: value for key, value in ROWS[0].items() if key != "context"}]), "missing_column", "context"),
+        (hub_bytes([{**ROWS[0], "context": "text"}]), "dataset_file_unreadable", "row 1"),
+        (hub_bytes([ROWS[0], {**ROWS[1], "answer": None}]), "dataset_file_unreadable", "row 2"),
+        (hub_bytes(ROWS[:1] * 2), "duplicate_id", "q1"),
     ],
     ids=["no Parquet", "no context", "context is text", "no answer", "an id twice"],
 )
 def test_a_file_of_another_form_is_named_and_the_data_set_stays_as_it_was(
-    hub: HubStub, tmp_path: Path, content: bytes, error: type[ChatbotError], said: str
+    hub: HubStub, tmp_path: Path, content: bytes, code: str, said: str
 ) -> None:
     hub.files[f"distractor/{FILE}"] = hub_bytes()
     before = load_dataset(fetch(hub, tmp_path).folder).sha256
     hub.files[f"distractor/{FILE}"] = content
-    with pytest.raises(error, match=said):
+    with raises(code, match=said):
         fetch(hub, tmp_path)
     assert load_dataset(tmp_path / "datasets" / "hotpotqa").sha256 == before
     assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["hotpotqa"]

@@ -17,9 +17,9 @@ from chatbot_mvp.app import App, build_app
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.datasets.counts import Counts, count_rows
 from chatbot_mvp.datasets.details import splits_of
-from chatbot_mvp.errors import DatasetFileUnreadable, NothingToScore, SplitNeeded, SplitUnknown
 from chatbot_mvp.settings.model import Settings
 from tests.datasets.test_uploads import packed
+from tests.raising import raises
 
 CORPUS = [
     {"_id": "MED-10", "title": "Statins and breast cancer", "text": "Recent studies followed women who take statins."},
@@ -135,13 +135,13 @@ def test_a_named_split_is_read_and_no_other(tmp_path: Path, form: str) -> None:
     assert (train.qrels, train.split, train.name) == ({"PLAIN-33": {"MED-118": 1}}, "train", "nfcorpus/train")
     assert train.sha256 != load_dataset(folder).sha256
     assert splits_of(folder) == ("test", "train")
-    with pytest.raises(SplitUnknown, match=r"no split 'dev'; its splits: test, train\."):
+    with raises("split_unknown", match=r"no split 'dev'; its splits: test, train\."):
         load_dataset(folder, "dev")
 
 
 def test_several_splits_without_test_are_not_mixed(tmp_path: Path) -> None:
     folder = write(tmp_path / "x", {**TEXTS, "qrels/dev.tsv": table(TEST), "qrels/train.tsv": table(TRAIN)})
-    with pytest.raises(SplitNeeded, match="dev, train"):
+    with raises("split_needed", match="dev, train"):
         load_dataset(folder)
     assert load_dataset(folder, "dev").qrels == GRADES
     (folder / "qrels" / "train.tsv").unlink()
@@ -151,7 +151,7 @@ def test_several_splits_without_test_are_not_mixed(tmp_path: Path) -> None:
 def test_qrels_in_one_file_have_no_splits(tmp_path: Path) -> None:
     folder = write(tmp_path / "x", {**TEXTS, "qrels.tsv": table(TEST)})
     assert (load_dataset(folder).qrels, load_dataset(folder).split) == (GRADES, "")
-    with pytest.raises(SplitUnknown, match="in one file"):
+    with raises("split_unknown", match="in one file"):
         load_dataset(folder, "test")
 
 
@@ -175,7 +175,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, files: dict[str, bytes], said: 
     folder = write(tmp_path / "x", {"qrels/test.tsv": table(TEST), **files})
     if "qrels/test.json" in files or "qrels/test.txt" in files:
         (folder / "qrels" / "test.tsv").unlink()
-    with pytest.raises(DatasetFileUnreadable) as raised:
+    with raises("dataset_file_unreadable") as raised:
         load_dataset(folder)
     assert said in str(raised.value)
 
@@ -219,7 +219,7 @@ def test_an_upload_with_several_splits_and_no_test_is_taken_and_asks_for_a_split
     app.datasets.upload([("n.zip", packed(files))], "nfcorpus")
     [listed] = [listed for listed in app.datasets.here() if listed.own]
     assert listed.splits == ("dev", "train")
-    with pytest.raises(SplitNeeded):
+    with raises("split_needed"):
         app.runs.run_now(mteb_dataset_name="nfcorpus")
     assert app.runs.run_now(mteb_dataset_name="nfcorpus#dev").queries == 1
 
@@ -263,7 +263,7 @@ def test_a_data_set_in_which_nothing_can_be_scored_is_refused_before_the_run(app
     folder = place(app, "BEIR zip")
     (folder / "qrels" / "test.tsv").write_bytes(table([]))
     for call in (app.runs.run_now, app.runs.plan_run):
-        with pytest.raises(NothingToScore, match="no query of the split 'test' has a judgement"):
+        with raises("nothing_to_score", match="no query of the split 'test' has a judgement"):
             call(mteb_dataset_name="nfcorpus")
     assert list(app.settings.results_dir.glob("*")) == []
 

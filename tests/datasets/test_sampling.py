@@ -9,9 +9,10 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.errors import InvalidSetting, RunMismatch, RunStopped
+from chatbot_mvp.errors import InvalidSetting, RunStopped
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document, Progress
+from tests.raising import raises
 
 QUERIES, DOCUMENTS = 30, 100
 
@@ -169,5 +170,5 @@ def test_a_resume_whose_sample_is_another_is_refused(app: App, monkeypatch: pyte
     manifest = app.settings.results_dir / unfinished.run_id / "manifest.json"
     text = manifest.read_text("utf-8").replace('"corpus_shuffle_seed": 42', '"corpus_shuffle_seed": 43')
     manifest.write_text(text, "utf-8")
-    with pytest.raises(RunMismatch, match="dataset_sha256"):
+    with raises("run_mismatch", match="dataset_sha256"):
         app.runs.resume_now(unfinished.run_id)

@@ -18,24 +18,14 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue, StorageState
 from chatbot_mvp.datasets.counts import Counts
-from chatbot_mvp.errors import (
-    ChatbotError,
-    DatasetNotFound,
-    RunStopped,
-    StorageBucketMissing,
-    StorageDenied,
-    StorageFailed,
-    StorageKeyUnknown,
-    StorageSecretWrong,
-    StorageUnavailable,
-    StorageUnreachable,
-)
+from chatbot_mvp.errors import ChatbotError, RunStopped, StorageFailed, StorageUnreachable
 from chatbot_mvp.remote import s3 as storage
 from chatbot_mvp.remote.s3 import S3Url, Storage, etag_of, open_storage
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.datasets.test_files import CORPUS, QUERIES, write_beir, write_parquet
 from tests.datasets.test_layouts import FORMS, write
+from tests.raising import raises
 from tests.s3_server import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
 
 # One process starts the server.
@@ -172,7 +162,7 @@ def test_what_lies_beside_a_data_set_is_not_copied(
     spy = Spy(settings)
     catalogue_of(settings, spy).load("uno")
     assert "embeddings/all.bin" not in dict(spy.read_from)
-    with pytest.raises(DatasetNotFound):
+    with raises("dataset_not_found"):
         catalogue_of(settings, spy).find("notes")
 
 
@@ -304,7 +294,7 @@ def test_a_server_that_answers_with_an_error_of_its_own_is_treated_as_unreachabl
         for reference in ("uno", f"s3://{BUCKET}/{settings.s3_datasets_prefix}/uno"):
             assert catalogue.load(reference).sha256 == before
         assert f"answered {status}" in catalogue.find("uno").offline
-        with pytest.raises(StorageUnavailable, match=str(status)):
+        with raises("storage_unavailable", match=str(status)):
             catalogue.load("dos")
     assert caplog.text.count("copy in the cache is used") == 2
 
@@ -332,12 +322,12 @@ def gateway(endpoint: str, status: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "said"),
+    ("changes", "code", "said"),
     [
-        ({"minio_access_key": "nobody-key"}, StorageKeyUnknown, "MINIO_ACCESS_KEY"),
-        ({"minio_secret_key": "wrong-very-secret"}, StorageSecretWrong, "MINIO_SECRET_KEY"),
-        ({"minio_bucket_name": "nowhere"}, StorageBucketMissing, "'nowhere'"),
-        ({"minio_endpoint": "http://127.0.0.1:1"}, StorageUnreachable, "MINIO_ENDPOINT"),
+        ({"minio_access_key": "nobody-key"}, "storage_key_unknown", "MINIO_ACCESS_KEY"),
+        ({"minio_secret_key": "wrong-very-secret"}, "storage_secret_wrong", "MINIO_SECRET_KEY"),
+        ({"minio_bucket_name": "nowhere"}, "storage_bucket_missing", "'nowhere'"),
+        ({"minio_endpoint": "http://127.0.0.1:1"}, "storage_unreachable", "MINIO_ENDPOINT"),
     ],
     ids=["key", "secret", "bucket", "address"],
 )
@@ -347,14 +337,14 @@ def test_each_refusal_has_its_own_words_and_none_of_them_a_secret(
     settings_of: Callable[..., Settings],
     prefix: str,
     changes: dict[str, str],
-    error: type[ChatbotError],
+    code: str,
     said: str,
     reference: str,
 ) -> None:
     settings = settings_of(**changes)
     bucket = settings.minio_bucket_name
     asked = "uno" if reference == "uno" else f"s3://{bucket}/{prefix}/uno"
-    with pytest.raises(error) as raised:
+    with raises(code) as raised:
         build_app(settings).runs.plan_run(mteb_dataset_name=asked)
     assert said in str(raised.value)
     told = str(raised.value) + repr(raised.value.params) + str(raised.value.__cause__)
@@ -365,9 +355,9 @@ def test_a_name_that_is_nowhere_is_answered_with_those_here_and_there(
     remote: Path, settings_of: Callable[..., Settings], prefix: str
 ) -> None:
     app = build_app(settings_of())
-    with pytest.raises(DatasetNotFound, match=r"'tres'.*valle_multihop, uno, hotpotqa \(after"):
+    with raises("dataset_not_found", match=r"'tres'.*valle_multihop, uno, hotpotqa \(after"):
         app.runs.plan_run(mteb_dataset_name="tres")
-    with pytest.raises(DatasetNotFound, match="tres"):
+    with raises("dataset_not_found", match="tres"):
         app.runs.plan_run(mteb_dataset_name=f"s3://{BUCKET}/{prefix}/tres")
 
 
@@ -381,7 +371,7 @@ def test_the_doctor_asks_the_server(remote: Path, settings_of: Callable[..., Set
     datasets = build_app(settings_of()).datasets
     assert datasets.uses_storage
     assert "1 data sets" in datasets.try_storage()
-    with pytest.raises(StorageSecretWrong, match="MINIO_SECRET_KEY"):
+    with raises("storage_secret_wrong", match="MINIO_SECRET_KEY"):
         build_app(settings_of(minio_secret_key="wrong-very-secret")).datasets.try_storage()
 
 
@@ -436,7 +426,7 @@ def test_a_data_set_that_does_not_load_is_not_pushed(settings_of: Callable[..., 
 
 def test_a_key_that_may_only_read_says_so_at_a_push(settings_of: Callable[..., Settings]) -> None:
     settings = settings_of(minio_access_key=READER, minio_secret_key=READER_SECRET)
-    with pytest.raises(StorageDenied, match="write") as raised:
+    with raises("storage_denied", match="write") as raised:
         build_app(settings).datasets.push("valle_multihop")
     assert READER_SECRET not in str(raised.value)
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from chatbot_mvp.datasets import load_dataset, table
 from chatbot_mvp.datasets.reading import DOC_ID, read_rows
 from chatbot_mvp.datasets.table import DocumentTable
-from chatbot_mvp.errors import DuplicateId, FileNotWritten
+from chatbot_mvp.errors import FileNotWritten
 from chatbot_mvp.types import Document
 from tests.file_sizes import files_of_at_most
+from tests.raising import raises
 
 IN_MEMORY = pytest.mark.parametrize("limit", [table._IN_MEMORY, 0], ids=["in memory", "in a file"])
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -119,5 +120,5 @@ def test_a_data_set_of_several_row_groups_is_loaded_as_one_and_a_repeated_id_is_
     assert dataset.document("d9") == dataset.documents[9] and dataset.document("d10") is None
     columns["doc_id"][9] = "d1"
     pq.write_table(pa.table(columns), tmp_path / "corpus.parquet", row_group_size=3)
-    with pytest.raises(DuplicateId, match="'d1'"):
+    with raises("duplicate_id", match="'d1'"):
         load_dataset(tmp_path)

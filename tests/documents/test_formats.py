@@ -13,25 +13,10 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.reading.sandbox import read_apart
-from chatbot_mvp.errors import (
-    ChatbotError,
-    RunStopped,
-    UploadDamaged,
-    UploadEmpty,
-    UploadEncrypted,
-    UploadError,
-    UploadExpands,
-    UploadScanned,
-    UploadTooDeep,
-    UploadTooManyPages,
-    UploadTooManyParts,
-    UploadTooSlow,
-    UploadTooSteep,
-    UploadTypeUnsupported,
-    UploadWrongSuffix,
-)
+from chatbot_mvp.errors import ChatbotError, RunStopped, UploadScanned
 from chatbot_mvp.types import Document
 from tests.documents.made import docx_of, docx_with, locked_pdf, pdf
+from tests.raising import raises
 
 PROSE = "Cada persona tiene veintitrés días laborables de vacaciones al año, que se piden"
 PAGES = [
@@ -101,13 +86,13 @@ def test_pages_without_text_are_counted_and_a_pdf_of_nothing_else_needs_ocr() ->
 
 
 def test_a_pdf_that_asks_for_a_password_is_refused_and_one_that_only_restricts_printing_is_read() -> None:
-    with pytest.raises(UploadEncrypted, match=r"'a\.pdf'"):
+    with raises("upload_encrypted", match=r"'a\.pdf'"):
         parse("a.pdf", locked_pdf(pdf(PAGES), "secreto"))
     assert PROSE in parse("a.pdf", locked_pdf(pdf(PAGES), "")).text
 
 
 def test_pages_over_the_limit_are_told_before_any_is_read() -> None:
-    with pytest.raises(UploadTooManyPages, match="3 pages, and the maximum is 2"):
+    with raises("upload_too_many_pages", match="3 pages, and the maximum is 2"):
         parse("a.pdf", pdf([PAGES[0]] * 3), max_pages=2)
     assert parse("a.pdf", pdf([PAGES[0]] * 3), max_pages=3).text
 
@@ -115,7 +100,7 @@ def test_pages_over_the_limit_are_told_before_any_is_read() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("content", [b"%PDF-1.4 roto", pdf(PAGES)[:300], b"%PDF-1.7\n" + bytes(range(256)) * 20])
 def test_a_damaged_pdf_is_told_as_one(content: bytes) -> None:
-    with pytest.raises(UploadDamaged, match="save it again"):
+    with raises("upload_damaged", match="save it again"):
         parse("roto.pdf", content)
 
 
@@ -123,7 +108,7 @@ def test_a_damaged_pdf_is_told_as_one(content: bytes) -> None:
 def test_a_stream_that_unpacks_to_too_much_is_given_up() -> None:
     bomb = zlib.compress(b" " * 120_000_000, 9)
     assert len(bomb) < 200_000
-    with pytest.raises((UploadExpands, UploadScanned)):
+    with raises("upload_expands", "upload_scanned"):
         parse("bomba.pdf", pdf([], content=[bomb]))
 
 
@@ -184,18 +169,22 @@ def test_a_footnote_stands_where_it_is_referred_to() -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    ("parts", "error", "reason"),
+    ("parts", "code", "reason"),
     [
-        ({"word__relleno.xml": b"0" * 30_000_000}, UploadTooSteep, r"'word/relleno\.xml'.* \d{3,4} times .* is 250"),
-        ({f"word__{n}.xml": b"%d" % n * 9_000_000 for n in range(8)}, UploadExpands, "more than 60 MB"),
-        ({f"word__{n}.xml": b"" for n in range(5_000)}, UploadTooManyParts, r"500\d parts.* is 5000"),
+        (
+            {"word__relleno.xml": b"0" * 30_000_000},
+            "upload_too_steep",
+            r"'word/relleno\.xml'.* \d{3,4} times .* is 250",
+        ),
+        ({f"word__{n}.xml": b"%d" % n * 9_000_000 for n in range(8)}, "upload_expands", "more than 60 MB"),
+        ({f"word__{n}.xml": b"" for n in range(5_000)}, "upload_too_many_parts", r"500\d parts.* is 5000"),
     ],
     ids=["ratio", "sum", "parts"],
 )
 def test_a_zip_bomb_is_refused_for_its_true_reason_before_it_is_unpacked(
-    parts: dict[str, bytes], error: type[UploadError], reason: str
+    parts: dict[str, bytes], code: str, reason: str
 ) -> None:
-    with pytest.raises(error, match=rf"(?=.*'bomba\.docx').*{reason}"):
+    with raises(code, match=rf"(?=.*'bomba\.docx').*{reason}"):
         parse("bomba.docx", docx_of("<w:p/>", **parts))
 
 
@@ -249,13 +238,13 @@ def test_a_pages_encoding_is_the_one_that_it_declares(encoding: str) -> None:
 
 
 def test_a_page_of_scripts_alone_has_no_text() -> None:
-    with pytest.raises(UploadEmpty):
+    with raises("upload_empty"):
         parse("a.html", b"<html><script>x()</script></html>")
 
 
 def test_a_page_nested_thousands_deep_is_refused_with_its_depth() -> None:
     page = b"<html><body>" + b"<div>" * 20_000 + b"hondo" + b"</div>" * 20_000
-    with pytest.raises(UploadTooDeep, match="20002 elements inside each other, and the maximum is 150"):
+    with raises("upload_too_deep", match="20002 elements inside each other, and the maximum is 150"):
         parse("a.html", page)
 
 
@@ -274,17 +263,17 @@ def test_a_page_nested_thousands_deep_is_refused_with_its_depth() -> None:
     ],
 )
 def test_a_file_whose_name_says_another_format_is_told_what_it_is(name: str, content: bytes, found: str) -> None:
-    with pytest.raises(UploadWrongSuffix, match=f"Change the extension to {found}"):
+    with raises("upload_wrong_suffix", match=f"Change the extension to {found}"):
         parse(name, content)
 
 
 def test_old_word_files_spreadsheets_and_locked_word_files_are_told_apart() -> None:
     ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
-    with pytest.raises(UploadTypeUnsupported):
+    with raises("upload_type_unsupported"):
         parse("viejo.docx", ole)
-    with pytest.raises(UploadEncrypted):
+    with raises("upload_encrypted"):
         parse("cerrado.docx", ole + "EncryptedPackage".encode("utf-16-le"))
-    with pytest.raises(UploadTypeUnsupported):
+    with raises("upload_type_unsupported"):
         parse("hoja.docx", b"PK\x03\x04" + b"xl/workbook.xml")
 
 
@@ -381,7 +370,7 @@ for attempt in (
 
 
 def test_a_reading_that_takes_too_long_is_given_up() -> None:
-    with pytest.raises(UploadTooSlow, match="within 0 seconds"):
+    with raises("upload_too_slow", match="within 0 seconds"):
         read_apart(".pdf", "a.pdf", pdf([[(PROSE, 11.0)] * 40] * 400), 500, seconds=0.1)
 
 

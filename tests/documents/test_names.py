@@ -8,10 +8,10 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.names import MAX_NAME, clean_file_name, clean_name
-from chatbot_mvp.errors import UploadTypeUnsupported
 from chatbot_mvp.settings.model import Settings
 from tests.documents.made import docx_with
 from tests.knowledge_base.test_service import wait
+from tests.raising import raises
 
 NAMES = {
     "man\x00ual.md": "manual.md",
@@ -69,7 +69,7 @@ def test_a_name_reaches_the_reading_process_clean(app: App, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "\x00", "/", "manual.exe\u202e", ".md", "manual.md/"])
 def test_a_name_without_a_known_suffix_is_refused(app: App, name: str) -> None:
-    with pytest.raises(UploadTypeUnsupported):
+    with raises("upload_type_unsupported"):
         app.kbs.add(name, b"Un texto.")
 
 

@@ -20,13 +20,7 @@ from chatbot_mvp.embedding.own.embedder import own_embedder
 from chatbot_mvp.embedding.own.files import ct2_vocabulary_size, find_files
 from chatbot_mvp.embedding.registry import create_embedder, is_configured
 from chatbot_mvp.embedding.transformer import PooledEmbedder, TransformerEmbedder
-from chatbot_mvp.errors import (
-    ChatbotError,
-    EmbedderFileMissing,
-    EmbedderFileUnreadable,
-    EmbedderOptionInvalid,
-    EmbedderTokensMismatch,
-)
+from chatbot_mvp.errors import ChatbotError, EmbedderFileMissing
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.conftest import Command
 from tests.embedding.own_models import (
@@ -41,6 +35,7 @@ from tests.embedding.own_models import (
     table,
     tokenizer,
 )
+from tests.raising import raises
 
 QUESTION = "How many days of holiday does each employee have?"
 PARAPHRASE = "The staff may take 23 days off every year."
@@ -130,7 +125,7 @@ def test_the_local_model_as_a_ctranslate2_folder_gives_its_own_vectors(e5_folder
 def test_a_tokenizer_with_more_tokens_than_a_ctranslate2_model_is_refused(e5_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(e5_folder, tmp_path / "model")
     (copy / "vocabulary.json").write_text('["a", "b"]')
-    with pytest.raises(EmbedderTokensMismatch, match=re.escape(str(copy / "tokenizer.json"))):
+    with raises("embedder_tokens_mismatch", match=re.escape(str(copy / "tokenizer.json"))):
         own_embedder(f"ct2:{copy}", threads=1)
 
 
@@ -145,7 +140,7 @@ def test_a_folder_that_is_no_ctranslate2_model_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "vocabulary.txt").write_text("\n".join(WORDS))
     tokenizer().save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(EmbedderFileUnreadable, match=f"{re.escape(str(tmp_path))}.*CTranslate2"):
+    with raises("embedder_file_unreadable", match=f"{re.escape(str(tmp_path))}.*CTranslate2"):
         own_embedder(f"ct2:{tmp_path}", threads=1)
 
 
@@ -188,7 +183,7 @@ def test_a_model_with_one_vector_per_text_is_used_as_it_is(tmp_path: Path, folde
     np.testing.assert_allclose(
         pooled.embed(texts, "passage"), transformer(f"onnx:{folder}").embed(texts, "passage"), atol=1e-6
     )
-    with pytest.raises(EmbedderOptionInvalid, match="one vector per text"):
+    with raises("embedder_option_invalid", match="one vector per text"):
         own_embedder(f"onnx:{onnx_folder(tmp_path / 'twice', 'pooled', TWICE)}", threads=1)
 
 
@@ -202,7 +197,7 @@ def test_a_graph_that_cannot_read_texts_together_reads_them_one_by_one(tmp_path:
 
 @pytest.mark.parametrize(("kind", "message"), [("vector of a token", "outputs are largest"), ("float input", "inputs")])
 def test_a_graph_that_is_no_text_encoder_is_refused(tmp_path: Path, kind: Kind, message: str) -> None:
-    with pytest.raises(EmbedderFileUnreadable, match=message) as raised:
+    with raises("embedder_file_unreadable", match=message) as raised:
         own_embedder(f"onnx:{onnx_folder(tmp_path, kind)}", threads=1)
     assert str(tmp_path / "model.onnx") in str(raised.value)
 
@@ -257,13 +252,13 @@ def test_a_missing_file_is_named_with_its_folder(folder: Path, settings: Setting
 @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "embedding.toml"])
 def test_a_file_of_another_format_is_named(folder: Path, file: str) -> None:
     (folder / file).write_bytes(b"\xffthis is nothing")
-    with pytest.raises(EmbedderFileUnreadable, match=re.escape(str(folder / file))):
+    with raises("embedder_file_unreadable", match=re.escape(str(folder / file))):
         own_embedder(f"onnx:{folder}", threads=1)
 
 
 def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
     tokenizer([*WORDS, "uno", "más"]).save(str(folder / "tokenizer.json"))
-    with pytest.raises(EmbedderTokensMismatch, match=f"{len(WORDS) + 1}") as raised:
+    with raises("embedder_tokens_mismatch", match=f"{len(WORDS) + 1}") as raised:
         own_embedder(f"onnx:{folder}", threads=1)
     assert str(folder / "tokenizer.json") in str(raised.value)
 
@@ -285,7 +280,7 @@ def test_a_tokenizer_of_another_model_is_refused(folder: Path) -> None:
 )
 def test_a_wrong_option_is_named_with_file_key_and_legal_values(tmp_path: Path, options: str, named: list[str]) -> None:
     onnx_folder(tmp_path, options=options)
-    with pytest.raises(EmbedderOptionInvalid) as raised:
+    with raises("embedder_option_invalid") as raised:
         own_embedder(f"onnx:{tmp_path}", threads=1)
     for part in [str(tmp_path / "embedding.toml"), *named]:
         assert part in str(raised.value)

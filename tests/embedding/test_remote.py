@@ -11,20 +11,14 @@ import pytest
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import HOSTED, create_embedder
-from chatbot_mvp.errors import (
-    ProviderBadRequest,
-    ProviderKeyRefused,
-    ProviderModelUnknown,
-    ProviderNotConfigured,
-    ProviderReplyUnusable,
-    ProviderUnavailable,
-)
+from chatbot_mvp.errors import ProviderBadRequest, ProviderNotConfigured, ProviderReplyUnusable, ProviderUnavailable
 from chatbot_mvp.llm.context_length import context_chars, context_tokens
 from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.settings.model import Settings
 from tests.embedding.nim_stub import DIMENSIONS, MODEL, MOST_TEXTS, NimEmbeddingStub
 from tests.llm.http_stub import Fault, Response
+from tests.raising import raises
 
 TEXTS = [f"texto número {n}" for n in range(20)]
 
@@ -148,11 +142,11 @@ def test_a_refused_key_and_an_unknown_model_are_told_without_the_key(settings: S
     server = NimEmbeddingStub(key="nvapi-right")
     with server:
         base = settings.with_changes(embedding_base_url=server.url, embedding_model_name=MODEL)
-        with pytest.raises(ProviderKeyRefused, match="NVIDIA_API_KEY") as refused:
+        with raises("provider_key_refused", match="NVIDIA_API_KEY") as refused:
             embedder_of(base.with_changes(nvidia_api_key="nvapi-wrong")).embed(["uno"], "query")
         assert "nvapi-wrong" not in str(refused.value)
         right = base.with_changes(nvidia_api_key="nvapi-right")
-        with pytest.raises(ProviderModelUnknown, match="EMBEDDING_MODEL_NAME"):
+        with raises("provider_model_unknown", match="EMBEDDING_MODEL_NAME"):
             embedder_of(right.with_changes(embedding_model_name="nonesuch")).embed(["uno"], "query")
         assert embedder_of(right).dimensions == DIMENSIONS
 

@@ -17,7 +17,7 @@ from ir_measures import AP, RR, R, nDCG
 
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import Dataset, Query, load_dataset
-from chatbot_mvp.errors import DatasetChanged, ExportNotWritten, NothingToExport, RunNotFound, UnknownChoice
+from chatbot_mvp.errors import NothingToExport, RunNotFound, UnknownChoice
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun, write_files
 from chatbot_mvp.exports.formats import FORMATS, zip_of
 from chatbot_mvp.runs.manifest import RunManifest
@@ -25,6 +25,7 @@ from chatbot_mvp.runs.masking import configuration, masked_settings
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Document
 from tests.made_results import made_result
+from tests.raising import raises
 
 SECRETS = {
     "groq_api_key": "gsk-very-secret",
@@ -277,10 +278,10 @@ def test_exports_that_cannot_be_made_say_why(app: App, tmp_path: Path) -> None:
         app.archive.export("nope", "trec")
     path = app.settings.results_dir / run_id / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "dataset_sha256": "other"}), "utf-8")
-    with pytest.raises(DatasetChanged, match="valle_multihop"):
+    with raises("dataset_changed", match="valle_multihop"):
         app.archive.export(run_id, "trec")
     (tmp_path / "file").write_text("", "utf-8")
-    with pytest.raises(ExportNotWritten, match="--output"):
+    with raises("export_not_written", match="--output"):
         write_files(Exported({"a": b""}), tmp_path / "file")
 
 

@@ -25,7 +25,7 @@ from chatbot_mvp.retrieval.stages.rerankers import LlmReranker
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
-from chatbot_mvp.wings.ragas.errors import PromptsNotMade
+from chatbot_mvp.wings.ragas.errors import PromptsError
 from chatbot_mvp.wings.ragas.judging import adapt_prompts, own_prompts
 from chatbot_mvp.wings.ragas.judging.prompts import load_prompts
 from tests.fakes import FakeChatModel, FakeLanguageModel
@@ -77,7 +77,7 @@ def _adapted(attack: str, folder: Path) -> list[Prompt]:
         return json.dumps({"texts": ["x"] * request.messages[-1].content.count('", "')})
 
     model = FakeChatModel(translated)
-    with suppress(PromptsNotMade):
+    with suppress(PromptsError):
         adapt_prompts("fr", folder, model, needed={source.file.key})
     return [model.requests[0].messages]
 

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import KbNotWritten, RunBusy, UnknownChoice
+from chatbot_mvp.errors import KbNotWritten, UnknownChoice
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Progress, ProgressCallback
+from tests.raising import raises
 from tests.waiting import wait_until
 
 OWNER = """
@@ -249,7 +250,7 @@ def test_a_job_whose_end_cannot_be_written_ends_with_its_reason_and_can_be_submi
 def test_a_job_cannot_be_submitted_while_it_is_active_but_again_afterwards(folder: Path, gate: Gate) -> None:
     manager = JobManager(folder)
     manager.submit("job", "Job", gate)
-    with pytest.raises(RunBusy, match="job"):
+    with raises("run_busy", match="job"):
         JobManager(folder).submit("job", "Job", lambda progress: None)
     manager.stop("job")
     in_state(manager, "job", "stopped")
@@ -296,7 +297,7 @@ def test_a_job_of_another_process_is_seen_and_stopped_from_here(tmp_path: Path, 
         manager = JobManager(folder)
         status = in_state(manager, "job1", "running")
         assert status.title == "Owned elsewhere"
-        with pytest.raises(RunBusy):
+        with raises("run_busy"):
             manager.submit("job1", "Mine", lambda progress: None)
         manager.stop("job1")
         in_state(manager, "job1", "stopped")

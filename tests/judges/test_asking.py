@@ -8,22 +8,12 @@ from collections.abc import Callable
 import pytest
 from pydantic import BaseModel
 
-from chatbot_mvp.errors import (
-    NeedsLanguageModel,
-    ProviderBadRequest,
-    ProviderError,
-    ProviderKeyRefused,
-    ProviderModelUnknown,
-    ProviderPromptTooLong,
-    ProviderQuotaExhausted,
-    ProviderRateLimited,
-    ProviderReplyUnusable,
-    ProviderUnavailable,
-)
+from chatbot_mvp.errors import ChatbotError, NeedsLanguageModel, all_errors
 from chatbot_mvp.judges.asking import Asked, ask, json_schema
 from chatbot_mvp.judges.reading import Binary, Unreadable, read_reply
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Message, Usage
 from chatbot_mvp.llm.streams import FinishedStream
+from tests.raising import raises
 
 
 class Verdict(BaseModel):
@@ -69,8 +59,10 @@ class ScriptedModel:
         return FinishedStream(self.complete(request))
 
 
-def failure(cls: type[ProviderError], reason: str = "no") -> ProviderError:
-    return cls(provider="stub", model="judge", reason=reason, variable="KEY", address="http://x", tries=3, missing="m")
+def failure(code: str, reason: str = "no") -> ChatbotError:
+    return all_errors()[code](
+        code, provider="stub", model="judge", reason=reason, variable="KEY", address="http://x", tries=3, missing="m"
+    )
 
 
 READABLE: list[tuple[str, str, type[BaseModel], object]] = [
@@ -247,27 +239,29 @@ def test_a_whole_reply_with_blank_space_up_to_the_limit_is_whole() -> None:
     assert ask(model, MESSAGES, Verdict).value is not None
 
 
-@pytest.mark.parametrize("cls", [ProviderBadRequest, ProviderPromptTooLong, ProviderRateLimited, ProviderUnavailable])
-def test_a_failure_of_this_request_is_a_row_not_scored(cls: type[ProviderError]) -> None:
-    asked = ask(ScriptedModel(failure(cls), failure(cls), name=f"stub/{cls.__name__}"), MESSAGES, Verdict)
+@pytest.mark.parametrize(
+    "code", ["provider_bad_request", "provider_prompt_too_long", "provider_rate_limited", "provider_unavailable"]
+)
+def test_a_failure_of_this_request_is_a_row_not_scored(code: str) -> None:
+    asked = ask(ScriptedModel(failure(code), failure(code), name=f"stub/{code}"), MESSAGES, Verdict)
     assert (asked.value, asked.reason) == (None, "provider")
-    assert asked.detail == str(failure(cls))
+    assert asked.detail == str(failure(code))
 
 
-@pytest.mark.parametrize("cls", [ProviderQuotaExhausted, ProviderKeyRefused, ProviderModelUnknown])
-def test_a_failure_that_no_request_would_survive_is_raised(cls: type[ProviderError]) -> None:
-    with pytest.raises(cls):
-        ask(ScriptedModel(failure(cls)), MESSAGES, Verdict)
+@pytest.mark.parametrize("code", ["provider_quota_exhausted", "provider_key_refused", "provider_model_unknown"])
+def test_a_failure_that_no_request_would_survive_is_raised(code: str) -> None:
+    with raises(code):
+        ask(ScriptedModel(failure(code)), MESSAGES, Verdict)
 
 
 def test_a_reply_without_text_is_asked_for_with_more_tokens() -> None:
-    model = ScriptedModel(failure(ProviderReplyUnusable), GOOD)
+    model = ScriptedModel(failure("provider_reply_unusable"), GOOD)
     assert ask(model, MESSAGES, Verdict, max_tokens=50).value is not None
     assert [request.options.max_tokens for request in model.requests] == [50, 200]
 
 
 def test_a_provider_that_refuses_the_schema_is_asked_without_from_then_on() -> None:
-    refused = failure(ProviderBadRequest, "this model does not support response format `json_schema`")
+    refused = failure("provider_bad_request", "this model does not support response format `json_schema`")
     model = ScriptedModel(refused, GOOD, GOOD, name="stub/without-schema")
     assert ask(model, MESSAGES, Verdict, attempts=1).attempts == 1
     ask(model, MESSAGES, Verdict, attempts=1)

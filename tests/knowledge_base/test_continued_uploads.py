@@ -13,12 +13,13 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.errors import RunStopped, UploadNeedsMemory
+from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.knowledge_base import intake, memory, parsed_files
 from chatbot_mvp.knowledge_base.parsed_files import MOST_HOURS, ParsedFiles
 from chatbot_mvp.settings.model import Settings
 from tests.documents.made import Line, docx_with, pdf
 from tests.knowledge_base.test_service import wait
+from tests.raising import raises
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,7 +171,7 @@ def test_an_upload_that_needs_more_memory_than_there_is_does_not_start(
 ) -> None:
     app = build_app(Settings(data_dir=tmp_path, retrieval_strategy="LEXICAL", provider="demo", kb_max_chars=5_000_000))
     monkeypatch.setattr(memory, "available_mb", lambda: 300)
-    with pytest.raises(UploadNeedsMemory) as refused:
+    with raises("upload_needs_memory") as refused:
         app.uploads.take([("libro.txt", b"palabra " * 500_000)])
     assert refused.value.params == {"chars": 4_000_000, "needed_mb": 800, "available_mb": 300}
     assert app.uploads.uploads() == []

@@ -12,11 +12,12 @@ import pytest
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.documents.reading import sandbox
-from chatbot_mvp.errors import KbNotWritten, TooManyKnowledgeBases, UploadQueueFull
+from chatbot_mvp.errors import KbNotWritten
 from chatbot_mvp.knowledge_base import intake, uploads
 from chatbot_mvp.settings.model import Settings
 from tests.file_sizes import files_of_at_most
 from tests.knowledge_base.test_service import wait
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -87,9 +88,9 @@ def test_the_files_of_one_session_that_wait_are_bounded_and_others_are_not_held_
     monkeypatch.setattr(uploads, "MOST_FILES", 3)
     monkeypatch.setattr(uploads, "MOST_MB", 1)
     first = app.uploads.take(texts("a", 2), owner="a")
-    with pytest.raises(UploadQueueFull, match=r"4 files of 0\.0 MB"):
+    with raises("upload_queue_full", match=r"4 files of 0\.0 MB"):
         app.uploads.take(texts("a", 2), owner="a")
-    with pytest.raises(UploadQueueFull) as refused:
+    with raises("upload_queue_full") as refused:
         app.uploads.take([("a.txt", b"palabra " * 6_300_000)], owner="a")
     assert refused.value.params == {"files": 3, "mb": 50.4, "most_files": 3, "most_mb": 50}
     other = app.uploads.take(texts("b", 3), owner="b")
@@ -106,7 +107,7 @@ def test_a_session_has_only_so_many_knowledge_bases_and_others_have_theirs(
     first = wait(app, app.uploads.take(texts("a", 1), owner="a")).kb_id
     wait(app, app.uploads.take(texts("b", 1), owner="a"))
     for _ in range(3):
-        with pytest.raises(TooManyKnowledgeBases, match="2 knowledge bases"):
+        with raises("too_many_knowledge_bases", match="2 knowledge bases"):
             app.uploads.take(texts("c", 1), owner="a")
     assert len(app.kbs.records()) == 2
     assert wait(app, app.uploads.take(texts("d", 1), owner="b")).kb_id

@@ -14,7 +14,6 @@ import pytest
 
 from chatbot_mvp.embedding.registry import create_embedder, is_configured
 from chatbot_mvp.errors import (
-    EmbedderDownloadFailed,
     EmbedderFileMissing,
     InvalidSetting,
     MissingPackage,
@@ -26,6 +25,7 @@ from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
+from tests.raising import raises
 
 WORDS = "<unk> <s> </s> <pad> el museo abre los martes ¿ ? . : { } reason verdict 0 1 System Input Output user".split()
 TEMPLATE = "{% for m in messages %}<s>{{ m.role }} : {{ m.content }}</s>{% endfor %}<s>"
@@ -177,7 +177,7 @@ def test_a_folder_that_is_not_there_or_is_no_model_is_told(settings: Settings, t
         create_chat_model(of(settings, str(tmp_path)))
     with pytest.raises(EmbedderFileMissing, match=r"config\.json"):
         create_embedder(f"huggingface:{tmp_path / 'absent'}", settings)
-    with pytest.raises(EmbedderDownloadFailed):
+    with raises("embedder_download_failed"):
         create_embedder(f"huggingface:{tmp_path}", settings)
 
 

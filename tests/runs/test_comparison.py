@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import CorporaDiffer, NothingToCompare, QuestionsDiffer, RunNotFound, UnknownChoice
+from chatbot_mvp.errors import RunNotFound, UnknownChoice
 from chatbot_mvp.runs.comparison import ComparedRun, compare_runs, why_not_comparable
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from tests.made_results import made_line, made_result
+from tests.raising import raises
 
 Scores = dict[str, list[float | None]]
 
@@ -171,18 +172,18 @@ def test_no_secret_is_told_among_what_differs() -> None:
 def test_runs_over_other_data_or_questions_are_refused_with_the_reason() -> None:
     base = run("a", {"mrr": [1.0, 0.0]})
     other = run("b", {"mrr": [1.0, 0.0]})
-    with pytest.raises(CorporaDiffer, match=r"'a' and 'b'.*111111111111"):
+    with raises("corpora_differ", match=r"'a' and 'b'.*111111111111"):
         compare_runs([base, replace(other, manifest=replace(other.manifest, dataset_sha256="1" * 64))])
-    with pytest.raises(CorporaDiffer, match="valle, 4"):
+    with raises("corpora_differ", match="valle, 4"):
         compare_runs([base, replace(other, manifest=replace(other.manifest, documents=4))])
-    with pytest.raises(QuestionsDiffer, match="0 are only in the first and 1 only in the second"):
+    with raises("questions_differ", match="0 are only in the first and 1 only in the second"):
         compare_runs([base, run("b", {"mrr": [1.0, 0.0, 0.5]})])
 
 
 def test_a_run_is_not_compared_with_itself_nor_alone_nor_by_a_metric_that_it_lacks() -> None:
     base, other = run("a", {"mrr": [1.0, 0.0]}), run("b", {"map": [1.0, 0.0]})
     for runs in ([], [base], [base, base], [base, other]):
-        with pytest.raises(NothingToCompare):
+        with raises("nothing_to_compare"):
             compare_runs(runs)
     with pytest.raises(UnknownChoice, match=r"'f1'.*mrr"):
         compare_runs([base, replace(base, manifest=replace(base.manifest, run_id="c"))], ["f1"])
@@ -204,16 +205,16 @@ def test_two_runs_of_the_app_compare_as_their_results_say(app: App) -> None:
     assert "fingerprint" in delta.configuration
     with pytest.raises(RunNotFound):
         app.archive.compare([one.run_id, "nope"])
-    with pytest.raises(QuestionsDiffer):
+    with raises("questions_differ"):
         app.archive.compare([one.run_id, app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=3).run_id])
 
 
 def test_an_error_names_every_run_the_metric_and_what_was_legal() -> None:
     base, other = run("a", {"mrr": [1.0], "map": [1.0]}), run("b", {"mrr": [1.0], "f1": [1.0], "map": [1.0]})
-    with pytest.raises(NothingToCompare) as raised:
+    with raises("nothing_to_compare") as raised:
         compare_runs([base, base])
     assert "a, a" in str(raised.value)
-    with pytest.raises(NothingToCompare) as raised:
+    with raises("nothing_to_compare") as raised:
         compare_runs([])
     assert "'-'" in str(raised.value) or " -" in str(raised.value)
     for runs in ([base, other], [other, base]):
@@ -224,9 +225,9 @@ def test_an_error_names_every_run_the_metric_and_what_was_legal() -> None:
         assert "mrr, map" in legal and "f1" not in legal
     with pytest.raises(UnknownChoice, match=r"-"):
         compare_runs([run("a", {"mrr": [1.0]}), run("b", {"map": [1.0]})], ["mrr"])
-    with pytest.raises(QuestionsDiffer, match=r"'a' and 'b'"):
+    with raises("questions_differ", match=r"'a' and 'b'"):
         compare_runs([base, run("b", {"mrr": [1.0, 0.0]})])
-    with pytest.raises(CorporaDiffer) as differ:
+    with raises("corpora_differ") as differ:
         compare_runs([base, replace(other, manifest=replace(other.manifest, dataset="otro", documents=9))])
     assert f"valle, 5, {'0' * 12}" in str(differ.value) and f"otro, 9, {'0' * 12}" in str(differ.value)
     assert "0" * 13 not in str(differ.value)

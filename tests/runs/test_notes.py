@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import NoteChanged, NoteNotWritten, RunNotFound
+from chatbot_mvp.errors import RunNotFound
 from chatbot_mvp.runs.notes import NOTE_CHARS, TAG_CHARS, RunNote, RunNotes
+from tests.raising import raises
 
 HERE = 20
 
@@ -42,7 +43,7 @@ def test_threads_that_tag_one_run_at_once_lose_no_tag(path: Path) -> None:
 def test_a_note_is_not_written_over_one_that_its_writer_has_not_seen(path: Path) -> None:
     one, two = notes_at(path), notes_at(path)
     one.write("a", "de una", seen="")
-    with pytest.raises(NoteChanged, match="de una") as raised:
+    with raises("note_changed", match="de una") as raised:
         two.write("a", "de otra", seen="")
     assert raised.value.params["run_id"] == "a"
     assert two.all()["a"].note == "de una"
@@ -65,7 +66,7 @@ def test_damaged_lines_are_left_out_and_stay(path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_told_and_a_run_must_be_there(path: Path, app: App) -> None:
     path.parent.write_text("a file where the folder would be")
-    with pytest.raises(NoteNotWritten, match=r"'a'.*run_notes"):
+    with raises("note_not_written", match=r"'a'.*run_notes"):
         notes_at(path).tag("a", ["uno"])
     with pytest.raises(RunNotFound, match="nope"):
         app.archive.tag("nope", ["uno"])

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import RunNotWritten
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.parts import ShardPart, ShardParts
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.spending import Spending
+from tests.raising import raises
 
 MANIFEST = RunManifest("r", "d", "d", "0" * 64, "LEXICAL", {}, "f" * 12, "1", 3, 3, "2026-01-01T00:00:00+00:00")
 REPLY = Completion("", "m", 0.5, usage=Usage(10, 5, 0.25))
@@ -92,5 +92,5 @@ def test_a_damaged_part_is_as_if_it_were_not_there(folder: RunFolder, parts: Sha
 
 def test_a_disk_that_refuses_a_part_is_an_error_of_the_run(folder: RunFolder, parts: ShardParts) -> None:
     (folder.path / "parts").write_text("a file in the place of the folder")
-    with pytest.raises(RunNotWritten, match="cannot be written"):
+    with raises("run_not_written", match="cannot be written"):
         parts.write(parts.path("generate", ["a"]), ShardPart([record("a")], "generate", []))

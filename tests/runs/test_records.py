@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import RunBusy, RunNotFound, RunUnreadable
+from chatbot_mvp.errors import RunNotFound, RunUnreadable
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, run_folders
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.jsonl import read_lines
+from tests.raising import raises
 
 
 def manifest(run_id: str = "run1") -> RunManifest:
@@ -137,7 +138,7 @@ def test_a_run_is_unfinished_running_while_it_is_held_and_finished_with_its_resu
 def test_a_second_worker_on_a_run_is_refused_and_the_first_keeps_it(run: RunFolder) -> None:
     other = RunFolder(run.path.parent, "run1")
     with run.held():
-        with pytest.raises(RunBusy, match="run1"), other.held():
+        with raises("run_busy", match="run1"), other.held():
             raise AssertionError("two workers on one run")
         assert other.state() == "running"
     with other.held():

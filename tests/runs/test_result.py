@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.errors import RunNotWritten, RunUnreadable
+from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.runs.line import append_submission, line_of, parse_line, read_submissions
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
@@ -26,6 +26,7 @@ from chatbot_mvp.runs.usage import NO_USAGE
 from chatbot_mvp.storage.formats import RESULT
 from tests.made_results import LINE, ROW, made_result, made_row
 from tests.made_results import RESULT as EMPTY
+from tests.raising import raises
 
 FULL: dict[str, Any] = {
     **EMPTY,
@@ -142,10 +143,10 @@ def test_nan_and_infinity_are_neither_written_nor_read(tmp_path: Path, bad: floa
     folder = RunFolder(tmp_path, "r1")
     folder.create(RunManifest("r1", "valle", "valle", "0", "LEXICAL", {}, "f", "1", 0, 0, "2030"))
     broken = replace(made_result(), metrics={"mrr": bad})
-    with pytest.raises(RunNotWritten, match="r1"):
+    with raises("run_not_written", match="r1"):
         folder.finish(broken)
     assert not folder.finished
-    with pytest.raises(RunNotWritten, match="r1"):
+    with raises("run_not_written", match="r1"):
         append_submission(tmp_path / "submissions.jsonl", broken)
     assert not (tmp_path / "submissions.jsonl").exists()
     for values in ({"metrics": {"mrr": bad}}, {"seconds": {"load": bad}}):
@@ -240,7 +241,7 @@ def test_a_judgement_is_read_as_a_type_and_a_wrong_one_names_its_query() -> None
 
 def test_a_list_of_runs_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file where the folder would be")
-    with pytest.raises(RunNotWritten, match=r"'submissions.jsonl'.*: (File exists|Not a directory)"):
+    with raises("run_not_written", match=r"'submissions.jsonl'.*: (File exists|Not a directory)"):
         append_submission(tmp_path / "data" / "submissions.jsonl", made_result())
-    with pytest.raises(RunNotWritten, match="not JSON compliant"):
+    with raises("run_not_written", match="not JSON compliant"):
         append_submission(tmp_path / "submissions.jsonl", replace(made_result(), metrics={"mrr": math.nan}))

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import (
-    CacheUnusable,
-    ProviderQuotaExhausted,
-    RunNotWritten,
-    RunOutOfQuota,
-    RunOverBudget,
-    RunStopped,
-)
+from chatbot_mvp.errors import CacheUnusable, ProviderQuotaExhausted, RunStopped
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
@@ -25,6 +18,7 @@ from chatbot_mvp.runs.spending import BudgetReached
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.made_results import made_result
+from tests.raising import raises
 from tests.runs.test_records import manifest, record
 
 
@@ -55,7 +49,7 @@ def attempt(
 def test_a_full_or_unwritable_disk_ends_a_run_with_the_file_and_the_reason(
     folder: RunFolder, settings: Settings, error: Exception
 ) -> None:
-    with pytest.raises(RunNotWritten) as raised:
+    with raises("run_not_written") as raised:
         attempt(folder, settings, error)
     assert raised.value.params["run_id"] == "run1"
     assert raised.value.params["path"] == "/data/records.jsonl"
@@ -64,13 +58,13 @@ def test_a_full_or_unwritable_disk_ends_a_run_with_the_file_and_the_reason(
 
 
 def test_an_error_of_the_disk_without_a_file_names_the_folder_of_the_run(folder: RunFolder, settings: Settings) -> None:
-    with pytest.raises(RunNotWritten) as raised:
+    with raises("run_not_written") as raised:
         attempt(folder, settings, OSError(errno.EIO, "Input/output error"))
     assert raised.value.params["path"] == str(folder.path)
 
 
 def test_an_index_that_cannot_be_written_names_the_cache(folder: RunFolder, settings: Settings) -> None:
-    with pytest.raises(RunNotWritten, match="No space") as raised:
+    with raises("run_not_written", match="No space") as raised:
         attempt(folder, settings, ValueError("IO error: No space left on device (os error 28)"))
     assert raised.value.params["path"] == str(settings.cache_dir)
 
@@ -99,11 +93,11 @@ def test_a_stop_gets_the_id_of_the_run(folder: RunFolder, settings: Settings) ->
 def test_a_used_up_budget_or_quota_says_how_far_the_run_came(folder: RunFolder, settings: Settings) -> None:
     with working_on(folder, settings, ignore_progress, phase="retrieve", total=3) as session:
         session.spending.seen("generate", Completion("", "m", 0.0, usage=Usage(1, 1, 0.123456)))
-    with pytest.raises(RunOverBudget) as over:
+    with raises("run_over_budget") as over:
         attempt(folder, settings, BudgetReached(), 0.5)
     assert over.value.params == {"run_id": "run1", "done": 1, "total": 3, "spent": 0.1235, "budget": 0.5}
     quota = ProviderQuotaExhausted(provider="p", model="m", reason="monthly limit")
-    with pytest.raises(RunOutOfQuota, match=r"1 of 3.*monthly limit"):
+    with raises("run_out_of_quota", match=r"1 of 3.*monthly limit"):
         attempt(folder, settings, quota)
 
 

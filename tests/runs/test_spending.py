@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import BudgetWithoutPrice
 from chatbot_mvp.llm.base import ChatRequest, Completion, Message, Usage
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.spending import LLM_REQUEST, BudgetReached, Spending
 from chatbot_mvp.runs.usage import Spent
 from tests.fakes import FakeChatModel
+from tests.raising import raises
 from tests.runs.test_records import manifest
 
 
@@ -183,7 +183,7 @@ def test_a_budget_cannot_be_kept_with_requests_of_unknown_cost(folder: RunFolder
     Spending(folder).seen("generate", reply(None))
     spending = Spending(folder, 10.0)
     for check in (lambda: spending.begin("generate"), spending.step):
-        with pytest.raises(BudgetWithoutPrice) as raised:
+        with raises("budget_without_price") as raised:
             check()
         assert raised.value.params["calls"] == 1
 

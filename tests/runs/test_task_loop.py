@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import ProviderKeyRefused, ProviderUnavailable, RunGaveUp
+from chatbot_mvp.errors import ProviderError, ProviderUnavailable
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs import task_loop
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.spending import BudgetReached, Spending
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed, failed_task
+from tests.raising import raises
 from tests.runs.test_records import manifest
 from tests.waiting import SOON_S
 
@@ -135,7 +136,7 @@ def test_late_tries_of_a_lane_wait_for_the_lanes_before_it(folder: RunFolder) ->
 
 def test_25_failures_in_a_row_end_the_loop_and_what_was_put_off_is_recorded(folder: RunFolder) -> None:
     loop, journal = loop_of(folder, generate=lambda task: failed(task, passing=task == "late"))
-    with pytest.raises(RunGaveUp, match=r"25 failures in a row: away q\d+\."):
+    with raises("run_gave_up", match=r"25 failures in a row: away q\d+\."):
         run(loop, "generate", ["late", *(f"q{n}" for n in range(60))])
     assert "late" in journal.of("generate")
     assert journal.failed("generate") >= 25
@@ -218,8 +219,8 @@ def test_a_failure_of_one_request_is_an_outcome_and_one_of_every_request_is_rais
     done = failed_task("run1", "q1", "judge", passing)
     assert (done.passing, done.of_provider) == (True, True)
     assert done.record == QueryRecord("run1", "q1", "judge", "failed", {"code": "provider_unavailable"}, str(passing))
-    every = ProviderKeyRefused(provider="p", model="m", variable="KEY", reason="no")
-    with pytest.raises(ProviderKeyRefused):
+    every = ProviderError("provider_key_refused", provider="p", model="m", variable="KEY", reason="no")
+    with raises("provider_key_refused"):
         failed_task("run1", "q1", "judge", every)
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.errors import ChoiceNotKept, InvalidSetting
+from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.rows import SettingsSection
 from chatbot_mvp.settings.forms import CHANGEABLE, GROUPS, form_of
 from chatbot_mvp.settings.live import LiveSettings, SettingRow
 from chatbot_mvp.settings.model import ADDRESSES, SECRETS, Settings, load_settings
+from tests.raising import raises
 
 
 def row_of(desk: LiveSettings, name: str) -> SettingRow:
@@ -109,7 +110,7 @@ def test_a_saved_value_that_is_not_legal_any_more_is_left_out(settings: Settings
 def test_a_choice_that_cannot_be_written_is_told_and_does_not_hold(settings: Settings) -> None:
     settings.data_dir.write_text("a file where the folder should be")
     desk = LiveSettings(settings)
-    with pytest.raises(ChoiceNotKept):
+    with raises("choice_not_kept"):
         desk.change("kb_top_k", 3)
     assert desk.current.kb_top_k == 5
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import InvalidSetting, PasswordTriesExhausted, PasswordWrong
+from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.settings.password import PasswordGate, hash_password, reason_against
 from tests.conftest import Command
+from tests.raising import raises
 
 PASSWORD = "contraseña con ñ"
 
@@ -32,20 +33,20 @@ def test_the_password_opens_and_another_does_not(configured: str) -> None:
     assert gate.configured
     gate.check(PASSWORD, "a")
     for wrong in ("", PASSWORD + " ", hash_password(PASSWORD), "\udc80"):
-        with pytest.raises(PasswordWrong):
+        with raises("password_wrong"):
             gate.check(wrong, "b")
 
 
 def test_the_hash_itself_is_no_password() -> None:
     configured = hash_password(PASSWORD)
-    with pytest.raises(PasswordWrong):
+    with raises("password_wrong"):
         PasswordGate(configured, pause=0).check(configured, "a")
 
 
 def test_without_a_password_nothing_opens() -> None:
     gate = PasswordGate("", pause=0)
     assert not gate.configured
-    with pytest.raises(PasswordWrong):
+    with raises("password_wrong"):
         gate.check("", "a")
 
 
@@ -59,20 +60,20 @@ def test_guessing_is_slowed_for_who_guesses_and_for_nobody_else() -> None:
     clock = Clock()
     gate = PasswordGate(PASSWORD, clock, pause=0)
     for _ in range(5):
-        with pytest.raises(PasswordWrong):
+        with raises("password_wrong"):
             gate.check("no", "guesser")
-    with pytest.raises(PasswordTriesExhausted, match="1 s"):
+    with raises("password_tries_exhausted", match="1 s"):
         gate.check(PASSWORD, "guesser")  # the right one is not even compared
     gate.check(PASSWORD, "someone else")
     clock.now = 1.0
-    with pytest.raises(PasswordWrong):
+    with raises("password_wrong"):
         gate.check("no", "guesser")
     clock.now = 2.5
-    with pytest.raises(PasswordTriesExhausted):
+    with raises("password_tries_exhausted"):
         gate.check("no", "guesser")
     clock.now = 3.1
     gate.check(PASSWORD, "guesser")
-    with pytest.raises(PasswordWrong):  # the count begins anew
+    with raises("password_wrong"):  # the count begins anew
         gate.check("no", "guesser")
 
 
@@ -80,7 +81,7 @@ def tries(gate: PasswordGate, askers: list[str]) -> list[threading.Thread]:
     """Wrong tries at the same time, one by each asker of the list."""
 
     def wrong(asker: str) -> None:
-        with pytest.raises((PasswordWrong, PasswordTriesExhausted)):
+        with raises("password_wrong", "password_tries_exhausted"):
             gate.check("no", asker)
 
     started = [threading.Thread(target=wrong, args=(asker,)) for asker in askers]
@@ -115,9 +116,9 @@ def test_many_clients_together_guess_no_faster_than_a_few() -> None:
 def test_addresses_that_one_client_has_at_will_count_as_one() -> None:
     gate = PasswordGate(PASSWORD, Clock(), pause=0)
     for number in range(5):
-        with pytest.raises(PasswordWrong):
+        with raises("password_wrong"):
             gate.check("no", f"2001:db8:1:2::{number:x}")
-    with pytest.raises(PasswordTriesExhausted):
+    with raises("password_tries_exhausted"):
         gate.check("no", "2001:db8:1:2:ffff::1")
     gate.check(PASSWORD, "2001:db8:1:3::1")
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import ChoiceNotKept, FileOfLaterVersion
+from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.storage.json_object import MOST_LEVELS, InvalidJson, change_object, parse_json, read_object
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
+from tests.raising import raises
 
 REFUSED = {
     "nested 200 levels": b"[" * 200 + b"]" * 200,
@@ -111,5 +112,5 @@ def test_a_damaged_object_is_kept_beside_the_new_one(tmp_path: Path) -> None:
 
 def test_an_object_that_cannot_be_written_names_the_file_and_stays(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(ChoiceNotKept, match=r"file/a\.json"):
+    with raises("choice_not_kept", match=r"file/a\.json"):
         change_object(tmp_path / "file" / "a.json", lambda found: found.update(b=2), 1)

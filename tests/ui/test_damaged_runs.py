@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.cli.commands import cli as command
-from chatbot_mvp.errors import BundleDamaged
 from chatbot_mvp.exports.bundle import read_bundle
 from chatbot_mvp.settings.model import load_settings
 from tests.made_results import LINE
+from tests.raising import raises
 from tests.ui.test_pages import open_page, texts
 
 pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
@@ -152,5 +152,5 @@ def test_a_bundle_with_a_mistyped_field_is_refused_and_the_field_is_named(
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
         for each, content in files.items():
             archive.writestr(f"{first}/{each}", content)
-    with pytest.raises(BundleDamaged, match=f"{field}|Infinity|NaN|levels|too large|recursion|expected value"):
+    with raises("bundle_damaged", match=f"{field}|Infinity|NaN|levels|too large|recursion|expected value"):
         read_bundle(tmp_path / "bad.zip")

@@ -9,7 +9,7 @@ from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
 from chatbot_mvp.documents.reading.reader import MEMORY_MB, GivenFile
-from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadExpands, UploadTooSlow
+from chatbot_mvp.errors import ChatbotError, UploadError
 from chatbot_mvp.plugins.kinds import attribute
 
 
@@ -42,14 +42,14 @@ def read_with(
     except ChatbotError:
         raise
     except OutOfTimeError as error:
-        raise UploadTooSlow(name=name, seconds=math.ceil(time.process_time())) from error
+        raise UploadError("upload_too_slow", name=name, seconds=math.ceil(time.process_time())) from error
     except MemoryError as error:
-        raise UploadExpands(name=name, limit_mb=MEMORY_MB) from error
+        raise UploadError("upload_expands", name=name, limit_mb=MEMORY_MB) from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".strip(": ")[:200]
-        raise UploadDamaged(name=name, kind=kind, reason=reason) from error
+        raise UploadError("upload_damaged", name=name, kind=kind, reason=reason) from error
     if len(found.text) > MAX_TEXT_CHARS:
-        raise UploadExpands(name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
+        raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
     return found
 
 

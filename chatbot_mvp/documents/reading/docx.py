@@ -11,7 +11,7 @@ from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.html import missing, soup_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_word
-from chatbot_mvp.errors import UploadDamaged, UploadExpands, UploadTooManyParts, UploadTooSteep
+from chatbot_mvp.errors import UploadError
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -43,9 +43,9 @@ def read_docx(name: str, content: bytes) -> Extracted:
 
     Raises:
         MissingPackage: mammoth or beautifulsoup4 is not installed.
-        UploadDamaged: the file is not a readable zip archive.
-        UploadTooManyParts, UploadExpands, UploadTooSteep: it would become too large; nothing was unpacked.
-        UploadTooDeep, UploadTooManyRows, UploadTooManyElements: it is not a document that people write.
+        UploadError (upload_damaged): the file is not a readable zip archive.
+        UploadError: it would become too large; nothing was unpacked.
+        UploadError: it is not a document that people write.
     """
     _check(name, content)
     try:
@@ -74,23 +74,23 @@ def _check(name: str, content: bytes) -> None:
             check_word(name, [archive.read(part) for part in parts if part.filename.lower().endswith(".xml")])
     # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise UploadDamaged(name=name, kind=".docx", reason=str(error)) from error
+        raise UploadError("upload_damaged", name=name, kind=".docx", reason=str(error)) from error
 
 
 def _require_small(name: str, parts: list[zipfile.ZipInfo]) -> None:
     """
     Raises:
-        UploadTooManyParts, UploadExpands, UploadTooSteep
+        UploadError (upload_too_many_parts, upload_expands, upload_too_steep)
     """
     if len(parts) > MAX_PARTS:
-        raise UploadTooManyParts(name=name, parts=len(parts), limit=MAX_PARTS)
+        raise UploadError("upload_too_many_parts", name=name, parts=len(parts), limit=MAX_PARTS)
     read = [part for part in parts if part.filename.lower().endswith((".xml", ".rels"))]
     if sum(part.file_size for part in read) > MAX_UNPACKED_MB * 1_000_000:
-        raise UploadExpands(name=name, limit_mb=MAX_UNPACKED_MB)
+        raise UploadError("upload_expands", name=name, limit_mb=MAX_UNPACKED_MB)
     for part in read:
         ratio = -(-part.file_size // max(1, part.compress_size))
         if part.file_size > 1_000_000 and ratio > MAX_RATIO:
-            raise UploadTooSteep(name=name, part=part.filename, ratio=ratio, limit=MAX_RATIO)
+            raise UploadError("upload_too_steep", name=name, part=part.filename, ratio=ratio, limit=MAX_RATIO)
 
 
 def _place_notes(soup: BeautifulSoup) -> None:

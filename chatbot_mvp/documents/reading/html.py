@@ -34,7 +34,7 @@ def read_html(name: str, content: bytes) -> Extracted:
 
     Raises:
         MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
-        UploadTooManyElements, UploadTooDeep: the page is not one that people write.
+        UploadError (upload_too_many_elements, upload_too_deep): the page is not one that people write.
     """
     return Extracted(html_to_text(name, content))
 

@@ -11,8 +11,7 @@ from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, c
 from chatbot_mvp.documents.reading.html import missing
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
 from chatbot_mvp.documents.reading.reader import GivenFile
-from chatbot_mvp.errors import MissingPackage, UploadDamaged, UploadEncrypted, UploadExpands, UploadScanned
-from chatbot_mvp.errors import UploadTooManyPages as TooManyPages
+from chatbot_mvp.errors import MissingPackage, UploadError, UploadScanned
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -37,7 +36,7 @@ def read_pdf(
     Raises:
         MissingPackage: pypdf is not installed, or cryptography for an encrypted file.
         UploadScanned: no page has text.
-        UploadEncrypted, UploadTooManyPages, UploadExpands, UploadDamaged: the file cannot be read.
+        UploadError (upload_encrypted, upload_too_many_pages, upload_expands, upload_damaged): the file cannot be read.
     """
     try:
         from pypdf import PdfReader
@@ -48,17 +47,17 @@ def read_pdf(
         reader = PdfReader(io.BytesIO(content))
         # Many files restrict only printing or copying: their password for reading is empty.
         if reader.is_encrypted and not reader.decrypt(""):
-            raise UploadEncrypted(name=name)
+            raise UploadError("upload_encrypted", name=name)
         count = len(reader.pages)
         if count > max_pages:
-            raise TooManyPages(name=name, pages=count, limit=max_pages)
+            raise UploadError("upload_too_many_pages", name=name, pages=count, limit=max_pages)
         pages: list[list[Line]] = []
         chars = 0
         for page in reader.pages:
             pages.append(_lines(page))
             chars += sum(len(line.text) for line in pages[-1])
             if chars > MAX_TEXT_CHARS:
-                raise UploadExpands(name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
+                raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
             on_page(len(pages))
         outline = _outline(reader)
     except DependencyError as error:
@@ -66,9 +65,11 @@ def read_pdf(
             feature="An encrypted PDF", package="cryptography", command='pip install "pypdf[crypto]"'
         ) from error
     except LimitReachedError as error:
-        raise UploadExpands(name=name, limit_mb=75) from error
+        raise UploadError("upload_expands", name=name, limit_mb=75) from error
     except PyPdfError as error:
-        raise UploadDamaged(name=name, kind=".pdf", reason=str(error) or type(error).__name__) from error
+        raise UploadError(
+            "upload_damaged", name=name, kind=".pdf", reason=str(error) or type(error).__name__
+        ) from error
     found = compose(pages, outline)
     if not found.text:
         raise UploadScanned(name=name, pages=count)

@@ -35,7 +35,7 @@ from chatbot_mvp.documents.reading.confinement import confine
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.reader import CPU_SECONDS_PER_PAGE, MEMORY_MB, GivenFile, PageReader
 from chatbot_mvp.documents.reading.readers import reader_of
-from chatbot_mvp.errors import ChatbotError, UploadDamaged, UploadTooSlow, all_errors
+from chatbot_mvp.errors import ChatbotError, UploadError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
 READ_SECONDS = 300
@@ -113,7 +113,7 @@ def read_apart(
                 break
             check()
             if time.monotonic() > deadline:
-                raise UploadTooSlow(name=name, seconds=round(seconds))
+                raise UploadError("upload_too_slow", name=name, seconds=round(seconds))
     return _answer(kind, name, output, process.returncode)
 
 
@@ -211,10 +211,10 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
         answer = parse_json(output)
     except ValueError as error:
         if code in (-signal.SIGXCPU, -signal.SIGKILL):
-            raise UploadTooSlow(name=name, seconds=CPU_SECONDS) from error
-        raise UploadDamaged(name=name, kind=kind, reason=f"its reader ended with {code}") from error
+            raise UploadError("upload_too_slow", name=name, seconds=CPU_SECONDS) from error
+        raise UploadError("upload_damaged", name=name, kind=kind, reason=f"its reader ended with {code}") from error
     if "code" in answer:
-        raise next(cls for cls in all_errors() if cls.code == answer["code"])(**answer["params"])
+        raise all_errors()[answer["code"]](answer["code"], **answer["params"])
     return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
 
 

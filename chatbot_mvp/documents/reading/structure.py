@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from chatbot_mvp.errors import UploadDamaged, UploadTooDeep, UploadTooManyElements, UploadTooManyRows
+from chatbot_mvp.errors import UploadError
 
 MAX_DEPTH = 150
 """Elements inside each other. Ordinary pages have up to 60."""
@@ -49,18 +49,18 @@ class _Count:
 
     def require(self, name: str, most: int) -> None:
         if self.deepest > MAX_DEPTH:
-            raise UploadTooDeep(name=name, depth=self.deepest, limit=MAX_DEPTH)
+            raise UploadError("upload_too_deep", name=name, depth=self.deepest, limit=MAX_DEPTH)
         if self.rows > MAX_ROWS:
-            raise UploadTooManyRows(name=name, rows=self.rows, limit=MAX_ROWS)
+            raise UploadError("upload_too_many_rows", name=name, rows=self.rows, limit=MAX_ROWS)
         if self.elements > most:
-            raise UploadTooManyElements(name=name, elements=self.elements, limit=most)
+            raise UploadError("upload_too_many_elements", name=name, elements=self.elements, limit=most)
 
 
 def check_html(name: str, markup: str) -> None:
     """Check the elements of a page, with the parser that builds its tree later.
 
     Raises:
-        UploadTooDeep, UploadTooManyRows, UploadTooManyElements
+        UploadError (upload_too_deep, upload_too_many_rows, upload_too_many_elements)
     """
     from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
@@ -80,8 +80,8 @@ def check_word(name: str, parts: list[bytes]) -> None:
     """Check the elements of all XML parts of a Word document together.
 
     Raises:
-        UploadTooDeep, UploadTooManyRows, UploadTooManyElements
-        UploadDamaged: a part declares entities, which can grow without bound.
+        UploadError (upload_too_deep, upload_too_many_rows, upload_too_many_elements)
+        UploadError (upload_damaged): a part declares entities, which can grow without bound.
     """
     count = _Count("w:tr", ("w:p", "w:r"))
     for part in parts:
@@ -90,13 +90,13 @@ def check_word(name: str, parts: list[bytes]) -> None:
         parser.EndElementHandler = count.end
 
         def refuse(*_: object) -> None:
-            raise UploadDamaged(name=name, kind=".docx", reason="its XML declares entities")
+            raise UploadError("upload_damaged", name=name, kind=".docx", reason="its XML declares entities")
 
         parser.EntityDeclHandler = refuse
         try:
             parser.Parse(part, True)
         except expat.ExpatError as error:
-            raise UploadDamaged(name=name, kind=".docx", reason=str(error)) from error
+            raise UploadError("upload_damaged", name=name, kind=".docx", reason=str(error)) from error
     count.require(name, MAX_WORD_ELEMENTS)
     if count.runs > MAX_WORD_RUNS:
-        raise UploadTooManyElements(name=name, elements=count.runs, limit=MAX_WORD_RUNS)
+        raise UploadError("upload_too_many_elements", name=name, elements=count.runs, limit=MAX_WORD_RUNS)

@@ -10,12 +10,7 @@ from chatbot_mvp.embedding.own.files import ModelFiles, ct2_vocabulary_size, fin
 from chatbot_mvp.embedding.own.options import LEAST_TOKENS, Options, read_options, stated_max_tokens
 from chatbot_mvp.embedding.own.tokens import LibraryTokens, load_tokenizer
 from chatbot_mvp.embedding.transformer import PooledEmbedder, TransformerEmbedder, usable_cores
-from chatbot_mvp.errors import (
-    EmbedderFileUnreadable,
-    EmbedderOptionInvalid,
-    EmbedderTokensMismatch,
-    MissingPackage,
-)
+from chatbot_mvp.errors import ConfigurationError, MissingPackage
 
 _TRIED_TOKENS = 2_048
 """Longest text that is tried when a model is loaded. Longer ones would take seconds and gigabytes."""
@@ -29,9 +24,9 @@ def own_embedder(name: str, threads: int) -> Embedder:
 
     Raises:
         EmbedderFileMissing: the folder or one of its files does not exist.
-        EmbedderFileUnreadable: a file has another format.
-        EmbedderOptionInvalid: a key or a value in ``embedding.toml`` is not legal, or does not fit the model.
-        EmbedderTokensMismatch: the tokenizer has ids that the model does not know.
+        ConfigurationError (embedder_file_unreadable): a file has another format.
+        ConfigurationError: a key or a value in ``embedding.toml`` is not legal, or does not fit the model.
+        ConfigurationError (embedder_tokens_mismatch): the tokenizer has ids that the model does not know.
         MissingPackage: the engine's package is not installed.
     """
     files = find_files(name)
@@ -65,7 +60,9 @@ def _load(files: ModelFiles, threads: int) -> OnnxEncoder | CTranslate2Encoder:
             feature=f"EMBEDDING_MODEL_NAME={files.engine}:", package=package, command=command
         ) from error
     except (RuntimeError, ValueError) as error:
-        raise EmbedderFileUnreadable(path=str(files.model), format=format_, reason=str(error)) from error
+        raise ConfigurationError(
+            "embedder_file_unreadable", path=str(files.model), format=format_, reason=str(error)
+        ) from error
 
 
 def _run(encoder: OnnxEncoder | CTranslate2Encoder, ids: list[int]) -> None:
@@ -79,15 +76,19 @@ def _check_vocabulary(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encod
     """Check that the model knows the tokenizer's highest id.
 
     Raises:
-        EmbedderTokensMismatch, EmbedderFileUnreadable
+        ConfigurationError (embedder_tokens_mismatch, embedder_file_unreadable)
     """
-    mismatch = EmbedderTokensMismatch(tokenizer=str(files.tokenizer), model=str(files.model), highest=highest)
+    mismatch = ConfigurationError(
+        "embedder_tokens_mismatch", tokenizer=str(files.tokenizer), model=str(files.model), highest=highest
+    )
     if files.engine == "ct2":
         # CTranslate2 does not check ids: an id behind the end of its table would end the process.
         try:
             known = ct2_vocabulary_size(files.model)
         except (OSError, ValueError) as error:
-            raise EmbedderFileUnreadable(path=str(files.model), format="CTranslate2", reason=str(error)) from error
+            raise ConfigurationError(
+                "embedder_file_unreadable", path=str(files.model), format="CTranslate2", reason=str(error)
+            ) from error
         if highest >= known:
             raise mismatch
         return
@@ -99,7 +100,8 @@ def _check_vocabulary(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encod
 
 def _check_not_pooled_twice(files: ModelFiles, options: Options) -> None:
     if options.pooling is not None:
-        raise EmbedderOptionInvalid(
+        raise ConfigurationError(
+            "embedder_option_invalid",
             path=str(files.options),
             found=f"pooling = {options.pooling!r}",
             legal="no value, because the model gives one vector per text",
@@ -110,7 +112,7 @@ def _check_max_tokens(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encod
     """Check that the model reads ``max_tokens`` at once; if not, find out how many it reads.
 
     Raises:
-        EmbedderOptionInvalid
+        ConfigurationError (embedder_option_invalid)
     """
 
     def fails(length: int) -> bool:
@@ -124,4 +126,6 @@ def _check_max_tokens(files: ModelFiles, encoder: OnnxEncoder | CTranslate2Encod
     if fails(tried):
         most = bisect_left(range(1, tried), True, key=fails)
         legal = f"{LEAST_TOKENS} to {most}, which is what the model reads at once"
-        raise EmbedderOptionInvalid(path=str(files.options), found=f"max_tokens = {max_tokens}", legal=legal)
+        raise ConfigurationError(
+            "embedder_option_invalid", path=str(files.options), found=f"max_tokens = {max_tokens}", legal=legal
+        )

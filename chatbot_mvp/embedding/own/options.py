@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chatbot_mvp.embedding.transformer import Pooling
-from chatbot_mvp.errors import EmbedderFileUnreadable, EmbedderOptionInvalid
+from chatbot_mvp.errors import ConfigurationError
 from chatbot_mvp.storage.json_object import parse_json
 
 OPTIONS_FILE = "embedding.toml"
@@ -48,8 +48,8 @@ def read_options(path: Path) -> Options:
     """Read ``embedding.toml``; without the file all options have their defaults.
 
     Raises:
-        EmbedderFileUnreadable: the file is not TOML.
-        EmbedderOptionInvalid: a key or a value is not legal.
+        ConfigurationError (embedder_file_unreadable): the file is not TOML.
+        ConfigurationError (embedder_option_invalid): a key or a value is not legal.
     """
     try:
         return Options.model_validate(tomllib.loads(path.read_text("utf-8")))
@@ -60,9 +60,11 @@ def read_options(path: Path) -> Options:
         key = str(first["loc"][0])
         legal = _LEGAL.get(key) or ", ".join(_LEGAL)
         found = key if key not in _LEGAL else f"{key} = {first['input']!r}"
-        raise EmbedderOptionInvalid(path=str(path), found=found, legal=legal) from error
+        raise ConfigurationError("embedder_option_invalid", path=str(path), found=found, legal=legal) from error
     except (OSError, ValueError) as error:
-        raise EmbedderFileUnreadable(path=str(path), format="TOML", reason=str(error)) from error
+        raise ConfigurationError(
+            "embedder_file_unreadable", path=str(path), format="TOML", reason=str(error)
+        ) from error
 
 
 def stated_max_tokens(folder: Path, truncation: dict[str, Any] | None) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from chatbot_mvp.embedding.base import InputType
-from chatbot_mvp.errors import EmbedderFileUnreadable
+from chatbot_mvp.errors import ConfigurationError
 
 
 class LibraryTokens:
@@ -37,9 +37,11 @@ def load_tokenizer(path: Path) -> Tokenizer:
     """Load a ``tokenizer.json``.
 
     Raises:
-        EmbedderFileUnreadable: it cannot be read, or has another format.
+        ConfigurationError (embedder_file_unreadable): it cannot be read, or has another format.
     """
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:
-        raise EmbedderFileUnreadable(path=str(path), format="tokenizer.json", reason=str(error)) from error
+        raise ConfigurationError(
+            "embedder_file_unreadable", path=str(path), format="tokenizer.json", reason=str(error)
+        ) from error

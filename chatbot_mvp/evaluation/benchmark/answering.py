@@ -45,7 +45,7 @@ class Answering:
         """Generate and judge the missing answers; return the seconds of each phase in this attempt. Phases overlap.
 
         Raises:
-            BudgetReached, ProviderQuotaExhausted, RunGaveUp: the run ended early. Records stay; a resume does the rest.
+            BudgetReached, ProviderQuotaExhausted, RunError: the run ended early. Records stay; a resume does the rest.
             ProviderError: every request would fail, for example because of a refused key.
         """
         retrieved = self._journal.ok(RETRIEVE)

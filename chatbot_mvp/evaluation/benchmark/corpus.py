@@ -66,7 +66,7 @@ class RunCorpus:
         """Return the part that a run with ``settings`` measures, and how it was sampled.
 
         Raises:
-            InvalidSetting, NothingToScore
+            InvalidSetting, NothingScored (nothing_to_score)
         """
         cut = sample(self.dataset, settings, self.judged_only)
         return replace(self, dataset=cut.dataset), cut

@@ -14,7 +14,7 @@ from pathlib import Path
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.errors import ImportNotWritten, NothingToImport, RunExists
+from chatbot_mvp.errors import ImportRefused, RunError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
@@ -57,7 +57,7 @@ def keep_bundle(bundle: Bundle, settings: Settings, finish: Callable[[RunResult]
         finish: called with the result after all files are written, before the folder moves to its final place.
 
     Raises:
-        RunExists, ImportNotWritten
+        ImportRefused (run_exists), RunError (import_not_written)
     """
     manifest = bundle.manifest
     run_id = manifest.run_id
@@ -89,10 +89,10 @@ def import_trec(
         whole: the data set before sampling.
 
     Raises:
-        TrecIdUnknown: the file has the id of a query or document that the data set does not have.
-        NothingToImport: it ranks documents only for queries that the run does not measure.
-        NothingToScore: the data set has no judgements.
-        ImportNotWritten, RunStopped
+        ImportRefused (trec_id_unknown): the file has the id of a query or document that the data set does not have.
+        ImportRefused (nothing_to_import): it ranks documents only for queries that the run does not measure.
+        NothingScored (nothing_to_score): the data set has no judgements.
+        RunError (import_not_written), RunStopped
     """
     settings = settings.with_changes(generation_enabled=False, reranker_enabled=False, mteb_dataset_name=reference)
     dataset = sample(whole, settings).dataset
@@ -101,7 +101,7 @@ def import_trec(
     if asked.isdisjoint(rankings):
         split = f" of the split {dataset.split!r}" if dataset.split else ""
         reason = f"none of its {len(rankings)} queries is among the {len(asked)} judged ones{split} that are measured"
-        raise NothingToImport(path=trec.path, reason=reason)
+        raise ImportRefused("nothing_to_import", path=trec.path, reason=reason)
 
     def found(query_id: str) -> dict[str, float]:
         own = query_id if query_id in dataset.queries_that_are_documents else None
@@ -142,7 +142,7 @@ def _staged(settings: Settings, run_id: str) -> Iterator[Path]:
     """Yield a temporary root for the run's folder. The folder moves to its final place if the block succeeds."""
     place = settings.results_dir / run_id
     if place.exists():
-        raise RunExists(run_id=run_id)
+        raise ImportRefused("run_exists", run_id=run_id)
     try:
         make_folder(settings.results_dir)
         # In the same directory as the final place, so that the move is atomic. Runs are not searched for this deep.
@@ -154,4 +154,4 @@ def _staged(settings: Settings, run_id: str) -> Iterator[Path]:
             shutil.rmtree(root, ignore_errors=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ImportNotWritten(run_id=run_id, path=str(error.filename or place), reason=reason) from error
+        raise RunError("import_not_written", run_id=run_id, path=str(error.filename or place), reason=reason) from error

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from chatbot_mvp.errors import PilotFailed, RunError, RunProviderLeft, RunStopped
+from chatbot_mvp.errors import RunError, RunProviderLeft, RunStopped
 from chatbot_mvp.evaluation.benchmark.chunk_texts import missing_chunk_texts, write_chunk_texts
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.extrapolation import Extrapolation
@@ -58,7 +58,7 @@ def run_pilot(
         budget_usd: limit for the pilot's answers, in US dollars; None for no limit.
 
     Raises:
-        PilotFailed: the budget or quota did not suffice, or the provider does not answer.
+        RunError (pilot_failed): the budget or quota did not suffice, or the provider does not answer.
         RunStopped: ``progress`` raised it.
         ProviderError: every request would fail.
     """
@@ -88,7 +88,7 @@ def run_pilot(
     except RunError as error:
         left = f"{error.params['chosen']!r} was chosen" if isinstance(error, RunProviderLeft) else ""
         reason = str(error.params.get("reason") or left or f"it would cost more than {budget_usd} USD.")
-        raise PilotFailed(queries=len(queries), reason=reason) from error
+        raise RunError("pilot_failed", queries=len(queries), reason=reason) from error
     _require_replies(run)
     waiting = {phase: len(prompts) for phase, prompts in missing.items()}
     return Extrapolation(whole, run, asked, waiting).estimate(time.monotonic() - started)
@@ -111,13 +111,13 @@ def _require_replies(run: PreparedRun) -> None:
     """Check that every phase got a reply: without one there is nothing to extrapolate, and 0 would be wrong.
 
     Raises:
-        PilotFailed
+        RunError (pilot_failed)
     """
     journal = Journal(run.folder)
     for phase in (RETRIEVE, GENERATE, JUDGE):
         records = list(journal.of(phase).values())
         if records and all(record.status == "failed" and "usage" not in record.payload for record in records):
-            raise PilotFailed(queries=len(run.queries), reason=records[0].error)
+            raise RunError("pilot_failed", queries=len(run.queries), reason=records[0].error)
 
 
 def _unhurried(models: RunModels, settings: Settings) -> RunModels:

@@ -17,7 +17,7 @@ from typing import Any
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import BLIND, Sample
-from chatbot_mvp.errors import NothingToRetry, RunAlreadyFinished, RunMismatch
+from chatbot_mvp.errors import RunError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.metrics.registry import METRICS
@@ -131,21 +131,23 @@ def reopen_run(
         retry_failed: execute failed queries again, even in a finished run.
 
     Raises:
-        RunAlreadyFinished: there is nothing left to do.
-        NothingToRetry: no query has failed.
-        RunMismatch: data set, code, prompts or pipeline differ from the manifest.
+        RunError (run_already_finished): there is nothing left to do.
+        RunError (nothing_to_retry): no query has failed.
+        RunError (run_mismatch): data set, code, prompts or pipeline differ from the manifest.
     """
     started = time.monotonic()
     manifest = folder.manifest()
     if retry_failed and not folder.failed_queries():
-        raise NothingToRetry(run_id=manifest.run_id)
+        raise RunError("nothing_to_retry", run_id=manifest.run_id)
     if folder.finished and not retry_failed:
-        raise RunAlreadyFinished(run_id=manifest.run_id)
+        raise RunError("run_already_finished", run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
     corpus, _ = _cut(load(manifest), settings)
     for name, value in _decisive(corpus.dataset, settings).items():
         if (then := getattr(manifest, name)) != value:
-            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
+            raise RunError(
+                "run_mismatch", run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}"
+            )
     return PreparedRun(folder, manifest, corpus, settings, time.monotonic() - started, retry_failed)
 
 

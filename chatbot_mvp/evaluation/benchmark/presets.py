@@ -104,7 +104,7 @@ class Presets:
 
         Raises:
             UnknownChoice: a setting is not a parameter of a run, or the name is blank or that of the file's version.
-            ChoiceNotKept, FileOfLaterVersion
+            ConfigurationError (choice_not_kept), FileOfLaterVersion
         """
         name = " ".join(name.split())[:LONGEST_NAME]
         if not name or name == VERSION:  # the file has the key of its version beside the names
@@ -120,6 +120,6 @@ class Presets:
         """Delete a saved preset. Has no effect if there is no saved preset with this name.
 
         Raises:
-            ChoiceNotKept, FileOfLaterVersion
+            ConfigurationError (choice_not_kept), FileOfLaterVersion
         """
         change_object(self._path, lambda found: found.pop(name, None), RUN_PRESETS)

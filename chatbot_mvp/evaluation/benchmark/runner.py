@@ -14,7 +14,7 @@ from typing import Self
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import RunOutOfQuota, RunProviderLeft
+from chatbot_mvp.errors import RunError, RunProviderLeft
 from chatbot_mvp.evaluation.benchmark.answering import Answering
 from chatbot_mvp.evaluation.benchmark.engine import BuildWorker, Engine, LocalEngine, run_engine
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
@@ -93,8 +93,8 @@ def execute(
         The result, as written to ``<run_id>.json``.
 
     Raises:
-        RunBusy: another process or thread works on this run.
-        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten, RunProviderLeft: the run ended early; its records stay.
+        RunError (run_busy): another process or thread works on this run.
+        RunError, RunProviderLeft: the run ended early; its records stay.
     """
     with _session(run, progress, budget_usd) as session:
         rows = _rows(run, parts, session)
@@ -166,7 +166,7 @@ def _retrieve(
     """Retrieve for all queries without a ranking, and record the rankings.
 
     Raises:
-        RunOutOfQuota: a provider used in retrieval has no quota left; the records stay.
+        RunError (run_out_of_quota): a provider used in retrieval has no quota left; the records stay.
     """
     missing = journal.missing(RETRIEVE, run.query_ids)
     if not missing:
@@ -189,7 +189,7 @@ def _retrieve(
         engine.recorded(RETRIEVE, [record.query_id for record in found.records])
         done += len(found.records)
         if found.refused:
-            raise RunOutOfQuota(run_id=run.manifest.run_id, done=done, total=total, reason=found.refused)
+            raise RunError("run_out_of_quota", run_id=run.manifest.run_id, done=done, total=total, reason=found.refused)
         progress(Progress(RETRIEVE, done, total, time.monotonic() - started, before, failed=journal.failed(RETRIEVE)))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.errors import NothingToImport, TrecIdUnknown, TrecLineWrong
+from chatbot_mvp.errors import ImportRefused
 from chatbot_mvp.metrics.ranking.ties import trec_order
 
 _MOST_BYTES = 512 * 2**20
@@ -38,8 +38,8 @@ def read_ranking(path: Path) -> RankingFile:
     """Read and check a TREC run file or ranx' JSON.
 
     Raises:
-        NothingToImport: the file is too large, damaged or empty.
-        TrecLineWrong: a line of a TREC run file is invalid; the error gives its number.
+        ImportRefused (nothing_to_import): the file is too large, damaged or empty.
+        ImportRefused (trec_line_wrong): a line of a TREC run file is invalid; the error gives its number.
     """
     text = _text(path)
     name = path.name.removesuffix(".gz")
@@ -48,7 +48,7 @@ def read_ranking(path: Path) -> RankingFile:
     else:
         rankings, name = _trec(path, text)
     if not any(rankings.values()):
-        raise NothingToImport(path=str(path), reason="it ranks nothing")
+        raise ImportRefused("nothing_to_import", path=str(path), reason="it ranks nothing")
     return RankingFile(str(path), name, {query: trec_order(scores) for query, scores in rankings.items()})
 
 
@@ -58,9 +58,13 @@ def _text(path: Path) -> str:
             content = file.read(_MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise NothingToImport(path=str(path), reason=f"it cannot be read as text: {error}") from error
+        raise ImportRefused(
+            "nothing_to_import", path=str(path), reason=f"it cannot be read as text: {error}"
+        ) from error
     if len(content) > _MOST_BYTES:
-        raise NothingToImport(path=str(path), reason=f"it is larger than {_MOST_BYTES / 1e6:,.0f} MB")
+        raise ImportRefused(
+            "nothing_to_import", path=str(path), reason=f"it is larger than {_MOST_BYTES / 1e6:,.0f} MB"
+        )
     return text
 
 
@@ -76,10 +80,12 @@ def _trec(path: Path, text: str) -> tuple[dict[str, dict[str, float]], str]:
         query, document, score = _parsed(path, number, columns)
         tag = tag or columns[5]
         if document in rankings.setdefault(query, {}):
-            raise TrecLineWrong(path=str(path), line=number, reason=f"{query!r} has {document!r} a second time")
+            raise ImportRefused(
+                "trec_line_wrong", path=str(path), line=number, reason=f"{query!r} has {document!r} a second time"
+            )
         rankings[query][document] = score
     if not rankings:
-        raise NothingToImport(path=str(path), reason="it has no line")
+        raise ImportRefused("nothing_to_import", path=str(path), reason="it has no line")
     return rankings, tag
 
 
@@ -88,28 +94,38 @@ def _ranx(path: Path, text: str) -> dict[str, dict[str, float]]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise NothingToImport(path=str(path), reason=f"it begins as JSON and is not JSON ({error})") from error
+        raise ImportRefused(
+            "nothing_to_import", path=str(path), reason=f"it begins as JSON and is not JSON ({error})"
+        ) from error
     if not isinstance(values, dict) or not all(isinstance(scores, dict) for scores in values.values()):
-        raise NothingToImport(path=str(path), reason="it is not a JSON object {query: {document: score}}")
+        raise ImportRefused(
+            "nothing_to_import", path=str(path), reason="it is not a JSON object {query: {document: score}}"
+        )
     for query, scores in values.items():
         for doc, score in scores.items():
             if not isinstance(score, int | float) or not math.isfinite(score):
                 reason = f"the score {score!r} of document {doc!r} for query {query!r} is no finite number"
-                raise NothingToImport(path=str(path), reason=reason)
+                raise ImportRefused("nothing_to_import", path=str(path), reason=reason)
     return values
 
 
 def _parsed(path: Path, number: int, columns: list[str]) -> tuple[str, str, float]:
     if len(columns) != _COLUMNS:
-        raise TrecLineWrong(path=str(path), line=number, reason=f"{len(columns)} columns in place of {_COLUMNS}")
+        raise ImportRefused(
+            "trec_line_wrong", path=str(path), line=number, reason=f"{len(columns)} columns in place of {_COLUMNS}"
+        )
     query, _, document, rank, score, _ = columns
     try:
         int(rank)
         parsed = float(score)
     except ValueError as error:
-        raise TrecLineWrong(path=str(path), line=number, reason=f"{rank!r} or {score!r} is no number") from error
+        raise ImportRefused(
+            "trec_line_wrong", path=str(path), line=number, reason=f"{rank!r} or {score!r} is no number"
+        ) from error
     if not math.isfinite(parsed):
-        raise TrecLineWrong(path=str(path), line=number, reason=f"the score {score!r} is no finite number")
+        raise ImportRefused(
+            "trec_line_wrong", path=str(path), line=number, reason=f"the score {score!r} is no finite number"
+        )
     return query, document, parsed
 
 
@@ -121,7 +137,7 @@ def known_ids(trec: RankingFile, whole: Dataset, cut: Dataset) -> dict[str, dict
         cut: the sampled data set, which must contain the documents: other documents mean another corpus.
 
     Raises:
-        TrecIdUnknown
+        ImportRefused (trec_id_unknown)
     """
     queries = _resolved(trec, "queries", trec.rankings, {query.query_id for query in whole.queries}, whole.name)
     found = dict.fromkeys(document for ranking in trec.rankings.values() for document in ranking)
@@ -136,5 +152,7 @@ def _resolved(trec: RankingFile, kind: str, ids: Mapping[str, object], known: se
     resolved = {given: given if given in known else unquote(given) for given in ids}
     unknown = [given for given, own in resolved.items() if own not in known]
     if unknown:
-        raise TrecIdUnknown(path=trec.path, count=len(unknown), kind=kind, dataset=dataset, found=unknown[0])
+        raise ImportRefused(
+            "trec_id_unknown", path=trec.path, count=len(unknown), kind=kind, dataset=dataset, found=unknown[0]
+        )
     return resolved

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import ConfigDict
 
-from chatbot_mvp.errors import NothingToCompare
+from chatbot_mvp.errors import NotComparable
 from chatbot_mvp.evaluation.benchmark.generation import is_abstention
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import MetricSpec
@@ -92,13 +92,13 @@ def measured(runs: Sequence[ComparedRun]) -> Measured:
     """Return the scores of runs that repeat one configuration.
 
     Raises:
-        NothingToCompare: the runs do not have the same questions or configuration, so they are no repeats.
+        NotComparable: the runs do not have the same questions or configuration, so they are no repeats.
     """
     first = runs[0]
     rows = [{row.query_id: row for row in run.result.per_query} for run in runs]
     same = {(run.manifest.kind, run.manifest.fingerprint, run.manifest.dataset_sha256) for run in runs}
     if len(same) > 1 or any(set(one) != set(rows[0]) for one in rows):
-        raise NothingToCompare(runs=", ".join(run.run_id for run in runs))
+        raise NotComparable("nothing_to_compare", runs=", ".join(run.run_id for run in runs))
     repeats = {query_id: [one[query_id] for one in rows] for query_id in rows[0]}
     manifest = first.manifest
     return Measured(

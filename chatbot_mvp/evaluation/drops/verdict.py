@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chatbot_mvp.errors import NothingToTest, UnknownChoice
+from chatbot_mvp.errors import NotComparable, UnknownChoice
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.drops.scores import TESTED_METRICS, WATCHED, Measured, measured
 from chatbot_mvp.metrics.registry import METRICS
@@ -113,14 +113,14 @@ def judge(
 
     Raises:
         UnknownChoice: a metric that one of the two sides does not have.
-        NothingToTest: no metric was given, because the two sides share none.
+        NotComparable (nothing_to_gate): no metric was given, because the two sides share none.
     """
     legal = [metric for metric in before.metrics if metric in today.metrics]
     for metric in metrics:
         if metric not in legal:
             raise UnknownChoice(kind="metric of both", found=metric, legal=", ".join(legal) or "-")
     if not metrics:
-        raise NothingToTest(path=name, reason="they share no scored metric")
+        raise NotComparable("nothing_to_gate", path=name, reason="they share no scored metric")
     watched = [metric for metric in WATCHED if metric in legal and metric not in metrics]
     return DropReport(
         baseline=name,

@@ -13,10 +13,9 @@ from chatbot_mvp.documents.chunking import LIMIT_CHARS
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import (
     ChatbotError,
+    KbEvaluationError,
     KbUnreadable,
     NeedsLanguageModel,
-    NothingProposed,
-    ProposalsUnusable,
     ProviderError,
     RunStopped,
 )
@@ -48,7 +47,7 @@ def make_proposals(
         model: the model that writes the questions; None to make them by rules.
 
     Raises:
-        KbNotFound, KbUnreadable, NothingProposed, ProposalsUnusable
+        KbNotFound, KbUnreadable, KbEvaluationError (nothing_proposed, proposals_unusable)
         RunStopped, ProviderError, NeedsLanguageModel: only if no question had been found by then.
     """
     record, document = kbs.store.record(kb_id), kbs.store.document(kb_id)
@@ -73,9 +72,9 @@ def make_proposals(
         raise ended_by
     if not questions and model is not None:
         counts = ", ".join(f"{reason} ({times})" for reason, times in dropped.items())
-        raise ProposalsUnusable(kb_id=kb_id, reason=trouble or counts)
+        raise KbEvaluationError("proposals_unusable", kb_id=kb_id, reason=trouble or counts)
     if not questions:
-        raise NothingProposed(kb_id=kb_id)
+        raise KbEvaluationError("nothing_proposed", kb_id=kb_id)
     questions += far_by_rules(document, record.language, far, _questions_elsewhere(kbs.store, kb_id, record.language))
     return QuestionSet("", kb_id, name, record.sha256, utc_now(), tuple(renumbered(questions)), dropped), ended_by
 
@@ -105,7 +104,7 @@ def kb_of_dataset(store: KbStore, dataset: Dataset, max_chars: int) -> tuple[KbR
         max_chars: limit of the text; documents beyond it are cut off (``KbRecord.kb_truncated``).
 
     Raises:
-        UploadEmpty: the documents have no text.
+        UploadError (upload_empty): the documents have no text.
     """
     titles: Counter[str] = Counter()
     files = []

@@ -88,7 +88,7 @@ class QuestionSets:
         """Create and save a set from the content of a question file.
 
         Raises:
-            KbNotFound, KbUnreadable, EmptyDataset, DatasetFileUnreadable
+            KbNotFound, KbUnreadable, EmptyDataset, DatasetError (dataset_file_unreadable)
         """
         record = self._kbs.store.record(kb_id)
         questions = _of(parse_questions(name, content), "file")
@@ -111,7 +111,7 @@ class QuestionSets:
         """Return the questions that chat users have marked for the evaluation; empty if there are none.
 
         Raises:
-            DatasetFileUnreadable
+            DatasetError (dataset_file_unreadable)
         """
         path = self._live.current.kb_dir / kb_id / "questions.jsonl"
         try:

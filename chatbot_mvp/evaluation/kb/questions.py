@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, EmptyDataset
+from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
 from chatbot_mvp.storage.json_object import parse_json
 
@@ -45,11 +45,11 @@ def load_questions(path: Path) -> list[KbQuestion]:
     """Read JSONL of {id, question, kind, answers, heading, paragraph}; all but ``question`` may be missing.
 
     Raises:
-        DatasetFileMissing, EmptyDataset
-        DatasetFileUnreadable: names the line.
+        DatasetError (dataset_file_missing), EmptyDataset
+        DatasetError (dataset_file_unreadable): names the line.
     """
     if not path.is_file():
-        raise DatasetFileMissing(path=str(path))
+        raise DatasetError("dataset_file_missing", path=str(path))
     return parse_questions(str(path), path.read_bytes())
 
 
@@ -58,12 +58,12 @@ def parse_questions(name: str, content: bytes) -> list[KbQuestion]:
 
     Raises:
         EmptyDataset
-        DatasetFileUnreadable: names the line.
+        DatasetError (dataset_file_unreadable): names the line.
     """
     try:
         lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise DatasetFileUnreadable(path=name, reason=f"not UTF-8 ({error})") from error
+        raise DatasetError("dataset_file_unreadable", path=name, reason=f"not UTF-8 ({error})") from error
     questions = [_question(name, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not questions:
         raise EmptyDataset(path=name)
@@ -74,7 +74,7 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
     try:
         value = parse_json(line)
     except ValueError as error:
-        raise DatasetFileUnreadable(path=path, reason=f"line {number} is no JSON: {error}") from error
+        raise DatasetError("dataset_file_unreadable", path=path, reason=f"line {number} is no JSON: {error}") from error
     reason = ""
     if not isinstance(value, dict):
         reason = "is no object"
@@ -85,7 +85,7 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
     elif not all(isinstance(value.get(name), str | None) for name in ("paragraph", "heading")):
         reason = "has a 'paragraph' or 'heading' that is no text"
     if reason:
-        raise DatasetFileUnreadable(path=path, reason=f"line {number} {reason}")
+        raise DatasetError("dataset_file_unreadable", path=path, reason=f"line {number} {reason}")
     answers = value.get("answers")
     return KbQuestion(
         str(value.get("id") or number),

@@ -18,7 +18,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Vectors
-from chatbot_mvp.errors import InvalidSetting, MissingPackage, VectorStoreUnavailable
+from chatbot_mvp.errors import ConfigurationError, InvalidSetting, MissingPackage
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors, vectors_key
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
@@ -61,7 +61,7 @@ def chroma_client(folder: Path, host: str = "") -> ChromaClient:
     Raises:
         MissingPackage: chromadb is not installed.
         InvalidSetting: ``host`` is not of the form host:port.
-        VectorStoreUnavailable: the server does not answer, or the files cannot be opened.
+        ConfigurationError (vector_store_unavailable): the server does not answer, or the files cannot be opened.
     """
     key = host or str(folder.resolve())
     with _clients_lock:  # two clients on one path must have equal settings, and the first query would race
@@ -99,7 +99,7 @@ def _parse_host(host: str) -> tuple[str, int]:
 
 @contextmanager
 def _reported(place: str) -> Iterator[None]:
-    """Convert exceptions of ChromaDB and its HTTP client to VectorStoreUnavailable with the place."""
+    """Convert exceptions of ChromaDB and its HTTP client to ConfigurationError with the place."""
     import httpx
     from chromadb.errors import ChromaError
 
@@ -107,7 +107,9 @@ def _reported(place: str) -> Iterator[None]:
         yield
     # ChromaDB raises ValueError for a refused connection, and ChromaError or RuntimeError for problems with its files.
     except (ChromaError, httpx.HTTPError, OSError, RuntimeError, ValueError) as error:
-        raise VectorStoreUnavailable(place=place, reason=str(error) or type(error).__name__) from error
+        raise ConfigurationError(
+            "vector_store_unavailable", place=place, reason=str(error) or type(error).__name__
+        ) from error
 
 
 class ChromaVectors:
@@ -142,7 +144,7 @@ class ChromaVectors:
             keep: keep ``matrix`` in memory too, which makes ``similarities`` of many rows fast.
 
         Raises:
-            VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
+            ConfigurationError (vector_store_unavailable): ChromaDB does not answer, or its files cannot be used.
         """
         name = collection_name(owner, digest)
         with _reported(client.place):
@@ -162,7 +164,7 @@ class ChromaVectors:
         """Search as ``VectorStore.search`` describes, for at most 10,000 results per query.
 
         Raises:
-            VectorStoreUnavailable: ChromaDB does not answer, its files cannot be used, or the collection was emptied.
+            ConfigurationError: ChromaDB does not answer, its files cannot be used, or the collection was emptied.
         """
         limit = min(limit, self._count, _LARGEST_RESULT)
         if limit <= 0:
@@ -184,7 +186,7 @@ class ChromaVectors:
         """Return exact cosines as ``VectorStore.similarities`` describes.
 
         Raises:
-            VectorStoreUnavailable: ChromaDB does not answer, or the collection does not have the rows any more.
+            ConfigurationError: ChromaDB does not answer, or the collection does not have the rows any more.
         """
         if self._exact is not None:
             return self._exact.similarities(query, rows)
@@ -207,16 +209,16 @@ class ChromaVectors:
         The collection is asked for the NEAREST rows. All others get the lowest cosine that was found.
 
         Raises:
-            VectorStoreUnavailable: ChromaDB does not answer, or the collection does not have its rows any more.
+            ConfigurationError: ChromaDB does not answer, or the collection does not have its rows any more.
         """
         [hits] = self.search(query[np.newaxis], NEAREST)
         found = np.full(self._count, hits[-1][1], dtype=np.float32)
         found[[row for row, _ in hits]] = [cosine for _, cosine in hits]
         return found
 
-    def _incomplete(self, found: int, wanted: int) -> VectorStoreUnavailable:
+    def _incomplete(self, found: int, wanted: int) -> ConfigurationError:
         reason = f"the collection {self._collection.name!r} has {found} of {wanted} rows; restart to build it again"
-        return VectorStoreUnavailable(place=self._place, reason=reason)
+        return ConfigurationError("vector_store_unavailable", place=self._place, reason=reason)
 
 
 def chroma_vectors(
@@ -254,7 +256,7 @@ def delete_collections(client: ChromaClient, owner: str) -> int:
     """Delete all collections of ``owner`` and return their number.
 
     Raises:
-        VectorStoreUnavailable: ChromaDB does not answer, or its files cannot be used.
+        ConfigurationError (vector_store_unavailable): ChromaDB does not answer, or its files cannot be used.
     """
     prefix = collection_name(owner, "")
     with _reported(client.place):

@@ -43,7 +43,7 @@ class VectorStoreChoice:
             model_id: id of the embedding model, part of the collection's name.
 
         Raises:
-            MissingPackage, InvalidSetting, VectorStoreUnavailable: ChromaDB cannot be used.
+            MissingPackage, InvalidSetting, ConfigurationError (vector_store_unavailable): ChromaDB cannot be used.
             ConfigurationError: the engine of INDEX_ENGINE cannot be used.
         """
         # A collection without vectors has no dimensions, and there is nothing to search.
@@ -60,7 +60,7 @@ class VectorStoreChoice:
             matrix, model_id: as for ``make``.
 
         Raises:
-            MissingPackage, InvalidSetting, VectorStoreUnavailable: ChromaDB cannot be used.
+            MissingPackage, InvalidSetting, ConfigurationError (vector_store_unavailable): ChromaDB cannot be used.
         """
         if len(matrix) == 0 or self.kind != "chroma":
             return ExactVectors(matrix)

@@ -11,13 +11,13 @@ from typing import ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from chatbot_mvp.errors import NothingToTest
+from chatbot_mvp.errors import NotComparable
 from chatbot_mvp.evaluation.drops.scores import TESTED_METRICS, Measured
 from chatbot_mvp.runs.result import first_problem, later_format
 from chatbot_mvp.runs.rows import STORED
 from chatbot_mvp.storage.files import naming, write_atomically
 from chatbot_mvp.storage.formats import BASELINE
-from chatbot_mvp.wings.gate.errors import BaselineContentDiffers, BaselineQuestionsDiffer, BaselineUnreadable
+from chatbot_mvp.wings.gate.errors import GateError
 
 _NAMED = 3  # ids of questions that an error names
 
@@ -79,23 +79,23 @@ def read_baseline(path: Path) -> Baseline:
     """Read a baseline.
 
     Raises:
-        BaselineUnreadable: there is no file, or it is not a baseline that this version reads.
+        GateError (baseline_unreadable): there is no file, or it is not a baseline that this version reads.
     """
     try:
         content = path.read_bytes()
         if later := later_format(content, BASELINE):
-            raise BaselineUnreadable(path=str(path), reason=later)
+            raise GateError("baseline_unreadable", path=str(path), reason=later)
         baseline = _adapter().validate_json(content)
         _refuse_impossible(path, baseline.measured)
         return baseline
     except OSError as error:
-        raise BaselineUnreadable(path=str(path), reason=error.strerror or str(error)) from error
+        raise GateError("baseline_unreadable", path=str(path), reason=error.strerror or str(error)) from error
     except ValidationError as error:
-        raise BaselineUnreadable(path=str(path), reason=first_problem(error)) from error
+        raise GateError("baseline_unreadable", path=str(path), reason=first_problem(error)) from error
 
 
 def _refuse_impossible(path: Path, measured: Measured) -> None:
-    """Raise BaselineUnreadable for a score outside its metric's range, or a noise below 0: no run gives them."""
+    """Raise GateError for a score outside its metric's range, or a noise below 0: no run gives them."""
     for query_id, one in measured.questions.items():
         for name, score in one.scores.items():
             spec = TESTED_METRICS.get(name)
@@ -104,11 +104,11 @@ def _refuse_impossible(path: Path, measured: Measured) -> None:
             if score < spec.low or (spec.high is not None and score > spec.high):
                 high = "any" if spec.high is None else f"{spec.high:g}"
                 reason = f"question {query_id!r} has {name} {score:g}; legal are {spec.low:g} to {high}"
-                raise BaselineUnreadable(path=str(path), reason=reason)
+                raise GateError("baseline_unreadable", path=str(path), reason=reason)
         for name, noise in one.noise.items():
             if noise < 0:
                 reason = f"question {query_id!r} has a noise of {noise:g} in {name}; legal is 0 or more"
-                raise BaselineUnreadable(path=str(path), reason=reason)
+                raise GateError("baseline_unreadable", path=str(path), reason=reason)
 
 
 def require_same(path: str, before: Measured, today: Measured, common_only: bool) -> list[str]:
@@ -118,17 +118,18 @@ def require_same(path: str, before: Measured, today: Measured, common_only: bool
         common_only: pair the questions that both have with the same text, and accept other differences.
 
     Raises:
-        BaselineQuestionsDiffer, BaselineContentDiffers: without ``common_only``.
-        NothingToTest: there is no common question, or the kinds of run differ.
+        GateError (baseline_questions_differ, baseline_content_differs): without ``common_only``.
+        NotComparable (nothing_to_gate): there is no common question, or the kinds of run differ.
     """
     if before.kind != today.kind:
-        raise NothingToTest(path=path, reason=f"the kinds of run are {before.kind} and {today.kind}")
+        raise NotComparable("nothing_to_gate", path=path, reason=f"the kinds of run are {before.kind} and {today.kind}")
     removed = [name for name in before.questions if name not in today.questions]
     added = [name for name in today.questions if name not in before.questions]
     both = [name for name in before.questions if name in today.questions]
     changed = [name for name in both if before.questions[name].digest != today.questions[name].digest]
     if not common_only and (removed or added or changed):
-        raise BaselineQuestionsDiffer(
+        raise GateError(
+            "baseline_questions_differ",
             path=path,
             only_baseline=len(removed),
             removed=_some(removed),
@@ -139,7 +140,8 @@ def require_same(path: str, before: Measured, today: Measured, common_only: bool
         )
     if not common_only and before.content_sha256 != today.content_sha256:
         text = before.text_sha256 != today.text_sha256
-        raise BaselineContentDiffers(
+        raise GateError(
+            "baseline_content_differs",
             path=path,
             what="the text of the knowledge base" if text else "documents, judgements or expected paragraphs",
             baseline=before.content_sha256[:12],
@@ -148,7 +150,7 @@ def require_same(path: str, before: Measured, today: Measured, common_only: bool
     different = set(changed)
     paired = [name for name in both if name not in different]
     if not paired:
-        raise NothingToTest(path=path, reason="they have no question in common")
+        raise NotComparable("nothing_to_gate", path=path, reason="they have no question in common")
     return paired
 
 

@@ -7,36 +7,14 @@ from chatbot_mvp.errors.base import ChatbotError
 
 class GateError(ChatbotError):
     exit_code = 2
-
-
-class BaselineUnreadable(GateError):
-    code = "baseline_unreadable"
-    template = (
-        "The baseline {path!r} cannot be read: {reason}. Restore the file, or write a new one with: chatbot-mvp gate "
-        "--save-baseline {path}"
-    )
-
-
-class BaselineQuestionsDiffer(GateError):
-    code = "baseline_questions_differ"
-    template = (
-        "The baseline {path!r} does not have the same questions: {only_baseline} only in the baseline ({removed}), "
-        "{only_today} only today ({added}), {count_changed} with another text or reference ({changed}). Save a new "
-        "baseline, or pair the common questions with --common-only."
-    )
-
-
-class BaselineContentDiffers(GateError):
-    code = "baseline_content_differs"
-    template = (
-        "The baseline {path!r} was measured on other content: {what} changed since ({baseline} against {today}). Save "
-        "a new baseline, or accept the changed content with --common-only."
-    )
-
-
-class GateSourceMissing(GateError):
-    code = "gate_source_missing"
-    template = (
-        "The gate does not know what to measure: {found}. Give --kb with --questions, --dataset, or --run; a baseline "
-        "that was saved with them is enough."
-    )
+    texts = {
+        "baseline_unreadable": "The baseline {path!r} cannot be read: {reason}. Restore the file, or write a new one "
+        "with: chatbot-mvp gate --save-baseline {path}",
+        "baseline_questions_differ": "The baseline {path!r} does not have the same questions: {only_baseline} only in "
+        "the baseline ({removed}), {only_today} only today ({added}), {count_changed} with another text or reference "
+        "({changed}). Save a new baseline, or pair the common questions with --common-only.",
+        "baseline_content_differs": "The baseline {path!r} was measured on other content: {what} changed since "
+        "({baseline} against {today}). Save a new baseline, or accept the changed content with --common-only.",
+        "gate_source_missing": "The gate does not know what to measure: {found}. Give --kb with --questions, "
+        "--dataset, or --run; a baseline that was saved with them is enough.",
+    }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import DatasetFileMissing, UnknownChoice
+from chatbot_mvp.errors import DatasetError, UnknownChoice
 from chatbot_mvp.evaluation.drops.scores import WATCHED, Measured, measured
 from chatbot_mvp.evaluation.drops.verdict import TOLERANCE, DropReport, judge, main_of
 from chatbot_mvp.metrics.registry import COMPARED
@@ -21,7 +21,7 @@ from chatbot_mvp.wings.gate.baseline import (
     require_same,
     save_baseline,
 )
-from chatbot_mvp.wings.gate.errors import GateSourceMissing
+from chatbot_mvp.wings.gate.errors import GateError
 
 
 class Gate:
@@ -45,7 +45,7 @@ class Gate:
             repeats: number of runs, 1 or more; the scores are means over them.
 
         Raises:
-            GateSourceMissing: ``source`` names nothing to run.
+            GateError (gate_source_missing): ``source`` names nothing to run.
             DatasetError, KbNotFound, KbUnreadable, ConfigurationError, RunError, RunStopped: as a run does.
         """
         return self.of_runs([self._run(source, progress) for _ in range(repeats)])
@@ -54,7 +54,7 @@ class Gate:
         """Return the scores of finished runs that repeat one configuration.
 
         Raises:
-            RunNotFound, RunUnreadable, NothingToCompare
+            RunNotFound, RunUnreadable, NotComparable (nothing_to_compare)
         """
         return measured([self._archive.compared(run_id) for run_id in run_ids])
 
@@ -102,7 +102,7 @@ class Gate:
             common_only: pair the questions that both have, and accept changed content.
 
         Raises:
-            BaselineUnreadable, BaselineQuestionsDiffer, BaselineContentDiffers, NothingToTest, UnknownChoice
+            GateError, NotComparable, UnknownChoice
         """
         baseline = read_baseline(path)
         paired = require_same(str(path), baseline.measured, today, common_only)
@@ -113,9 +113,11 @@ class Gate:
         if source.dataset:
             return self._runs.run_now(progress, mteb_dataset_name=source.dataset).run_id
         if not source.kb or not source.questions:
-            raise GateSourceMissing(found="no questions" if source.kb else "no knowledge base and no data set")
+            raise GateError(
+                "gate_source_missing", found="no questions" if source.kb else "no knowledge base and no data set"
+            )
         document, questions = Path(source.kb), Path(source.questions)
         if not questions.is_file():
-            raise DatasetFileMissing(path=str(questions))
+            raise DatasetError("dataset_file_missing", path=str(questions))
         kb_id = self._kbs.add(document.name, document.read_bytes()).kb_id if document.is_file() else source.kb
         return str(self._kb_evaluation.evaluate_file(kb_id, questions, progress)["run_id"])

@@ -75,7 +75,7 @@ class Tools:
         Passages of different knowledge bases are ranked by the evidence that each base has for the question.
 
         Raises:
-            QuestionTooLong
+            ConfigurationError (question_too_long)
         """
         require_short(query)
         ranked: list[tuple[float, str, Chunk]] = []
@@ -132,7 +132,7 @@ class Tools:
             evidence, and what ``kb ask --json`` has besides.
 
         Raises:
-            KbNotFound, KbUnreadable, QuestionTooLong
+            KbNotFound, KbUnreadable, ConfigurationError (question_too_long)
             UnknownChoice: there is no such mode.
         """
         if mode not in MODES:

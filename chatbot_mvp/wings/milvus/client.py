@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from chatbot_mvp.errors import InvalidSetting, MissingPackage
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.wings.milvus.errors import IndexCredentialsRefused, IndexEngineUnavailable
+from chatbot_mvp.wings.milvus.errors import MilvusError
 from chatbot_mvp.wings.milvus.settings import MilvusSettings
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class MilvusConnection:
         """Convert exceptions of pymilvus.
 
         Raises:
-            IndexCredentialsRefused, IndexEngineUnavailable
+            MilvusError (index_credentials_refused, index_engine_unavailable)
         """
         with _reported(self.server):
             yield
@@ -191,8 +191,8 @@ def connect(server: MilvusServer) -> MilvusConnection:
 
     Raises:
         MissingPackage: pymilvus is not installed.
-        IndexCredentialsRefused: the server does not accept the token.
-        IndexEngineUnavailable: the server does not answer.
+        MilvusError (index_credentials_refused): the server does not accept the token.
+        MilvusError (index_engine_unavailable): the server does not answer.
     """
     with _lock:
         if server not in _connections:
@@ -218,7 +218,7 @@ def try_server(server: MilvusServer) -> str:
     """Ask the server for its version and return one line about it, for ``doctor``.
 
     Raises:
-        MissingPackage, IndexCredentialsRefused, IndexEngineUnavailable
+        MissingPackage, MilvusError (index_credentials_refused, index_engine_unavailable)
     """
     connection = connect(server)
     with connection.reported():
@@ -231,7 +231,7 @@ def delete_rows(connection: MilvusConnection, owner: str) -> None:
     """Delete all rows of an owner: the terms and the vectors of a knowledge base.
 
     Raises:
-        IndexCredentialsRefused, IndexEngineUnavailable: some rows may be left; call again.
+        MilvusError (index_credentials_refused, index_engine_unavailable): some rows may be left; call again.
     """
     with connection.reported():
         for name in connection.client.list_collections(timeout=CONNECT_S):
@@ -249,8 +249,11 @@ def _reported(server: MilvusServer) -> Iterator[None]:
     except (MilvusException, grpc.RpcError) as error:
         status, reason = _status(error)
         refused = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
-        kind = IndexCredentialsRefused if status in refused else IndexEngineUnavailable
-        raise kind(place=server.address, reason=reason) from error
+        raise MilvusError(
+            "index_credentials_refused" if status in refused else "index_engine_unavailable",
+            place=server.address,
+            reason=reason,
+        ) from error
 
 
 def _status(error: BaseException) -> tuple[Any, str]:

@@ -26,7 +26,7 @@ class MilvusIndexes:
     """The indexes on one server; each call but the first uses the same connection.
 
     Raises:
-        MissingPackage, IndexCredentialsRefused, IndexEngineUnavailable: from every method.
+        MissingPackage, MilvusError (index_credentials_refused, index_engine_unavailable): from every method.
     """
 
     server: MilvusServer

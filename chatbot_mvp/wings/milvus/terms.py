@@ -25,7 +25,7 @@ from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 from chatbot_mvp.wings.milvus.client import LARGEST_RESULT, TERMS, MilvusConnection
-from chatbot_mvp.wings.milvus.errors import IndexRowsMissing
+from chatbot_mvp.wings.milvus.errors import MilvusError
 
 _ROWS = 1_000  # per request; gRPC messages are limited to 64 MB
 _TERMS_PER_PART = 1_000  # about 30 kB of JSON; a text field has room for 65
@@ -72,7 +72,7 @@ class MilvusTerms:
             progress: called in the phase "index"; may raise to stop, then the next build starts again.
 
         Raises:
-            IndexCredentialsRefused, IndexEngineUnavailable
+            MilvusError (index_credentials_refused, index_engine_unavailable)
         """
         from pymilvus import DataType
 
@@ -94,8 +94,8 @@ class MilvusTerms:
         """Return (row, BM25 score) of the best ``limit`` chunks, ties by row; empty if the query has no known terms.
 
         Raises:
-            IndexCredentialsRefused, IndexEngineUnavailable
-            IndexRowsMissing: the rows of the corpus were deleted.
+            MilvusError (index_credentials_refused, index_engine_unavailable)
+            MilvusError (index_rows_missing): the rows of the corpus were deleted.
         """
         known = self._look_up(dict.fromkeys(self.analyzer.terms(query)))
         limit = min(limit, self._facts.count, LARGEST_RESULT)
@@ -106,14 +106,14 @@ class MilvusTerms:
         consistency = "Strong" if time.monotonic() < self._settled_at else "Bounded"
         [found] = self._connection.search(TERMS, self._corpus, [vector], fetched, consistency)
         if not found:  # each known term is in a chunk
-            raise IndexRowsMissing(corpus=self._corpus, place=self._connection.server.address)
+            raise MilvusError("index_rows_missing", corpus=self._corpus, place=self._connection.server.address)
         return in_order(found, limit)
 
     def document_frequency(self, term: str) -> int:
         """Return the number of chunks in which ``term`` occurs.
 
         Raises:
-            IndexCredentialsRefused, IndexEngineUnavailable, IndexRowsMissing
+            MilvusError (index_credentials_refused, index_engine_unavailable, index_rows_missing)
         """
         return self._look_up([term]).get(term, (0, 0))[1]
 
@@ -128,7 +128,7 @@ class MilvusTerms:
         if missing:
             texts = self._connection.texts(TERMS, list(missing))
             if len(texts) < len(missing):
-                raise IndexRowsMissing(corpus=self._corpus, place=self._connection.server.address)
+                raise MilvusError("index_rows_missing", corpus=self._corpus, place=self._connection.server.address)
             for id_, text in texts.items():
                 part = {hash_: (int(entry[0]), int(entry[1])) for hash_, entry in json.loads(text).items()}
                 self._parts.put(missing[id_], part)

@@ -11,7 +11,7 @@ from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 from chatbot_mvp.wings.milvus.client import LARGEST_RESULT, VECTORS, MilvusConnection
-from chatbot_mvp.wings.milvus.errors import IndexRowsMissing
+from chatbot_mvp.wings.milvus.errors import MilvusError
 from chatbot_mvp.wings.milvus.terms import SETTLING_S
 
 _HNSW = {"M": 48, "efConstruction": 400}
@@ -54,7 +54,7 @@ class MilvusVectors:
             progress: called in the phase "index"; may raise to stop, then the next build starts again.
 
         Raises:
-            IndexCredentialsRefused, IndexEngineUnavailable
+            MilvusError (index_credentials_refused, index_engine_unavailable)
         """
         from pymilvus import DataType
 
@@ -80,8 +80,8 @@ class MilvusVectors:
         """Search as ``VectorStore.search`` describes, for at most 16,384 results per query.
 
         Raises:
-            IndexCredentialsRefused, IndexEngineUnavailable
-            IndexRowsMissing: rows of the corpus were deleted.
+            MilvusError (index_credentials_refused, index_engine_unavailable)
+            MilvusError (index_rows_missing): rows of the corpus were deleted.
         """
         limit = min(limit, self._count, LARGEST_RESULT)
         if limit <= 0:
@@ -95,7 +95,7 @@ class MilvusVectors:
                 self._name, self._corpus, block, fetched, consistency, ef=max(_EF, fetched)
             ):
                 if len(hits) < limit:
-                    raise IndexRowsMissing(corpus=self._corpus, place=self._connection.server.address)
+                    raise MilvusError("index_rows_missing", corpus=self._corpus, place=self._connection.server.address)
                 rounded = [(row, round(cosine, _DECIMALS)) for row, cosine in hits]
                 found.append(sorted(rounded, key=lambda hit: (-hit[1], hit[0]))[:limit])
         return found

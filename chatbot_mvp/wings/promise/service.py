@@ -21,7 +21,7 @@ from chatbot_mvp.storage.files import make_folder, naming, write_json
 from chatbot_mvp.storage.formats import PROMISE, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion, Unit
-from chatbot_mvp.wings.promise.errors import NoLabelledQuestions, PassageLengthIllegal, ResultOfOtherText
+from chatbot_mvp.wings.promise.errors import PromiseError
 from chatbot_mvp.wings.promise.groups import groups_of, part_names
 from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
 from chatbot_mvp.wings.promise.promise import (
@@ -91,20 +91,20 @@ class Promises:
 
         Raises:
             KbNotFound, KbUnreadable, KbResultNotFound, QuestionSetNotFound
-            ResultOfOtherText: the text has changed since the result.
-            NoLabelledQuestions: nothing is saved.
-            PassageLengthIllegal: an expected passage is no paragraph, such as a letter or the whole text; nothing is
+            PromiseError (result_of_other_text): the text has changed since the result.
+            PromiseError (no_labelled_questions): nothing is saved.
+            PromiseError: an expected passage is no paragraph, such as a letter or the whole text; nothing is
                 saved.
             FileOfLaterVersion, FileNotWritten
         """
         result = self._evaluation.result(kb_id, result_id)
         if self._kbs.store.record(kb_id).sha256 != result.kb_sha256:
-            raise ResultOfOtherText(kb_id=kb_id, result_id=result_id)
+            raise PromiseError("result_of_other_text", kb_id=kb_id, result_id=result_id)
         people = self._by_people(kb_id, result.set_id) if result.set_id else None
         by_text = {one.question.question: one for one in people or ()}
         rows = [row for row in result.rows if (is_labelled(row) if people is None else _counts(row, by_text))]
         if not rows:
-            raise NoLabelledQuestions(name=result.set_name, count=len(result.rows))
+            raise PromiseError("no_labelled_questions", name=result.set_name, count=len(result.rows))
         files, contents = self._kbs.store.files(kb_id), self._kbs.contents(kb_id)
         for row in rows:
             _check_passage(row, len(self._kbs.document(kb_id).text))
@@ -212,14 +212,15 @@ def _counts(row: ResultRow, people: Mapping[str, SetQuestion]) -> bool:
 
 
 def _check_passage(row: ResultRow, chars: int) -> None:
-    """Raise PassageLengthIllegal if the expected passage of a row is no paragraph of a text of so many characters."""
+    """Raise PromiseError if the expected passage of a row is no paragraph of a text of so many characters."""
     passage = row.question.paragraph or ""
     if not row.places:
         return
     seen = sum(char.isalnum() for char in passage)
     covered = sum(end - start for start, end in row.places)
     if seen < LEAST_PASSAGE or len(passage) > LONGEST_PASSAGE or covered > MOST_OF_TEXT * chars:
-        raise PassageLengthIllegal(
+        raise PromiseError(
+            "passage_length_illegal",
             question_id=row.question.question_id,
             chars=len(passage),
             places=len(row.places),

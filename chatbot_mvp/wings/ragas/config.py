@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from chatbot_mvp.errors import ConfigFileInvalid, ConfigFileUnreadable, ConfigKeyUnknown
+from chatbot_mvp.errors import ConfigFileError
 from chatbot_mvp.settings.fields import PROVIDER_NAMES
 from chatbot_mvp.settings.kinds import HUGGINGFACE_PREFIX
 from chatbot_mvp.wings.ragas.judging import RAGAS_METRICS, column_of, language_code
@@ -133,9 +133,9 @@ def load_config(path: Path | None) -> RagasConfig:
     """Read a configuration file, in this project's form or in that of ``project_form``; None gives the defaults.
 
     Raises:
-        ConfigFileUnreadable: the file is missing, or is not YAML.
-        ConfigKeyUnknown: there is no such key. Names it, and those that are legal there.
-        ConfigFileInvalid: a value is not legal.
+        ConfigFileError (config_file_unreadable): the file is missing, or is not YAML.
+        ConfigFileError (config_key_unknown): there is no such key. Names it, and those that are legal there.
+        ConfigFileError (config_file_invalid): a value is not legal.
     """
     if path is None:
         return RagasConfig()
@@ -146,7 +146,7 @@ def load_config(path: Path | None) -> RagasConfig:
         found = yaml.load(text, _ShallowLoader) or {}  # nosec B506: it is a safe loader
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # ValueError: no UTF-8, a date, a number
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ConfigFileUnreadable(file=str(path), reason=reason.rstrip(".")) from error
+        raise ConfigFileError("config_file_unreadable", file=str(path), reason=reason.rstrip(".")) from error
     return _with_paths(config_from(found, path.name), path.parent)
 
 
@@ -154,12 +154,12 @@ def config_from(values: Any, source: str = "config.yaml") -> RagasConfig:
     """Build a configuration from plain values.
 
     Raises:
-        ConfigKeyUnknown, ConfigFileInvalid
+        ConfigFileError (config_key_unknown, config_file_invalid)
     """
     other_form = is_project_form(values)
     if other_form and (unknown := unknown_key(values)):
-        name, value, keys = unknown
-        raise ConfigKeyUnknown(file=source, name=name, found=value, legal=", ".join(keys))
+        name, keys = unknown
+        raise ConfigFileError("config_key_unknown", file=source, name=name, legal=", ".join(keys))
     try:
         return RagasConfig.model_validate(translated(values) if other_form else values)
     except ValidationError as error:
@@ -169,9 +169,11 @@ def config_from(values: Any, source: str = "config.yaml") -> RagasConfig:
         if first["type"] == "extra_forbidden":
             keys = tuple(JudgeConfig.model_fields if place[:-1] == ("judge",) else RagasConfig.model_fields)
             keys = (*PROJECT_KEYS, *keys) if other_form and len(place) == 1 else keys
-            raise ConfigKeyUnknown(file=source, name=name, found=first["input"], legal=", ".join(keys)) from error
+            raise ConfigFileError("config_key_unknown", file=source, name=name, legal=", ".join(keys)) from error
         where = place_in_project_form(name) if other_form else name
-        raise ConfigFileInvalid(file=source, name=where, found=first["input"], reason=first["msg"]) from error
+        raise ConfigFileError(
+            "config_file_invalid", file=source, name=where, found=first["input"], reason=first["msg"]
+        ) from error
 
 
 def _with_paths(config: RagasConfig, base: Path) -> RagasConfig:

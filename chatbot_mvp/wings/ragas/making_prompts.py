@@ -44,8 +44,8 @@ class PromptMaker:
         """Write the prompts that an evaluation in this language uses; return the paths of the files.
 
         Raises:
-            UnknownChoice, PromptsUnreadable: there are none, or they cannot be read.
-            PromptsNotWritten: a file exists already, or cannot be written.
+            UnknownChoice, PromptsError (prompts_unreadable): there are none, or they cannot be read.
+            PromptsError (prompts_not_written): a file exists already, or cannot be written.
         """
         return save_prompts(own_prompts(language, self._used(language, config.prompts)), folder)
 
@@ -60,7 +60,7 @@ class PromptMaker:
 
         Raises:
             NeedsLanguageModel: there is no judge.
-            PromptsNotMade, PromptsNotWritten, PromptsUnreadable, ProviderError
+            PromptsError (prompts_not_made, prompts_not_written, prompts_unreadable), ProviderError
         """
         settings = judge_settings(self._live.current, config)
         if settings.chosen_provider == "demo":
@@ -77,7 +77,7 @@ class PromptMaker:
             judge: makes what is missing; None: nothing is made.
 
         Raises:
-            PromptsNotMade, PromptsNotWritten, PromptsUnreadable, ProviderError
+            PromptsError (prompts_not_made, prompts_not_written, prompts_unreadable), ProviderError
         """
         language = prompt_language(config, rows)
         if language not in prompt_languages() and judge is not None:

@@ -14,7 +14,7 @@ from typing import Any
 from chatbot_mvp import __version__
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import NeedsLanguageModel, NothingToRetry, RunAlreadyFinished, RunMismatch, UnknownChoice
+from chatbot_mvp.errors import NeedsLanguageModel, RunError, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.preparation import new_folder
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.chosen import ModelSource
@@ -169,7 +169,7 @@ def prepare_evaluation(
     Raises:
         UnknownChoice: there are no prompts in the language, or no metric for the columns.
         NeedsLanguageModel: a chosen metric needs a judge, but none is configured.
-        PromptsUnreadable
+        PromptsError (prompts_unreadable)
     """
     started = time.monotonic()
     has_judge = can_judge(settings, handed)
@@ -222,16 +222,16 @@ def reopen_evaluation(
         handed: the models that the run was started with, if it was started with models of the caller.
 
     Raises:
-        RunAlreadyFinished, NothingToRetry
-        RunMismatch: prompts, rows, version or the models handed are not those of the start.
-        DatasetFileUnreadable: the copy of the rows is damaged.
+        RunError (run_already_finished, nothing_to_retry)
+        RunError (run_mismatch): prompts, rows, version or the models handed are not those of the start.
+        DatasetError (dataset_file_unreadable): the copy of the rows is damaged.
     """
     started = time.monotonic()
     manifest = folder.manifest()
     if retry_failed and not folder.failed_queries():
-        raise NothingToRetry(run_id=manifest.run_id)
+        raise RunError("nothing_to_retry", run_id=manifest.run_id)
     if folder.result_path.is_file() and not retry_failed:
-        raise RunAlreadyFinished(run_id=manifest.run_id)
+        raise RunError("run_already_finished", run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
     config = config_from(manifest.evaluation["config"], "manifest.json")
     rows = read_rows(folder.path / INPUT)
@@ -247,7 +247,9 @@ def reopen_evaluation(
     for name, value in now.items():
         then = before[name] if name in ("rows_sha256", "handed") else getattr(manifest, name)
         if then != value:
-            raise RunMismatch(run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}")
+            raise RunError(
+                "run_mismatch", run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}"
+            )
     seconds = time.monotonic() - started
     return Evaluation(folder, manifest, tuple(rows), config, settings, config.metrics, prompts, seconds, retry_failed)
 

@@ -56,12 +56,12 @@ def is_project_form(values: Any) -> bool:
     return isinstance(values, Mapping) and bool(set(PROJECT_KEYS) & values.keys())
 
 
-def unknown_key(values: Mapping[str, Any]) -> tuple[str, Any, tuple[str, ...]] | None:
-    """Return (key with its part, value, legal keys) of the first unknown key inside ``ragas`` or ``llm``."""
+def unknown_key(values: Mapping[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+    """Return (key with its part, legal keys) of the first unknown key inside ``ragas`` or ``llm``."""
     for part, legal in (("ragas", _RAGAS), ("llm", _LLM)):
-        for name, value in _part(values, part).items():
+        for name in _part(values, part):
             if name not in legal:
-                return f"{part}.{name}", value, legal
+                return f"{part}.{name}", legal
     return None
 
 

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from chatbot_mvp.datasets.limited import Limits, limit_this_process, output_of
-from chatbot_mvp.errors import ChatbotError, DatasetFileUnreadable, DatasetUploadTooDemanding, all_errors
+from chatbot_mvp.errors import ChatbotError, DatasetError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.wings.ragas.rows import InputRow, given_rows, rows_from
 
@@ -24,20 +24,22 @@ def rows_of_content(name: str, content: bytes, limits: Limits = LIMITS) -> list[
 
     Raises:
         DatasetError: as from ``read_rows``.
-        DatasetUploadTooDemanding: reading exceeded a limit.
+        DatasetError (dataset_upload_too_demanding): reading exceeded a limit.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"upload{Path(name).suffix}"
         path.write_bytes(content)
         answer, *lines = output_of(__name__, [str(path), name], limits).splitlines() or [b""]
     if not answer:
-        raise DatasetUploadTooDemanding(name=name, seconds=limits.seconds, memory_mb=limits.memory_mb)
+        raise DatasetError(
+            "dataset_upload_too_demanding", name=name, seconds=limits.seconds, memory_mb=limits.memory_mb
+        )
     try:
         if failed := parse_json(answer):
-            raise next(cls for cls in all_errors() if cls.code == failed["code"])(**failed["params"])
+            raise all_errors()[failed["code"]](failed["code"], **failed["params"])
         return rows_from([parse_json(line) for line in lines], name)
     except ValueError as error:
-        raise DatasetFileUnreadable(path=name, reason=str(error)) from error
+        raise DatasetError("dataset_file_unreadable", path=name, reason=str(error)) from error
 
 
 def main() -> None:

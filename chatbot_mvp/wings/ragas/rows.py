@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import DatasetFileUnreadable, DuplicateId, EmptyDataset, MissingColumn
+from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.storage.csv_text import csv_text
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.wings.ragas.judging import Row
@@ -52,9 +52,9 @@ def read_rows(path: Path, name: str = "") -> list[InputRow]:
     A list in a CSV cell is a JSON array, or a Python list as pandas writes it; any other text is a list of one text.
 
     Raises:
-        DatasetFileUnreadable: the file is missing or has another format, or a row is invalid (with its number).
-        MissingColumn: no row has a question or a response.
-        DuplicateId, EmptyDataset: an id repeats, or there are no rows.
+        DatasetError: the file is missing or has another format, or a row is invalid (with its number).
+        DatasetError (missing_column): no row has a question or a response.
+        DatasetError (duplicate_id), EmptyDataset: an id repeats, or there are no rows.
     """
     source = name or str(path)
     return rows_from(given_rows(path, source), source)
@@ -67,17 +67,17 @@ def given_rows(path: Path, source: str) -> list[dict[str, Any]]:
         source: name of the file in errors.
 
     Raises:
-        DatasetFileUnreadable: the file is missing or has another format.
+        DatasetError (dataset_file_unreadable): the file is missing or has another format.
     """
     readers = {".jsonl": _json_lines, ".csv": _csv_rows, ".parquet": _parquet_rows}
     reader = readers.get(path.suffix.lower())
     if reader is None:
         reason = f"only {', '.join(SUFFIXES)} are read"
-        raise DatasetFileUnreadable(path=source, reason=reason)
+        raise DatasetError("dataset_file_unreadable", path=source, reason=reason)
     try:
         given = list(reader(path, source))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DatasetFileUnreadable(path=source, reason=str(error)) from error
+        raise DatasetError("dataset_file_unreadable", path=source, reason=str(error)) from error
     # Ragas writes NaN for a missing score, but JSON has no NaN.
     return [{name: None if _is_nan(value) else value for name, value in columns.items()} for columns in given]
 
@@ -96,17 +96,17 @@ def rows_from(given: Sequence[Mapping[str, Any]], source: str) -> list[InputRow]
         try:
             row = _row(columns)
         except (TypeError, ValueError) as error:
-            raise DatasetFileUnreadable(path=source, reason=f"row {number}: {error}") from error
+            raise DatasetError("dataset_file_unreadable", path=source, reason=f"row {number}: {error}") from error
         row_id = next((str(columns[name]) for name in _IDS if columns.get(name) not in (None, "")), f"r{number:04d}")
         if row_id in seen:
-            raise DuplicateId(path=source, id=row_id)
+            raise DatasetError("duplicate_id", path=source, id=row_id)
         seen.add(row_id)
         rows.append(InputRow(row_id, row, columns))
     if not rows:
         raise EmptyDataset(path=source)
     if not any(row.row.user_input or row.row.response for row in rows):
         found = ", ".join(given[0]) or "nothing"
-        raise MissingColumn(path=source, column="user_input", found=found)
+        raise DatasetError("missing_column", path=source, column="user_input", found=found)
     return rows
 
 
@@ -194,9 +194,9 @@ def _json_lines(path: Path, source: str) -> list[dict[str, Any]]:
         try:
             row = parse_json(line)
         except ValueError as error:
-            raise DatasetFileUnreadable(path=source, reason=f"line {number}: {error}") from error
+            raise DatasetError("dataset_file_unreadable", path=source, reason=f"line {number}: {error}") from error
         if not isinstance(row, dict):
-            raise DatasetFileUnreadable(path=source, reason=f"line {number}: no JSON object")
+            raise DatasetError("dataset_file_unreadable", path=source, reason=f"line {number}: no JSON object")
         rows.append(row)
     return rows
 
@@ -214,6 +214,6 @@ def _parquet_rows(path: Path, source: str) -> list[dict[str, Any]]:
     try:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
-        raise DatasetFileUnreadable(path=source, reason=str(error)) from error
+        raise DatasetError("dataset_file_unreadable", path=source, reason=str(error)) from error
     rows: list[dict[str, Any]] = json.loads(json.dumps(table.to_pylist(), default=str))
     return rows

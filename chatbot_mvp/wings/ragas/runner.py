@@ -44,8 +44,8 @@ def execute(
         budget_usd: limit for the whole evaluation including earlier attempts, in US dollars; None for no limit.
 
     Raises:
-        RunBusy: another process or thread works on this run.
-        RunOutOfQuota, RunOverBudget, RunGaveUp, RunNotWritten: the run ended early; its records stay.
+        RunError (run_busy): another process or thread works on this run.
+        RunError: the run ended early; its records stay.
         ProviderError: every request would fail, for example because of a refused key.
     """
     with working_on(

@@ -102,8 +102,8 @@ class RagasService:
             embedder: likewise: an ``Embedder``, LangChain embeddings, or ragas' ``LangchainEmbeddingsWrapper``.
 
         Raises:
-            UnknownChoice, PromptsUnreadable, InvalidSetting, ProviderNotConfigured: raised before the first request.
-            PromptsNotMade, PromptsNotWritten: the prompts of a new language could not be made.
+            UnknownChoice, PromptsError, InvalidSetting, ProviderNotConfigured: raised before the first request.
+            PromptsError (prompts_not_made, prompts_not_written): the prompts of a new language could not be made.
             TypeError: ``judge`` or ``embedder`` is nothing that can be used as such.
         """
         handed = _handed(judge, embedder)
@@ -142,7 +142,7 @@ class RagasService:
             judge, embedder: the models that ``run_now`` was given, if it was given any.
 
         Raises:
-            RunAlreadyFinished, NothingToRetry, RunMismatch
+            RunError (run_already_finished, nothing_to_retry, run_mismatch)
         """
         handed = _handed(judge, embedder)
         folder = RunFolder(self._live.current.results_dir, run_id)
@@ -197,7 +197,7 @@ class RagasService:
         Raises:
             RunNotFound, RunUnreadable
             NothingToEvaluate: the run has no answers.
-            DatasetError, DatasetChanged: the data set, which holds the texts, is missing or has changed.
+            DatasetError (dataset_changed): the data set, which holds the texts, is missing or has changed.
         """
         run = self._archive.finished(run_id)
         result, dataset = run.result, run.dataset

@@ -15,7 +15,7 @@ from typing import Any
 
 from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.wings.ray.errors import RayUnreachable, RayVersionMismatch
+from chatbot_mvp.wings.ray.errors import RayError
 from chatbot_mvp.wings.ray.settings import RaySettings
 
 LOCAL = "local"
@@ -30,7 +30,7 @@ def require_ray(settings: Settings) -> None:
     """Check, before a run is created, that its cluster can be there. Connects only to the port of the head.
 
     Raises:
-        MissingPackage, RayUnreachable
+        MissingPackage, RayError (ray_unreachable)
     """
     if find_spec("ray") is None:
         raise MissingPackage(feature="EVAL_ENGINE=ray", package="ray", command=_COMMAND)
@@ -42,7 +42,7 @@ def require_ray(settings: Settings) -> None:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise RayUnreachable(address=address, reason=reason) from error
+        raise RayError("ray_unreachable", address=address, reason=reason) from error
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def connected(settings: Settings) -> Iterator[ModuleType]:
     A connection that this process already has is used and left open.
 
     Raises:
-        MissingPackage, RayUnreachable, RayVersionMismatch
+        MissingPackage, RayError (ray_unreachable, ray_version_mismatch)
     """
     require_ray(settings)
     # Ray reports its use to its makers unless this is set before it is imported.
@@ -74,10 +74,10 @@ def connected(settings: Settings) -> Iterator[ModuleType]:
         ray.init(address=address, log_to_driver=False, logging_level="error", **started)
     except RuntimeError as error:
         if "version mismatch" in str(error).lower():
-            raise RayVersionMismatch(address=address, reason=_one_line(error)) from error
-        raise RayUnreachable(address=address, reason=_one_line(error)) from error
+            raise RayError("ray_version_mismatch", address=address, reason=_one_line(error)) from error
+        raise RayError("ray_unreachable", address=address, reason=_one_line(error)) from error
     except (ConnectionError, ValueError, OSError, ray.exceptions.RayError) as error:
-        raise RayUnreachable(address=address, reason=_one_line(error)) from error
+        raise RayError("ray_unreachable", address=address, reason=_one_line(error)) from error
     if threading.current_thread() is threading.main_thread():
         # Ray's own handler would end the process at once, where a command stops its run at a safe point.
         signal.signal(signal.SIGTERM, at_sigterm)

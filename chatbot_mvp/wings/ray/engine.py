@@ -131,7 +131,7 @@ def ray_engine(worker: RunWorker, build: BuildWorker, budget_usd: float | None) 
         budget_usd: the run's budget; None for no limit.
 
     Raises:
-        MissingPackage, RayUnreachable, RayVersionMismatch
+        MissingPackage, RayError (ray_unreachable, ray_version_mismatch)
     """
     run, settings = worker.run, worker.run.settings
     with connected(settings) as ray:

@@ -14,10 +14,10 @@ import typer
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.records import source_json
 from chatbot_mvp.cli.common import EnvOption, JsonOption, kb_of, open_app, print_json
-from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable
+from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.storage.jsonl import parsed_lines
 from chatbot_mvp.terminal import say
-from chatbot_mvp.wings.review.errors import VerdictNotPossible
+from chatbot_mvp.wings.review.errors import ReviewError
 from chatbot_mvp.wings.review.service import Order, Reviews, ReviewSummary
 from chatbot_mvp.wings.review.verdicts import VERDICTS, ReviewItem, Verdict, verdict_of
 
@@ -122,19 +122,21 @@ def _from_file(app: App, kb_id: str, file: Path, name: str) -> None:
     """Record the verdicts of a file, one per line, up to the first line that cannot be recorded.
 
     Raises:
-        DatasetFileMissing, DatasetFileUnreadable, ReviewItemNotFound, VerdictNotPossible
+        DatasetError, ReviewError
     """
     if not file.is_file():
-        raise DatasetFileMissing(path=str(file))
+        raise DatasetError("dataset_file_missing", path=str(file))
     rows, damaged = parsed_lines(file.read_bytes())
     if damaged:
-        raise DatasetFileUnreadable(path=str(file), reason=f"{damaged} lines are no JSON objects")
+        raise DatasetError("dataset_file_unreadable", path=str(file), reason=f"{damaged} lines are no JSON objects")
     for row in rows:
         item_id, passage, person = str(row.get("item")), row.get("passage"), str(row.get("reviewer") or name)
         verdict = verdict_of(str(row.get("verdict")))
         if verdict is None:
             legal = ", ".join(VERDICTS)
-            raise VerdictNotPossible(verdict=row.get("verdict"), item_id=item_id, outcome="any", legal=legal)
+            raise ReviewError(
+                "verdict_not_possible", verdict=row.get("verdict"), item_id=item_id, outcome="any", legal=legal
+            )
         if row.get("decision"):
             app.get(Reviews).decide(kb_id, item_id, verdict, person)
             continue

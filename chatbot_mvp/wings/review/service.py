@@ -19,7 +19,7 @@ from chatbot_mvp.storage.files import lock_beside, make_folder, naming
 from chatbot_mvp.storage.formats import REVIEWS, VERSION, IncompleteFile, known_version
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.wings.review.agreement import ReviewerAgreement, agreement_of
-from chatbot_mvp.wings.review.errors import NoReviewer, ReviewItemNotFound, VerdictNotPossible
+from chatbot_mvp.wings.review.errors import ReviewError
 from chatbot_mvp.wings.review.live_answers import LiveAnswers
 from chatbot_mvp.wings.review.settings import ReviewSettings
 from chatbot_mvp.wings.review.verdicts import (
@@ -104,12 +104,12 @@ class Reviews:
         """Return an item, also one that waits for nobody.
 
         Raises:
-            KbNotFound, KbUnreadable, ReviewItemNotFound
+            KbNotFound, KbUnreadable, ReviewError (review_item_not_found)
         """
         items = self._answers.items(kb_id, self._kbs.contents(kb_id).chunks)
         found = next((item for item in items if item.item_id == item_id), None)
         if found is None:
-            raise ReviewItemNotFound(kb_id=kb_id, item_id=item_id)
+            raise ReviewError("review_item_not_found", kb_id=kb_id, item_id=item_id)
         return found
 
     @performs(Action.REVIEW)
@@ -124,7 +124,7 @@ class Reviews:
             passage: position in ``item.passages``, from 0; None for no choice.
 
         Raises:
-            KbNotFound, KbUnreadable, VerdictNotPossible, NoReviewer, FileOfLaterVersion
+            KbNotFound, KbUnreadable, ReviewError (verdict_not_possible, no_reviewer), FileOfLaterVersion
             FileNotWritten: nothing was recorded.
             QuestionSetChanged: the verdict is recorded; the next one writes both labels.
         """
@@ -166,17 +166,19 @@ class Reviews:
         """Decide a disagreement for one of the verdicts that were given on the item.
 
         Raises:
-            ReviewItemNotFound: nobody has judged the item.
-            VerdictNotPossible: nobody gave it this verdict.
+            ReviewError (review_item_not_found): nobody has judged the item.
+            ReviewError (verdict_not_possible): nobody gave it this verdict.
             as ``judge``
         """
         found = self._state(kb_id).of(item_id)
         if not found:
-            raise ReviewItemNotFound(kb_id=kb_id, item_id=item_id)
+            raise ReviewError("review_item_not_found", kb_id=kb_id, item_id=item_id)
         chosen = next((one for one in found if one.verdict == verdict), None)
         if chosen is None:
             legal = ", ".join(sorted({one.verdict for one in found}))
-            raise VerdictNotPossible(verdict=verdict, item_id=item_id, outcome=found[0].outcome, legal=legal)
+            raise ReviewError(
+                "verdict_not_possible", verdict=verdict, item_id=item_id, outcome=found[0].outcome, legal=legal
+            )
         decided = replace(chosen, verdict_id=f"v-{secrets.token_hex(6)}", reviewer=_named(reviewer), at=utc_now())
         self._append(kb_id, {"type": "decision", **asdict(decided)})
         return decided
@@ -225,8 +227,12 @@ class Reviews:
             return "", ""
         if position is not None and not 0 <= position < len(item.passages):
             legal = f"a passage from 1 to {len(item.passages)}"
-            raise VerdictNotPossible(
-                verdict=f"{verdict} {position + 1}", item_id=item.item_id, outcome=item.outcome, legal=legal
+            raise ReviewError(
+                "verdict_not_possible",
+                verdict=f"{verdict} {position + 1}",
+                item_id=item.item_id,
+                outcome=item.outcome,
+                legal=legal,
             )
         source = item.passages[position or 0]
         chunk, text = source.chunk, self._kbs.document(kb_id).text
@@ -297,5 +303,5 @@ class Reviews:
 def _named(reviewer: str) -> str:
     name = visible_name(reviewer)[:_NAME_CHARS].strip()
     if not reviewer_key(name):
-        raise NoReviewer(name=reviewer)
+        raise ReviewError("no_reviewer", name=reviewer)
     return name

@@ -13,7 +13,7 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.metrics.decisions import ANSWERABLE
 from chatbot_mvp.text import fold, normalize, without_unseen
-from chatbot_mvp.wings.review.errors import VerdictNotPossible
+from chatbot_mvp.wings.review.errors import ReviewError
 
 Verdict = Literal["right", "wrong", "should_refuse", "should_answer", "skip"]
 """right: the answer is right, or the refusal is. wrong: the answer is wrong, but the knowledge base has the right one.
@@ -191,11 +191,13 @@ def kind_after(item: ReviewItem, verdict: Verdict) -> str:
     """Return the kind of an item's question after a verdict.
 
     Raises:
-        VerdictNotPossible: the item cannot have this verdict.
+        ReviewError (verdict_not_possible): the item cannot have this verdict.
     """
     if verdict not in item.legal:
         legal = ", ".join(item.legal)
-        raise VerdictNotPossible(verdict=verdict, item_id=item.item_id, outcome=item.outcome, legal=legal)
+        raise ReviewError(
+            "verdict_not_possible", verdict=verdict, item_id=item.item_id, outcome=item.outcome, legal=legal
+        )
     answerable = verdict in ("wrong", "should_answer") or (verdict == "right" and item.outcome == "answered")
     return ANSWERABLE if answerable else "far" if item.far else "near"
 

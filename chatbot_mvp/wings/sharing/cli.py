@@ -9,7 +9,7 @@ import typer
 
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
 from chatbot_mvp.terminal import say
-from chatbot_mvp.wings.sharing.errors import SharedDeletionsWait
+from chatbot_mvp.wings.sharing.errors import SharingError
 from chatbot_mvp.wings.sharing.plan import Deletions
 from chatbot_mvp.wings.sharing.service import Sharing, skipped_lines
 
@@ -38,6 +38,12 @@ def exchange_with_bucket(
     for line in skipped_lines(report.skipped):
         say(f"not shared: {line}")
     if report.waiting:
-        say(str(SharedDeletionsWait(count=len(report.waiting), root=sharer.root, example=report.waiting[0])))
+        say(
+            str(
+                SharingError(
+                    "shared_deletions_wait", count=len(report.waiting), root=sharer.root, example=report.waiting[0]
+                )
+            )
+        )
     if report.later:
         say(f"{report.later} files changed meanwhile; run the command again")

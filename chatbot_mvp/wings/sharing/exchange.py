@@ -17,7 +17,7 @@ from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.storage.files import make_folder, recover_folders
 from chatbot_mvp.storage.formats import SHARED_ROOT, VERSION
 from chatbot_mvp.wings.sharing.copying import Copier, Later, Outcome, Skipped
-from chatbot_mvp.wings.sharing.errors import SharedRootEmptied, SharedRootOfLaterVersion
+from chatbot_mvp.wings.sharing.errors import SharingError
 from chatbot_mvp.wings.sharing.ledger import Ledger, read_ledger, write_ledger
 from chatbot_mvp.wings.sharing.places import RETRIED, is_odd, kb_of, place_of, record_of, shared_files
 from chatbot_mvp.wings.sharing.plan import OPPOSITE, Action, Deletions, Known, Stamp, plan
@@ -87,7 +87,7 @@ class Exchange:
 
         Raises:
             StorageError: the bucket cannot be read or written.
-            SharedRootEmptied, SharedRootOfLaterVersion: nothing was changed.
+            SharingError (shared_root_emptied, shared_root_of_later_version): nothing was changed.
             OSError: the data folder cannot be written.
         """
         started = time.perf_counter()
@@ -130,8 +130,12 @@ class Exchange:
         """Return the ledger of this shared root; an empty one if this machine meets the root for the first time."""
         if MARKER not in remote:
             if ledger.files and not any(place_of(path) for path in remote):
-                raise SharedRootEmptied(
-                    root=str(self._root), marker=MARKER, files=len(ledger.files), ledger=str(self._ledger_path)
+                raise SharingError(
+                    "shared_root_emptied",
+                    root=str(self._root),
+                    marker=MARKER,
+                    files=len(ledger.files),
+                    ledger=str(self._ledger_path),
                 )
             root = uuid.uuid4().hex
             self._storage.put(json.dumps({VERSION: SHARED_ROOT, "root": root}).encode(), self._root / MARKER, None)
@@ -140,9 +144,11 @@ class Exchange:
         try:
             found, root = int(marker[VERSION]), str(marker["root"])
         except (TypeError, KeyError, ValueError) as error:
-            raise SharedRootOfLaterVersion(root=str(self._root), found="unknown", known=SHARED_ROOT) from error
+            raise SharingError(
+                "shared_root_of_later_version", root=str(self._root), found="unknown", known=SHARED_ROOT
+            ) from error
         if found > SHARED_ROOT:
-            raise SharedRootOfLaterVersion(root=str(self._root), found=found, known=SHARED_ROOT)
+            raise SharingError("shared_root_of_later_version", root=str(self._root), found=found, known=SHARED_ROOT)
         return ledger if ledger.root == root else Ledger(root)
 
     def _refreshed(self, path: str, entry: Known, here: Stamp | None) -> Known:

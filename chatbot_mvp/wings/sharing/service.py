@@ -16,7 +16,7 @@ from chatbot_mvp.plugins.rows import Start
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
-from chatbot_mvp.wings.sharing.errors import SharedDeletionsWait, SharedRootUnusable
+from chatbot_mvp.wings.sharing.errors import SharingError
 from chatbot_mvp.wings.sharing.exchange import Exchange, Report
 from chatbot_mvp.wings.sharing.plan import Deletions
 from chatbot_mvp.wings.sharing.settings import SharingFields
@@ -87,8 +87,8 @@ class Sharing:
             deletions: what to do with many deletions at once, a value of ``Deletions``: "wait", "apply" or "undo".
 
         Raises:
-            SharedRootUnusable: DATA_ROOT or a setting of the S3 server is missing.
-            StorageError, SharedRootEmptied, SharedRootOfLaterVersion, FileNotWritten
+            SharingError (shared_root_unusable): DATA_ROOT or a setting of the S3 server is missing.
+            StorageError, SharingError (shared_root_emptied, shared_root_of_later_version), FileNotWritten
         """
         try:
             report = self._exchange.once(Deletions(deletions))
@@ -103,14 +103,14 @@ class Sharing:
         """List the shared root and return the result in words. Changes nothing.
 
         Raises:
-            SharedRootUnusable, StorageError
-            SharedDeletionsWait: the last exchange in the background has left them.
+            SharingError (shared_root_unusable), StorageError
+            SharingError (shared_deletions_wait): the last exchange in the background has left them.
             ChatbotError: the last exchange in the background failed with it.
         """
         if self._state is not None and self._state.error is not None:
             raise self._state.error
         if waiting := self.waiting:
-            raise SharedDeletionsWait(count=len(waiting), root=self.root, example=waiting[0])
+            raise SharingError("shared_deletions_wait", count=len(waiting), root=self.root, example=waiting[0])
         return f"{self.root}: {self._exchange.count()} files"
 
     def start(self) -> None:
@@ -150,7 +150,7 @@ class Sharing:
         missing = [name for name in settings.storage_missing if name != "MINIO_BUCKET_NAME"]
         storage = open_storage(settings)
         if root is None or storage is None:
-            raise SharedRootUnusable(root=self.root, missing=", ".join(missing) or "DATA_ROOT")
+            raise SharingError("shared_root_unusable", root=self.root, missing=", ".join(missing) or "DATA_ROOT")
         return Exchange(settings.data_dir, storage, root)
 
 

@@ -10,7 +10,7 @@ from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
 from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import MODEL_SETTINGS
-from chatbot_mvp.wings.tune.errors import TuneNothingToApply
+from chatbot_mvp.wings.tune.errors import TuneError
 from chatbot_mvp.wings.tune.space import Configuration
 from chatbot_mvp.wings.tune.types import Application, TunePlan, TuneResult
 
@@ -24,7 +24,7 @@ def application(
         config_id: one of the measured configurations; "" for the winner, if it is recommended.
 
     Raises:
-        TuneNothingToApply: nothing is recommended and no configuration is named.
+        TuneError (tune_nothing_to_apply): nothing is recommended and no configuration is named.
         UnknownChoice: the tune has no such configuration.
     """
     chosen = _chosen(result, config_id)
@@ -43,7 +43,7 @@ def application(
 def _chosen(result: TuneResult, config_id: str) -> Configuration:
     if not config_id:
         if not result.recommended or result.winner is None:
-            raise TuneNothingToApply(tune_id=result.tune_id, verdict=result.verdict)
+            raise TuneError("tune_nothing_to_apply", tune_id=result.tune_id, verdict=result.verdict)
         return result.winner
     known = {trial.configuration.config_id: trial.configuration for trial in result.trials}
     if config_id not in known:

@@ -14,7 +14,7 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, kb_of, 
 from chatbot_mvp.cli.limits import finite_option
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.terminal import say
-from chatbot_mvp.wings.tune.errors import TuneNotFound
+from chatbot_mvp.wings.tune.errors import TuneError
 from chatbot_mvp.wings.tune.reports import (
     application_text,
     plan_text,
@@ -98,7 +98,7 @@ def tune_resume(
     if not tune_id:
         unfinished = [state.tune_id for state in app.get(Tuner).tunes() if state.state == "unfinished"]
         if not unfinished:
-            raise TuneNotFound(tune_id="unfinished")
+            raise TuneError("tune_not_found", tune_id="unfinished")
         tune_id = unfinished[0]
     _carry_out(app, tune_id, as_json)
 

@@ -18,14 +18,7 @@ from chatbot_mvp.evaluation.kb.corpus import KbCorpus
 from chatbot_mvp.metrics.registry import METRICS, ranking_metrics
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.wings.tune.errors import (
-    TuneMismatch,
-    TuneNeedsBudget,
-    TuneNeedsModel,
-    TuneOptionInvalid,
-    TuneSpaceEmpty,
-    TuneTooFewQuestions,
-)
+from chatbot_mvp.wings.tune.errors import TuneError
 from chatbot_mvp.wings.tune.halving import round_plan, round_sizes
 from chatbot_mvp.wings.tune.power import power_of
 from chatbot_mvp.wings.tune.space import (
@@ -91,7 +84,7 @@ class Planner:
         """Return the plan.
 
         Raises:
-            TuneTooFewQuestions, TuneSpaceUnreadable, TuneSpaceEmpty, TuneOptionInvalid, TuneNeedsModel, TuneNeedsBudget
+            TuneError
             InvalidSetting: a value of the space is not legal.
         """
         options, dataset = self._options, self._corpus.dataset
@@ -99,8 +92,12 @@ class Planner:
         self._check_options()
         scored = scored_questions(self._corpus)
         if len(scored) < LEAST_QUESTIONS:
-            raise TuneTooFewQuestions(
-                name=dataset.name, needed=LEAST_QUESTIONS, scored=len(scored), total=len(dataset.queries)
+            raise TuneError(
+                "tune_too_few_questions",
+                name=dataset.name,
+                needed=LEAST_QUESTIONS,
+                scored=len(scored),
+                total=len(dataset.queries),
             )
         today = configuration_of(self._today, {}, self._of_run)
         self._check_budget(today)
@@ -109,7 +106,9 @@ class Planner:
         asking = with_model(self._today, [{}], knobs, self._of_run) if knobs else []
         if not tried and not asking:
             what = "the built-in space" if options.space is None else f"the file {options.space}"
-            raise TuneSpaceEmpty(found=f"{what} gives no configuration that differs from today's without a model")
+            raise TuneError(
+                "tune_space_empty", found=f"{what} gives no configuration that differs from today's without a model"
+            )
         split = split_questions(self._corpus, options.seed)
         rounds = round_plan(len(tried), len(split.searching)) if tried else ()
         retrievals = self._retrievals(rounds, 2 * len(asking), split.searching, len(dataset.queries), len(scored))
@@ -174,24 +173,28 @@ class Planner:
         legal = [name for name, spec in ranking_metrics(deepest).items() if families is None or spec.family in families]
         name = self._options.metric or _MAIN[self._is_kb]
         if name not in legal:
-            raise TuneOptionInvalid(name="--metric", found=name, reason=f"legal: {', '.join(legal)}")
+            raise TuneError("tune_option_invalid", name="--metric", found=name, reason=f"legal: {', '.join(legal)}")
         return name
 
     def _check_options(self) -> None:
         options = self._options
         if not 0 < options.min_effect < 1:
-            raise TuneOptionInvalid(name="--min-effect", found=options.min_effect, reason="it lies between 0 and 1")
+            raise TuneError(
+                "tune_option_invalid", name="--min-effect", found=options.min_effect, reason="it lies between 0 and 1"
+            )
         if options.most < 1:
-            raise TuneOptionInvalid(name="--most", found=options.most, reason="at least 1 configuration is tried")
+            raise TuneError(
+                "tune_option_invalid", name="--most", found=options.most, reason="at least 1 configuration is tried"
+            )
         if options.budget_usd is not None and not 0 <= options.budget_usd < float("inf"):
-            raise TuneOptionInvalid(name="--budget", found=options.budget_usd, reason="it is 0 or more")
+            raise TuneError("tune_option_invalid", name="--budget", found=options.budget_usd, reason="it is 0 or more")
 
     def _check_budget(self, today: Configuration) -> None:
         options = self._options
         if options.with_model and options.budget_usd is None:
-            raise TuneNeedsBudget(what="a model")
+            raise TuneError("tune_needs_budget", what="a model")
         if today.sends_requests and not options.with_model:
-            raise TuneNeedsBudget(what="the servers that today's configuration asks")
+            raise TuneError("tune_needs_budget", what="the servers that today's configuration asks")
 
     def _knobs(self) -> tuple[Sequence[Knob], Sequence[Knob]]:
         options = self._options
@@ -204,7 +207,7 @@ class Planner:
             return free, ()
         model = self._parts.providers.language_model(self._today)
         if model is None:
-            raise TuneNeedsModel(provider=self._today.chosen_provider)
+            raise TuneError("tune_needs_model", provider=self._today.chosen_provider)
         return free, asking
 
     def _retrievals(
@@ -245,7 +248,7 @@ def require_same(tune_id: str, plan: TunePlan, corpus: RunCorpus, settings: Sett
     """Check that a plan still describes what would be measured.
 
     Raises:
-        TuneMismatch
+        TuneError (tune_mismatch)
     """
     now = {
         "code_version": __version__,
@@ -259,4 +262,6 @@ def require_same(tune_id: str, plan: TunePlan, corpus: RunCorpus, settings: Sett
     }
     for name, value in now.items():
         if then[name] != value:
-            raise TuneMismatch(tune_id=tune_id, difference=f"{name} was {then[name]!r} and is now {value!r}")
+            raise TuneError(
+                "tune_mismatch", tune_id=tune_id, difference=f"{name} was {then[name]!r} and is now {value!r}"
+            )

@@ -37,14 +37,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 from chatbot_mvp.wings.tune.applying import application
-from chatbot_mvp.wings.tune.errors import (
-    TuneAlreadyFinished,
-    TuneNotApplicable,
-    TuneNothingToUndo,
-    TuneStopped,
-    TuneStoppedEarly,
-    TuneUnreadable,
-)
+from chatbot_mvp.wings.tune.errors import TuneError, TuneStopped, TuneStoppedEarly, TuneUnreadable
 from chatbot_mvp.wings.tune.planning import Planner, require_same
 from chatbot_mvp.wings.tune.store import TuneFolder, tune_folders, tunes_dir
 from chatbot_mvp.wings.tune.targets import TuneTargets, measured
@@ -103,8 +96,8 @@ class Tuner:
                 gains and the seconds of a question; 0 for none.
 
         Raises:
-            TuneQuestionsMissing, TuneTooFewQuestions, TuneSpaceUnreadable, TuneSpaceEmpty, TuneOptionInvalid
-            TuneNeedsModel, TuneNeedsBudget
+            TuneError
+            TuneError (tune_needs_model, tune_needs_budget)
             KbNotFound, KbUnreadable, DatasetError, StorageError, ConfigurationError
         """
         found = self._targets.find(target, questions)
@@ -148,7 +141,7 @@ class Tuner:
         """Queue an unfinished tune in the background.
 
         Raises:
-            TuneNotFound, TuneUnreadable, TuneAlreadyFinished, RunBusy
+            TuneError (tune_not_found, tune_already_finished), TuneUnreadable, RunError (run_busy)
         """
         plan, chosen = self._unfinished(tune_id).plan(), self._live.current.provider
         self._jobs.submit(
@@ -159,8 +152,8 @@ class Tuner:
         """Carry out what is missing of a tune in this thread, and return its result.
 
         Raises:
-            TuneNotFound, TuneUnreadable, TuneAlreadyFinished, RunBusy
-            TuneMismatch: text, questions or code have changed since it began.
+            TuneError (tune_not_found, tune_already_finished), TuneUnreadable, RunError (run_busy)
+            TuneError (tune_mismatch): text, questions or code have changed since it began.
             TuneStopped: ``progress`` stopped it. TuneStoppedEarly: a budget or a provider ended it. The records stay.
         """
         return self._carry_out(tune_id, progress, self._live.current.provider)
@@ -204,7 +197,7 @@ class Tuner:
         """Return one tune.
 
         Raises:
-            TuneNotFound, TuneUnreadable
+            TuneError (tune_not_found), TuneUnreadable
         """
         return self._state(TuneFolder(tunes_dir(self._live.current), tune_id))
 
@@ -212,7 +205,7 @@ class Tuner:
         """Return the result of a finished tune.
 
         Raises:
-            TuneNotFound, TuneNotFinished, TuneUnreadable
+            TuneError (tune_not_found, tune_not_finished), TuneUnreadable
         """
         return TuneFolder(tunes_dir(self._live.current), tune_id).result()
 
@@ -223,8 +216,8 @@ class Tuner:
         """Return what ``apply`` would change, with the reason if it cannot be applied.
 
         Raises:
-            TuneNotFound, TuneNotFinished, TuneUnreadable
-            TuneNothingToApply: nothing is recommended and no configuration is named.
+            TuneError (tune_not_found, tune_not_finished), TuneUnreadable
+            TuneError (tune_nothing_to_apply): nothing is recommended and no configuration is named.
             UnknownChoice: the tune has no such configuration.
         """
         folder = TuneFolder(tunes_dir(self._live.current), tune_id)
@@ -238,13 +231,13 @@ class Tuner:
             config_id: one of the measured configurations; "" for the winner, if it is recommended.
 
         Raises:
-            TuneNotApplicable: a setting cannot be changed here, or the settings would not rank like the configuration.
-            ChoiceNotKept, FileOfLaterVersion: nothing is changed.
+            TuneError: a setting cannot be changed here, or the settings would not rank like the configuration.
+            ConfigurationError (choice_not_kept), FileOfLaterVersion: nothing is changed.
             As ``preview``.
         """
         made = self.preview(tune_id, config_id)
         if made.reason:
-            raise TuneNotApplicable(tune_id=tune_id, reason=made.reason)
+            raise TuneError("tune_not_applicable", tune_id=tune_id, reason=made.reason)
         self._live.apply(tune_id, {name: after for name, (_, after) in made.changes.items()})
         return made
 
@@ -253,12 +246,12 @@ class Tuner:
         """Restore the settings as they were before the latest application that was not undone.
 
         Raises:
-            TuneNothingToUndo
-            ChoiceNotKept, FileOfLaterVersion: nothing is changed.
+            TuneError (tune_nothing_to_undo)
+            ConfigurationError (choice_not_kept), FileOfLaterVersion: nothing is changed.
         """
         undone = self._live.undo()
         if undone is None:
-            raise TuneNothingToUndo(path=str(self._live.current.app_settings_path))
+            raise TuneError("tune_nothing_to_undo", path=str(self._live.current.app_settings_path))
         applied, kept = undone
         now = self._live.current
         restored = {name: getattr(now, name) for name in applied.values if name not in kept}
@@ -275,7 +268,7 @@ class Tuner:
         folder = TuneFolder(tunes_dir(self._live.current), tune_id)
         folder.plan()
         if folder.finished:
-            raise TuneAlreadyFinished(tune_id=tune_id)
+            raise TuneError("tune_already_finished", tune_id=tune_id)
         return folder
 
     def _trials(

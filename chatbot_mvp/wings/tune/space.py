@@ -21,7 +21,7 @@ from chatbot_mvp.runs.rows import STORED
 from chatbot_mvp.settings.kinds import embeds_in_process
 from chatbot_mvp.settings.model import MODEL_SETTINGS, Settings
 from chatbot_mvp.storage.json_object import parse_json
-from chatbot_mvp.wings.tune.errors import TuneSpaceEmpty, TuneSpaceUnreadable
+from chatbot_mvp.wings.tune.errors import TuneError
 
 MOST = 200
 """Default of the number of configurations that a tune tries."""
@@ -214,26 +214,26 @@ def read_space(path: Path) -> tuple[Knob, ...]:
     A value may be a table of several settings that belong together; the key is then only a name.
 
     Raises:
-        TuneSpaceUnreadable: there is no such file, or it is not a table of lists.
-        TuneSpaceEmpty: it names no value.
+        TuneError (tune_space_unreadable): there is no such file, or it is not a table of lists.
+        TuneError (tune_space_empty): it names no value.
         InvalidSetting: a setting that a tune cannot change.
     """
     try:
         content = path.read_text("utf-8-sig")
         found = parse_json(content) if path.suffix.lower() == ".json" else tomllib.loads(content)
     except OSError as error:
-        raise TuneSpaceUnreadable(path=str(path), reason=error.strerror or str(error)) from error
+        raise TuneError("tune_space_unreadable", path=str(path), reason=error.strerror or str(error)) from error
     except ValueError as error:
-        raise TuneSpaceUnreadable(path=str(path), reason=str(error)) from error
+        raise TuneError("tune_space_unreadable", path=str(path), reason=str(error)) from error
     except RecursionError as error:
-        raise TuneSpaceUnreadable(path=str(path), reason="its lists are nested too deep") from error
+        raise TuneError("tune_space_unreadable", path=str(path), reason="its lists are nested too deep") from error
     if not isinstance(found, dict) or not all(isinstance(values, list) for values in found.values()):
-        raise TuneSpaceUnreadable(path=str(path), reason="it is not a table of setting = [value, …]")
+        raise TuneError("tune_space_unreadable", path=str(path), reason="it is not a table of setting = [value, …]")
     knobs = tuple(
         Knob(name.lower(), tuple(_option(name, value) for value in values)) for name, values in found.items() if values
     )
     if not knobs:
-        raise TuneSpaceEmpty(found=f"the file {path} names no value")
+        raise TuneError("tune_space_empty", found=f"the file {path} names no value")
     return knobs
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
-from chatbot_mvp.errors import FileOfLaterVersion, RunBusy
+from chatbot_mvp.errors import FileOfLaterVersion, RunError
 from chatbot_mvp.runs.result import first_problem
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
@@ -29,7 +29,7 @@ from chatbot_mvp.storage.files import is_held, make_new_folder, naming, write_js
 from chatbot_mvp.storage.formats import TUNE, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
-from chatbot_mvp.wings.tune.errors import TuneNotFinished, TuneNotFound, TuneUnreadable
+from chatbot_mvp.wings.tune.errors import TuneError, TuneUnreadable
 from chatbot_mvp.wings.tune.types import TunePlan, TuneResult
 
 _PLAN, _RESULT, _ATTEMPTS = "plan.json", "result.json", "attempts.jsonl"
@@ -62,10 +62,10 @@ class TuneFolder:
         """Read the plan.
 
         Raises:
-            TuneNotFound, TuneUnreadable
+            TuneError (tune_not_found), TuneUnreadable
         """
         if not re.fullmatch(r"[\w.-]+", self.tune_id) or not (self.path / _PLAN).is_file():
-            raise TuneNotFound(tune_id=self.tune_id)
+            raise TuneError("tune_not_found", tune_id=self.tune_id)
         plan: TunePlan = self._read(_PLAN, _plans())
         return plan
 
@@ -101,11 +101,11 @@ class TuneFolder:
         """Read the result.
 
         Raises:
-            TuneNotFound, TuneNotFinished, TuneUnreadable
+            TuneError (tune_not_found, tune_not_finished), TuneUnreadable
         """
         if not self.finished:
             self.plan()
-            raise TuneNotFinished(tune_id=self.tune_id)
+            raise TuneError("tune_not_finished", tune_id=self.tune_id)
         result: TuneResult = self._read(_RESULT, _results())
         return result
 
@@ -119,14 +119,14 @@ class TuneFolder:
         """Hold the tune's lock while working on it. The system frees the lock when the process dies.
 
         Raises:
-            RunBusy: another process or thread holds the lock.
+            RunError (run_busy): another process or thread holds the lock.
         """
         # Wait a moment, because a page that reads the state holds the lock for an instant.
         lock = FileLock(self.path / ".lock", timeout=2, thread_local=False)
         try:
             lock.acquire()
         except Timeout as error:
-            raise RunBusy(run_id=self.tune_id) from error
+            raise RunError("run_busy", run_id=self.tune_id) from error
         try:
             yield
         finally:

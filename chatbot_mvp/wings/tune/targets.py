@@ -16,7 +16,7 @@ from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference, names_k
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
-from chatbot_mvp.wings.tune.errors import TuneQuestionsMissing
+from chatbot_mvp.wings.tune.errors import TuneError
 
 
 class TuneTargets:
@@ -36,8 +36,8 @@ class TuneTargets:
             questions: id of a question set or path of a question file; "" for the newest set of a knowledge base.
 
         Raises:
-            TuneQuestionsMissing: a knowledge base without a question set.
-            KbNotFound, KbUnreadable, QuestionSetNotFound, NoQuestionsKept, DatasetError, StorageError
+            TuneError (tune_questions_missing): a knowledge base without a question set.
+            KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError, DatasetError, StorageError
         """
         if names_kb(target):
             return self._sources.find(target)
@@ -51,7 +51,7 @@ class TuneTargets:
             return self._sources.find(target)
         sets = [one for one in self._question_sets.sets(target) if one.kept]
         if not sets:
-            raise TuneQuestionsMissing(kb_id=target, legal="none")
+            raise TuneError("tune_questions_missing", kb_id=target, legal="none")
         return self._sources.find(kb_reference(target, sets[0].set_id))
 
     def again(self, reference: str) -> Found:

@@ -10,19 +10,14 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import (
-    ProviderBadRequest,
-    ProviderKeyRefused,
-    ProviderUnavailable,
-    RunGaveUp,
-    RunStopped,
-)
+from chatbot_mvp.errors import ProviderBadRequest, ProviderError, ProviderUnavailable, RunStopped
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeChatModel, FakeEmbedder, fake_app
+from tests.raising import raises
 
 QUERIES = 40
 ABSTENTION = "No lo sé."
@@ -171,12 +166,14 @@ def test_a_refused_key_ends_the_run_with_what_is_recorded(app_with: Callable[...
 
     def reply(_: ChatRequest) -> str:
         if len(models.generator.requests) > 10:
-            raise ProviderKeyRefused(provider="openai", model="m", reason="no", variable="OPENAI_API_KEY")
+            raise ProviderError(
+                "provider_key_refused", provider="openai", model="m", reason="no", variable="OPENAI_API_KEY"
+            )
         return "algo"
 
     models.generator.reply = reply
     app = app_with(models)
-    with pytest.raises(ProviderKeyRefused):
+    with raises("provider_key_refused"):
         app.runs.run_now(nim_max_concurrent_requests=1)
     [run] = app.archive.unfinished()
     assert 0 < run.recorded <= 10
@@ -194,7 +191,7 @@ def test_a_provider_that_is_away_is_given_up_and_retried_later(app_with: Callabl
 
     models.generator.reply = away
     app = app_with(models)
-    with pytest.raises(RunGaveUp, match="25 failures in a row"):
+    with raises("run_gave_up", match="25 failures in a row"):
         app.runs.run_now(nim_max_concurrent_requests=1)
     [run] = app.archive.unfinished()
     models.generator.reply = "algo"

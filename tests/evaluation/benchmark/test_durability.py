@@ -15,18 +15,7 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.errors import (
-    BudgetWithoutPrice,
-    CacheUnusable,
-    ChatbotError,
-    RunGaveUp,
-    RunMismatch,
-    RunNotBegun,
-    RunNotWritten,
-    RunOutOfQuota,
-    RunOverBudget,
-    RunStopped,
-)
+from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs import task_loop
 from chatbot_mvp.runs.result import RunResult
@@ -37,6 +26,7 @@ from chatbot_mvp.types import Progress, ignore_progress
 from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
 from tests.fakes import FakeEmbedder, fake_app
 from tests.file_sizes import files_of_at_most
+from tests.raising import raises
 from tests.test_benchmarks import script
 from tests.waiting import wait_until
 
@@ -87,10 +77,10 @@ def stop_when(condition: Callable[[Progress], bool]) -> Callable[[Progress], Non
 
 
 def ends_with(
-    error: type[ChatbotError], settings: Settings, progress: Callable[[Progress], None] = ignore_progress, **kw: Any
+    code: str, settings: Settings, progress: Callable[[Progress], None] = ignore_progress, **kw: Any
 ) -> tuple[str, ChatbotError]:
     """(the id of a run that ends with an error, the error)."""
-    with pytest.raises(error) as raised:
+    with raises(code) as raised:
         app_of(settings).runs.run_now(progress, **kw)
     [run] = app_of(settings).archive.unfinished()
     return run.run_id, raised.value
@@ -141,7 +131,7 @@ def test_a_run_stopped_while_it_asks_is_resumed_without_asking_twice(
     asking: Settings, stub: ModelStub, tmp_path: Path, phase: str
 ) -> None:
     stub.latency = 0.01
-    run_id, _ = ends_with(RunStopped, asking, stop_when(lambda now: now.phase == phase and now.done >= 4))
+    run_id, _ = ends_with("run_stopped", asking, stop_when(lambda now: now.phase == phase and now.done >= 4))
     stub.latency = 0.0
     resumed = app_of(asking).runs.resume_now(run_id)
     assert set(stub.answered.values()) == {1}, "what ended soon after the stop was recorded"
@@ -151,7 +141,7 @@ def test_a_run_stopped_while_it_asks_is_resumed_without_asking_twice(
 
 def test_enrichment_goes_on_where_it_was_stopped(asking: Settings, stub: ModelStub) -> None:
     enriched = asking.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID", generation_enabled=False)
-    run_id, _ = ends_with(RunStopped, enriched, stop_when(lambda now: now.phase == "enrich" and now.done >= 24))
+    run_id, _ = ends_with("run_stopped", enriched, stop_when(lambda now: now.phase == "enrich" and now.done >= 24))
     asked = stub.asked(OTHER)
     assert 24 <= asked < 80
     app_of(enriched).runs.resume_now(run_id)
@@ -167,7 +157,7 @@ def with_passage_questions(settings: Settings, **changes: Any) -> Settings:
 
 def test_questions_of_passages_go_on_where_they_were_stopped(asking: Settings, stub: ModelStub) -> None:
     settings = with_passage_questions(asking)
-    run_id, _ = ends_with(RunStopped, settings, stop_when(lambda now: now.phase == "questions" and now.done >= 16))
+    run_id, _ = ends_with("run_stopped", settings, stop_when(lambda now: now.phase == "questions" and now.done >= 16))
     asked = stub.asked(OTHER)
     assert 40 + 16 <= asked < 80
     result = app_of(settings).runs.resume_now(run_id)
@@ -222,10 +212,10 @@ def test_a_run_killed_while_it_embeds_at_an_endpoint_loses_at_most_a_batch(tmp_p
 
 
 def test_a_run_whose_prompts_changed_is_not_resumed(asking: Settings) -> None:
-    run_id, _ = ends_with(RunStopped, asking, stop_when(lambda now: now.phase == "generate"))
+    run_id, _ = ends_with("run_stopped", asking, stop_when(lambda now: now.phase == "generate"))
     path = asking.results_dir / run_id / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "prompts": "es0-en0-000000"}), "utf-8")
-    with pytest.raises(RunMismatch, match="prompts was 'es0-en0-000000' and is now 'es"):
+    with raises("run_mismatch", match="prompts was 'es0-en0-000000' and is now 'es"):
         app_of(asking).runs.resume_now(run_id)
 
 
@@ -316,7 +306,7 @@ def test_a_provider_that_stays_away_is_given_up_and_tried_again_by_a_retry(
 ) -> None:
     failing(stub, "", 500)
     away = asking.with_changes(nim_max_retries=0)
-    run_id, error = ends_with(RunGaveUp, away)
+    run_id, error = ends_with("run_gave_up", away)
     assert "benchmark retry" in str(error)
     assert stub.asked(GENERATE) <= 3 * QUERIES
     stub.rule = lambda asked: None
@@ -341,7 +331,7 @@ def test_a_quota_that_is_used_up_ends_the_run_and_the_resume_does_the_rest(
         return 429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
 
     stub.rule = rule
-    run_id, error = ends_with(RunOutOfQuota, settings)
+    run_id, error = ends_with("run_out_of_quota", settings)
     assert error.exit_code == 1
     assert "benchmark resume" in str(error)
     assert all(status == "ok" for _, _, status in lines(settings, run_id))
@@ -428,12 +418,12 @@ def priced(settings: Settings) -> Settings:
 def test_a_budget_is_not_exceeded_and_a_larger_one_goes_on(asking: Settings, stub: ModelStub, tmp_path: Path) -> None:
     """A thousand tokens are a dollar; prompts are of different lengths."""
     settings = priced(asking)
-    run_id, error = ends_with(RunOverBudget, settings, budget_usd=6.0)
+    run_id, error = ends_with("run_over_budget", settings, budget_usd=6.0)
     assert "--budget" in str(error)
     spent = float(error.params["spent"])
     assert 3.0 < spent <= 6.0
     assert 0 < int(error.params["done"]) <= QUERIES
-    with pytest.raises(RunOverBudget) as raised:
+    with raises("run_over_budget") as raised:
         app_of(settings).runs.resume_now(run_id, budget_usd=spent)
     assert float(raised.value.params["spent"]) == spent, "nothing was asked"
     result = app_of(settings).runs.resume_now(run_id, budget_usd=1_000.0)
@@ -446,7 +436,7 @@ def test_a_budget_is_not_exceeded_and_a_larger_one_goes_on(asking: Settings, stu
 
 def test_enrichment_keeps_the_budget_too(asking: Settings, stub: ModelStub) -> None:
     settings = priced(asking.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID", generation_enabled=False))
-    _, error = ends_with(RunOverBudget, settings, budget_usd=4.0)
+    _, error = ends_with("run_over_budget", settings, budget_usd=4.0)
     assert 1.0 < float(error.params["spent"]) <= 4.0
     assert 0 < stub.asked(OTHER) < 80
 
@@ -455,7 +445,7 @@ def test_questions_of_passages_keep_the_budget_too(asking: Settings, stub: Model
     contexts = priced(with_passage_questions(asking, retrieval_context_questions=0))
     app_of(contexts).runs.run_now()
     settings = with_passage_questions(contexts)
-    run_id, error = ends_with(RunOverBudget, settings, budget_usd=3.0)
+    run_id, error = ends_with("run_over_budget", settings, budget_usd=3.0)
     assert 1.0 < float(error.params["spent"]) <= 3.0
     assert 40 < stub.asked(OTHER) < 80
     app_of(settings).runs.resume_now(run_id, budget_usd=1_000.0)
@@ -464,7 +454,7 @@ def test_questions_of_passages_keep_the_budget_too(asking: Settings, stub: Model
 
 
 def test_a_budget_without_prices_is_an_error_after_the_first_answer(asking: Settings, stub: ModelStub) -> None:
-    ends_with(BudgetWithoutPrice, asking, budget_usd=6.0)
+    ends_with("budget_without_price", asking, budget_usd=6.0)
     assert stub.asked(GENERATE) <= 2
 
 
@@ -481,14 +471,14 @@ def test_a_disk_that_is_full_ends_a_run_that_goes_on_when_there_is_room(
     expected = unbroken(asking, tmp_path)
     app_of(asking.with_changes(generation_enabled=False)).runs.run_now()  # the index is there
     with files_of_at_most(size):
-        run_id, error = ends_with(RunNotWritten, asking)
+        run_id, error = ends_with("run_not_written", asking)
     assert error.exit_code == 1
     assert f"benchmark resume {run_id}" in str(error)
     assert same(app_of(asking).runs.resume_now(run_id), expected)
 
 
 def test_a_disk_that_is_full_from_the_start_lets_no_run_begin(asking: Settings) -> None:
-    with files_of_at_most(200), pytest.raises(RunNotBegun):
+    with files_of_at_most(200), raises("run_not_begun"):
         app_of(asking).runs.run_now()
     assert list(asking.results_dir.iterdir()) == []
 
@@ -497,7 +487,7 @@ def test_a_disk_that_is_full_from_the_start_lets_no_run_begin(asking: Settings) 
 def test_an_index_or_cache_that_does_not_fit_is_told_as_a_full_disk(asking: Settings, strategy: str) -> None:
     settings = asking.with_changes(retrieval_strategy=strategy, generation_enabled=False)
     with files_of_at_most(5_000):
-        run_id, error = ends_with(RunNotWritten, settings)
+        run_id, error = ends_with("run_not_written", settings)
     assert str(settings.cache_dir) in str(error.params["path"])
     assert app_of(settings).runs.resume_now(run_id).queries == QUERIES
 
@@ -506,7 +496,7 @@ def test_a_cache_that_is_no_database_is_told_with_what_to_do(asking: Settings) -
     settings = asking.with_changes(retrieval_strategy="SIMPLE_VECTOR", generation_enabled=False)
     settings.cache_dir.mkdir(parents=True)
     (settings.cache_dir / "vectors.sqlite").write_bytes(b"no database at all, but long enough" * 100)
-    with pytest.raises((RunNotWritten, CacheUnusable), match=r"vectors\.sqlite"):
+    with raises("run_not_written", "cache_unusable", match=r"vectors\.sqlite"):
         app_of(settings).runs.run_now()
 
 

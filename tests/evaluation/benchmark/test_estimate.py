@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import PilotFailed, RunStopped
+from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.evaluation.benchmark.estimate import (
     CHARS_PER_TOKEN,
     Amount,
@@ -28,6 +28,7 @@ from chatbot_mvp.types import Progress
 from tests.fakes import fake_app
 from tests.llm.http_stub import Fault, Response
 from tests.llm.openai_stub import MODEL, OpenAiStub
+from tests.raising import raises
 
 AT_ONCE = 6
 
@@ -200,9 +201,9 @@ def test_a_pilot_that_gets_no_reply_says_why_and_leaves_nothing(make: Callable[.
     app = make(nim_max_retries=0)
     stub.faults.append(Fault())  # the list of models
     stub.faults.extend([Fault(Response.json({"error": {"message": "house rules"}}, 400))] * 3)
-    with pytest.raises(PilotFailed, match="house rules"):
+    with raises("pilot_failed", match="house rules"):
         app.runs.pilot(3)
-    with pytest.raises(PilotFailed, match="cost more than"):
+    with raises("pilot_failed", match="cost more than"):
         app.runs.pilot(3, budget_usd=0.0001)
 
     def stop(progress: Progress) -> None:

@@ -20,23 +20,13 @@ from ir_measures import RR
 from chatbot_mvp.app import App
 from chatbot_mvp.cli.printing import result_lines
 from chatbot_mvp.datasets import Dataset, Query
-from chatbot_mvp.errors import (
-    BundleDamaged,
-    BundleUnsafe,
-    ChatbotError,
-    ImportNotWritten,
-    NothingToImport,
-    RunAlreadyFinished,
-    RunExists,
-    TrecIdUnknown,
-    TrecLineWrong,
-)
 from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_ranking
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
 from tests.datasets.test_layouts import FORMS, write
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
+from tests.raising import raises
 
 Make = Callable[[str], App]
 
@@ -92,7 +82,7 @@ def test_an_exported_run_is_the_same_run_on_another_machine(machine: Make, bundl
     assert set(zipfile.ZipFile(io.BytesIO(again)).namelist()) == set(zipfile.ZipFile(bundle).namelist())
     row = here.archive.run(run_id).per_query[0]
     assert here.archive.documents(run_id, row.retrieved) == there.archive.documents(run_id, row.retrieved)
-    with pytest.raises(RunAlreadyFinished):
+    with raises("run_already_finished"):
         here.runs.resume_now(run_id)
     assert here.archive.unfinished() == []
 
@@ -100,7 +90,7 @@ def test_an_exported_run_is_the_same_run_on_another_machine(machine: Make, bundl
 def test_a_run_that_is_here_already_is_not_replaced(machine: Make, bundle: Path) -> None:
     here = machine("a")
     before = here.archive.runs()
-    with pytest.raises(RunExists):
+    with raises("run_exists"):
         here.archive.import_run(bundle)
     assert here.archive.runs() == before
 
@@ -149,7 +139,7 @@ def test_a_damaged_bundle_is_refused_with_what_is_wrong(
     machine: Make, bundle: Path, change: Callable[[dict[str, bytes]], None], hashes: bool, said: str
 ) -> None:
     here = machine("b")
-    with pytest.raises(BundleDamaged, match=said):
+    with raises("bundle_damaged", match=said):
         here.archive.import_run(rewritten(bundle, change, hashes))
     assert not here.settings.data_dir.exists()
 
@@ -158,7 +148,7 @@ def test_a_damaged_bundle_is_refused_with_what_is_wrong(
 def test_a_bundle_that_was_cut_is_refused(machine: Make, bundle: Path, end: float) -> None:
     content = bundle.read_bytes()
     bundle.write_bytes(content[: int(len(content) * end)])
-    with pytest.raises(BundleDamaged, match="not a zip"):
+    with raises("bundle_damaged", match="not a zip"):
         machine("b").archive.import_run(bundle)
 
 
@@ -166,7 +156,7 @@ def test_a_byte_that_changed_on_the_way_is_seen(machine: Make, bundle: Path) -> 
     content = bytearray(bundle.read_bytes())
     content[200] ^= 0xFF
     bundle.write_bytes(content)
-    with pytest.raises(BundleDamaged):
+    with raises("bundle_damaged"):
         machine("b").archive.import_run(bundle)
 
 
@@ -179,7 +169,7 @@ def test_a_path_that_leads_elsewhere_is_refused_and_nothing_written(machine: Mak
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(name, b"x")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(BundleUnsafe):
+    with raises("bundle_unsafe"):
         machine("b").archive.import_run(path)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -202,7 +192,7 @@ def test_links_two_runs_doubles_and_sizes_are_refused(
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in entries:
                 archive.writestr(name, content)
-        with pytest.raises(BundleUnsafe):
+        with raises("bundle_unsafe"):
             machine("b").archive.import_run(path)
 
 
@@ -210,7 +200,7 @@ def test_a_disk_that_refuses_leaves_nothing(machine: Make, bundle: Path) -> None
     here = machine("b")
     here.settings.data_dir.mkdir()
     (here.settings.data_dir / "results").write_text("no folder")
-    with pytest.raises(ImportNotWritten):
+    with raises("import_not_written"):
         here.archive.import_run(bundle)
     assert not here.settings.submissions_path.exists()
 
@@ -260,24 +250,24 @@ def test_a_sample_leaves_queries_of_the_file_out(machine: Make, settings: Settin
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "said"),
+    ("text", "code", "said"),
     [
-        ("", NothingToImport, "no line"),
-        ("q1 Q0 d1 1 0.5\n", TrecLineWrong, "line 1: 5 columns"),
-        ("\nq1 Q0 d1 one 0.5 t\n", TrecLineWrong, "line 2: 'one'"),
-        ("q1 Q0 d1 1 nan t\n", TrecLineWrong, "'nan' is no finite"),
-        ("q1 Q0 d1 1 1 t\nq1 Q0 d1 2 1 t\n", TrecLineWrong, "line 2: 'q1' has 'd1' a second time"),
-        ("nobody Q0 d1 1 1 t\nnoone Q0 d1 1 1 t\n", TrecIdUnknown, "2 queries .* the first is 'nobody'"),
-        ("q-one Q0 nothing 1 1 t\n", TrecIdUnknown, "1 documents .* the first is 'nothing'"),
+        ("", "nothing_to_import", "no line"),
+        ("q1 Q0 d1 1 0.5\n", "trec_line_wrong", "line 1: 5 columns"),
+        ("\nq1 Q0 d1 one 0.5 t\n", "trec_line_wrong", "line 2: 'one'"),
+        ("q1 Q0 d1 1 nan t\n", "trec_line_wrong", "'nan' is no finite"),
+        ("q1 Q0 d1 1 1 t\nq1 Q0 d1 2 1 t\n", "trec_line_wrong", "line 2: 'q1' has 'd1' a second time"),
+        ("nobody Q0 d1 1 1 t\nnoone Q0 d1 1 1 t\n", "trec_id_unknown", "2 queries .* the first is 'nobody'"),
+        ("q-one Q0 nothing 1 1 t\n", "trec_id_unknown", "1 documents .* the first is 'nothing'"),
     ],
 )
 def test_a_file_that_is_no_run_over_the_data_set_is_refused(
-    app: App, tmp_path: Path, text: str, error: type[ChatbotError], said: str
+    app: App, tmp_path: Path, text: str, code: str, said: str
 ) -> None:
     query = app.datasets.load("valle_multihop").queries[0].query_id
     path = tmp_path / "t.run"
     path.write_text(text.replace("q-one", query), "utf-8")
-    with pytest.raises(error, match=said):
+    with raises(code, match=said):
         app.archive.import_run(path, "valle_multihop")
     assert not app.settings.data_dir.exists()
 
@@ -290,7 +280,7 @@ def test_what_is_neither_zip_nor_trec_is_told(app: App, tmp_path: Path, bundle: 
         (tmp_path / "b.run", "valle_multihop", "as text"),
         (bundle, "valle_multihop", "its own data set"),
     ):
-        with pytest.raises(NothingToImport, match=said):
+        with raises("nothing_to_import", match=said):
             app.archive.import_run(path, dataset)
 
 
@@ -306,7 +296,7 @@ def test_ids_of_a_ranking_may_be_percent_encoded(tmp_path: Path) -> None:
         # An id that stands so in the data set is meant so.
         "q%1": {"100%25": 1.0},
     }
-    with pytest.raises(TrecIdUnknown):
+    with raises("trec_id_unknown"):
         known_ids(trec, dataset, replace(dataset, documents=documents[:2]))
 
 
@@ -364,7 +354,7 @@ def test_a_ranx_run_is_scored_like_the_run_it_was_exported_from(machine: Make, t
 )
 def test_json_that_is_no_ranking_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "r.json").write_text(text, "utf-8")
-    with pytest.raises(NothingToImport) as raised:
+    with raises("nothing_to_import") as raised:
         read_ranking(tmp_path / "r.json")
     assert said in str(raised.value)
 
@@ -373,7 +363,7 @@ def test_a_ranking_of_another_split_is_refused_and_its_own_split_can_be_named(ap
     write(app.settings.datasets_dir / "nfcorpus", FORMS["BEIR zip"])
     path = tmp_path / "train.run"
     path.write_text("PLAIN-33 Q0 MED-118 1 2.5 bm25\n", "utf-8")
-    with pytest.raises(NothingToImport, match=r"none of its 1 queries .* split 'test'"):
+    with raises("nothing_to_import", match=r"none of its 1 queries .* split 'test'"):
         app.archive.import_run(path, "nfcorpus")
     imported = app.archive.import_run(path, "nfcorpus#train")
     assert (imported.queries, app.archive.run(imported.run_id).metrics["mrr"]) == (1, 1.0)
@@ -382,5 +372,5 @@ def test_a_ranking_of_another_split_is_refused_and_its_own_split_can_be_named(ap
 def test_a_ranking_of_lists_in_lists_is_refused_as_no_json(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text("[" * 100_000, "utf-8")
-    with pytest.raises(NothingToImport, match="is not JSON"):
+    with raises("nothing_to_import", match="is not JSON"):
         read_ranking(path)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import ChatbotError, DatasetNotFound, InvalidSetting, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.plan import CachedVectors
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from tests.fakes import FakeEmbedder
+from tests.raising import raises
 
 
 @pytest.mark.sampled(6)
@@ -44,17 +44,17 @@ def test_a_plan_makes_no_run(app: App) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "error"),
+    ("changes", "code"),
     [
-        ({"mteb_dataset_name": "nope"}, DatasetNotFound),
-        ({"retrieval_strategy": "MAGIC"}, UnknownChoice),
-        ({"eval_max_corpus": -1}, InvalidSetting),
-        ({"dev_mode": True, "dev_corpus_size": 1}, InvalidSetting),
+        ({"mteb_dataset_name": "nope"}, "dataset_not_found"),
+        ({"retrieval_strategy": "MAGIC"}, "unknown_choice"),
+        ({"eval_max_corpus": -1}, "invalid_setting"),
+        ({"dev_mode": True, "dev_corpus_size": 1}, "invalid_setting"),
     ],
 )
-def test_a_plan_is_refused_as_the_run_would_be(app: App, changes: dict[str, object], error: type[ChatbotError]) -> None:
+def test_a_plan_is_refused_as_the_run_would_be(app: App, changes: dict[str, object], code: str) -> None:
     for attempt in (app.runs.plan_run, app.runs.run_now):
-        with pytest.raises(error):
+        with raises(code):
             attempt(**changes)
     assert not app.settings.results_dir.exists()
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import ChoiceNotKept, UnknownChoice
+from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.benchmark.presets import BUILT_IN, RUN_PARAMETERS, Presets
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.model import Settings
+from tests.raising import raises
 
 
 def test_every_parameter_is_a_setting_in_one_group_and_the_built_in_presets_are_legal(settings: Settings) -> None:
@@ -48,5 +49,5 @@ def test_what_is_no_preset_is_refused_and_a_damaged_file_is_none(tmp_path: Path)
     assert [dict(preset.changes) for preset in Presets(path).all() if preset.own] == [{"retrieval_k": 5}]
     path.write_text("{", "utf-8")
     assert not [preset for preset in Presets(path).all() if preset.own]
-    with pytest.raises(ChoiceNotKept):
+    with raises("choice_not_kept"):
         Presets(path / "below a file").save("x", {})

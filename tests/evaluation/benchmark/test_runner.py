@@ -23,8 +23,6 @@ from chatbot_mvp.errors import (
     DatasetError,
     InvalidSetting,
     ProviderNotConfigured,
-    RunAlreadyFinished,
-    RunMismatch,
     RunNotFound,
     RunStopped,
     UnknownChoice,
@@ -37,6 +35,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
+from tests.raising import raises
 from tests.waiting import wait_until
 
 QUERIES = 40
@@ -289,7 +288,7 @@ def test_a_run_whose_data_set_changed_is_not_resumed(settings: Settings, tmp_pat
     before = recorded_queries(settings, run_id)
     with (folder / "corpus.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"_id": "nuevo", "title": "", "text": "uno más"}\n')
-    with pytest.raises(RunMismatch) as raised:
+    with raises("run_mismatch") as raised:
         new_app(settings).runs.resume_now(run_id)
     assert run_id in str(raised.value)
     assert "dataset_sha256 was" in str(raised.value)
@@ -301,7 +300,7 @@ def test_a_run_of_another_pipeline_or_version_is_not_resumed(settings: Settings,
     run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL")
     path = settings.results_dir / run_id / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), name: "older"}), "utf-8")
-    with pytest.raises(RunMismatch, match=f"{name} was 'older'"):
+    with raises("run_mismatch", match=f"{name} was 'older'"):
         new_app(settings).runs.resume_now(run_id)
 
 
@@ -317,7 +316,7 @@ def test_a_data_set_given_by_a_relative_folder_is_found_again_from_elsewhere(
 
 def test_a_finished_run_has_nothing_to_resume(app: App) -> None:
     run_id = app.runs.run_now(retrieval_strategy="LEXICAL").run_id
-    with pytest.raises(RunAlreadyFinished, match=run_id):
+    with raises("run_already_finished", match=run_id):
         app.runs.resume_now(run_id)
     assert len(app.archive.runs()[0]) == 1
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import ProposalsUnusable, ProviderKeyRefused, RunStopped
+from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.evaluation.kb.by_model import find_evidence
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.evaluation.kb.question_stub import INVENTED, QuestionStub
 from tests.fakes import FakeEmbedder, fake_app
 from tests.llm.http_stub import Fault, Response
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -89,14 +90,14 @@ def test_the_model_is_held_to_a_schema_and_the_text_is_fenced(asking: App, stub:
 def test_without_a_usable_reply_nothing_is_proposed_and_the_asking_ends_soon(asking: App, stub: QuestionStub) -> None:
     choice = {"index": 0, "message": {"role": "assistant", "content": "No."}, "finish_reason": "stop"}
     stub.answer = lambda _: Response.json({"id": "1", "choices": [choice]})  # type: ignore[method-assign]
-    with pytest.raises(ProposalsUnusable):
+    with raises("proposals_unusable"):
         asking.kb_evaluation.propose_now(asking.kbs.add_sample().kb_id, 40)
     assert len(stub.requests) == 9, "three chunks, three attempts each"
 
 
 def test_a_refused_key_ends_it_at_once_and_says_so(asking: App, stub: QuestionStub) -> None:
     stub.faults.extend([Fault(Response.json({"error": {"message": "no such key"}}, 401))] * 5)
-    with pytest.raises(ProviderKeyRefused):
+    with raises("provider_key_refused"):
         asking.kb_evaluation.propose_now(asking.kbs.add_sample().kb_id, 12)
     assert len(stub.requests) == 1
 

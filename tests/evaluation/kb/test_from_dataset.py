@@ -10,9 +10,9 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.datasets import load_dataset
-from chatbot_mvp.errors import DatasetNotFound
 from chatbot_mvp.settings.model import Settings
 from tests.conftest import Command
+from tests.raising import raises
 
 NAME = "valle_multihop"
 
@@ -51,7 +51,7 @@ def test_queries_whose_document_is_cut_off_expect_nothing(app: App) -> None:
 
 
 def test_a_data_set_that_is_not_there_leaves_nothing(app: App) -> None:
-    with pytest.raises(DatasetNotFound):
+    with raises("dataset_not_found"):
         app.kb_evaluation.keep_dataset("nada")
     assert app.kbs.records() == []
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import DatasetFileMissing, DatasetFileUnreadable, EmptyDataset
+from chatbot_mvp.errors import EmptyDataset
 from chatbot_mvp.evaluation.kb.questions import auroc, load_questions
+from tests.raising import raises
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 
@@ -27,13 +28,13 @@ KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta 
 def test_a_bad_line_is_told_with_its_number(tmp_path: Path, line: str, told: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "¿?"}\n' + line + "\n", "utf-8")
-    with pytest.raises(DatasetFileUnreadable, match=told[:20]) as raised:
+    with raises("dataset_file_unreadable", match=told[:20]) as raised:
         load_questions(path)
     assert told in str(raised.value)
 
 
 def test_a_missing_and_an_empty_file_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DatasetFileMissing):
+    with raises("dataset_file_missing"):
         load_questions(tmp_path / "q.jsonl")
     (tmp_path / "q.jsonl").write_text("\n", "utf-8")
     with pytest.raises(EmptyDataset):

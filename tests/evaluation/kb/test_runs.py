@@ -11,16 +11,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.errors import (
-    CorporaDiffer,
-    DatasetFileUnreadable,
-    DatasetNotFound,
-    KbNotFound,
-    NoQuestionsKept,
-    QuestionSetNotFound,
-    RunMismatch,
-    RunStopped,
-)
+from chatbot_mvp.errors import KbNotFound, RunStopped
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions, places_of, unique_ids
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.exports.base import write_files
@@ -36,6 +27,7 @@ from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.conftest import Command
 from tests.fakes import FakeEmbedder, fake_app
+from tests.raising import raises
 
 TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 QUESTIONS = (
@@ -191,7 +183,7 @@ def test_an_edited_question_of_the_run_is_not_mixed_with_the_others(app: App) ->
     run_id = stopped(app, 2, mteb_dataset_name=reference(app, small(app)))
     kept = app.settings.results_dir / run_id / "questions.jsonl"
     kept.write_text(kept.read_text("utf-8").replace("viernes", "lunes"), "utf-8")
-    with pytest.raises(RunMismatch, match="dataset_sha256 was"):
+    with raises("run_mismatch", match="dataset_sha256 was"):
         app.runs.resume_now(run_id)
 
 
@@ -212,7 +204,7 @@ def test_two_runs_over_the_same_questions_are_compared_listed_and_exported(app: 
     trec = next((tmp_path / "trec").glob("*qrels*")).read_text("utf-8")
     assert trec.split()[0] == "a"
     third = run(app, reference(app, kb_id, QUESTIONS[:2]))
-    with pytest.raises(CorporaDiffer):
+    with raises("corpora_differ"):
         app.archive.compare([one.run_id, third.run_id])
 
 
@@ -232,14 +224,14 @@ def test_a_reference_that_is_not_there_is_told_before_anything_is_written(app: A
     bad = tmp_path / "mal.jsonl"
     bad.write_text("{", "utf-8")
     wrong = {
-        "kb:otra-00000000/x": KbNotFound,
-        f"kb:{kb_id}": DatasetNotFound,
-        f"kb:{kb_id}/nada": QuestionSetNotFound,
-        f"kb:{kb_id}/{bad}": DatasetFileUnreadable,
-        reference(app, kb_id, ()): NoQuestionsKept,
+        "kb:otra-00000000/x": "kb_not_found",
+        f"kb:{kb_id}": "dataset_not_found",
+        f"kb:{kb_id}/nada": "question_set_not_found",
+        f"kb:{kb_id}/{bad}": "dataset_file_unreadable",
+        reference(app, kb_id, ()): "no_questions_kept",
     }
-    for name, error in wrong.items():
-        with pytest.raises(error):
+    for name, code in wrong.items():
+        with raises(code):
             run(app, name)
     assert not list(app.settings.results_dir.glob("*/manifest.json"))
 
@@ -292,7 +284,7 @@ def test_a_run_from_another_machine_is_shown_and_says_that_its_texts_are_not_her
     other.archive.import_run(path)
     imported = other.archive.run(result.run_id)
     assert (imported.kind, imported.metrics, imported.auroc) == (KB, result.metrics, result.auroc)
-    with pytest.raises(DatasetNotFound):
+    with raises("dataset_not_found"):
         other.archive.export(result.run_id, "beir")
     kb_id = other.kbs.add("normas.md", TEXT.encode()).kb_id
     assert other.kb_evaluation.results(kb_id) == [], "its questions are not here"

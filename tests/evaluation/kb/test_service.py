@@ -13,21 +13,14 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.errors import (
-    DatasetFileUnreadable,
-    InvalidSetting,
-    KbNotFound,
-    KbResultNotFound,
-    NoQuestionsKept,
-    QuestionSetNotFound,
-    RunBusy,
-)
+from chatbot_mvp.errors import InvalidSetting, KbNotFound, KbResultNotFound, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.settings.saved import read_choices, save_provider
 from tests.conftest import Command
+from tests.raising import raises
 from tests.waiting import wait_until
 
 KB = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
@@ -86,7 +79,7 @@ def test_export_and_import_are_the_file_that_kb_evaluate_reads(app: App, tmp_pat
     imported = app.question_sets.import_set(kb_id, "mías.jsonl", text.encode())
     assert imported.name == "mías"
     assert imported.kept == [each.question for each in QUESTIONS[:3]]
-    with pytest.raises(DatasetFileUnreadable, match="line 1"):
+    with raises("dataset_file_unreadable", match="line 1"):
         app.question_sets.import_set(kb_id, "rota.jsonl", b"{")
 
 
@@ -167,7 +160,7 @@ def test_one_thing_at_a_time_and_a_stop(app: App, monkeypatch: pytest.MonkeyPatc
     many = tuple(SetQuestion(KbQuestion(str(n), f"¿Qué dieta hay el día {n}?", "near")) for n in range(5_000))
     long = app.question_sets.save(replace(made, questions=many))
     job_id = app.kb_evaluation.start(kb_id, long.set_id)
-    with pytest.raises(RunBusy):
+    with raises("run_busy"):
         app.kb_evaluation.start(kb_id, made.set_id)
     app.kb_evaluation.stop(job_id)
     assert ended(app, kb_id).status.state == "stopped"
@@ -194,7 +187,7 @@ def test_of_two_starts_at_once_one_is_queued_and_the_other_is_told(app: App, mon
     with ThreadPoolExecutor(2) as pool:
         tries = [pool.submit(desk.start, kb_id, made.set_id) for _ in range(2)]
         failures = [error for each in tries if (error := each.exception()) is not None]
-    assert [type(error) for error in failures] == [RunBusy]
+    assert [getattr(error, "code", "") for error in failures] == ["run_busy"]
     assert len(look(kb_id)) == 1
     go_on.set()
     ended(app, kb_id)
@@ -203,7 +196,7 @@ def test_of_two_starts_at_once_one_is_queued_and_the_other_is_told(app: App, mon
 def test_what_is_not_there_is_told(app: App) -> None:
     kb_id = added(app)
     empty = app.question_sets.empty_set(kb_id, "vacío")
-    with pytest.raises(NoQuestionsKept):
+    with raises("no_questions_kept"):
         app.kb_evaluation.start(kb_id, empty.set_id)
     for wrong in ("nada", "../../x", ""):
         with pytest.raises(QuestionSetNotFound):

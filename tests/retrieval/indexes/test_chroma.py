@@ -13,7 +13,7 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.embedding.base import Vectors
-from chatbot_mvp.errors import InvalidSetting, KbNotFound, MissingPackage, RunStopped, VectorStoreUnavailable
+from chatbot_mvp.errors import InvalidSetting, KbNotFound, MissingPackage, RunStopped
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.indexes.chroma import (
     ADD_ROWS,
@@ -28,6 +28,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress, ignore_progress
 from tests.fakes import FakeEmbedder, fake_app
 from tests.loopback import free_port
+from tests.raising import raises
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("chroma")  # one worker, because starting it takes seconds
@@ -194,20 +195,20 @@ def test_a_server_gives_the_hits_that_files_give(server: tuple[str, subprocess.P
     here = ChromaVectors.build(chroma_client(tmp_path / "files"), matrix, "kb", "x")
     assert same_hits(there.search(queries, 20), here.search(queries, 20))
     assert delete_collections(client, "kb") == 1
-    with pytest.raises(VectorStoreUnavailable) as raised:
+    with raises("vector_store_unavailable") as raised:
         there.search(queries, 20)
     assert host in str(raised.value)
     again = ChromaVectors.build(client, matrix, "kb", "x")
     process.terminate()
     process.wait(timeout=20)
-    with pytest.raises(VectorStoreUnavailable) as raised:
+    with raises("vector_store_unavailable") as raised:
         again.search(queries, 20)
     assert host in str(raised.value)
 
 
 def test_a_server_that_does_not_answer_is_named_with_the_way_out(tmp_path: Path) -> None:
     host = f"127.0.0.1:{free_port()}"
-    with pytest.raises(VectorStoreUnavailable) as raised:
+    with raises("vector_store_unavailable") as raised:
         chroma_client(tmp_path, host)
     assert host in str(raised.value)
     assert "VECTOR_STORE=exact" in str(raised.value)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import VectorStoreUnavailable
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.indexes import chroma
 from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, chroma_client
@@ -18,6 +17,7 @@ from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
+from tests.raising import raises
 from tests.retrieval.indexes.test_chroma import clustered, names
 from tests.retrieval.indexes.test_chroma import server as server
 
@@ -76,7 +76,7 @@ def test_a_collection_that_was_emptied_is_an_error_and_not_a_ranking(settings: S
     assert all(ranked(app, kb_id))
     for collection in chroma_client(app.settings.chroma_dir).api.list_collections():
         collection.delete(ids=collection.get(include=[])["ids"])
-    with pytest.raises(VectorStoreUnavailable, match=r"has 0 of \d+ rows"):
+    with raises("vector_store_unavailable", match=r"has 0 of \d+ rows"):
         ranked(app, kb_id)
 
 

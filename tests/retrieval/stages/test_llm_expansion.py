@@ -16,8 +16,7 @@ from chatbot_mvp.errors import (
     NeedsLanguageModel,
     ProviderQuotaExhausted,
     ProviderUnavailable,
-    RunNotWritten,
-    RunOutOfQuota,
+    RunError,
     RunStopped,
 )
 from chatbot_mvp.llm.demo import DemoModel
@@ -28,6 +27,7 @@ from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document, last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of, fake_app
+from tests.raising import raises
 
 CHUNKS = chunk_document(
     Document("kb", "kb", "# Descanso\n\nSon 23 días libres al año.\n\n# Dietas\n\nLa dieta es de 48 euros.")
@@ -95,7 +95,9 @@ def test_a_failure_leaves_the_question_as_it_is_and_is_noted_with_its_reason(set
     assert debug_values(trace)["stage_errors"] == [{"stage": "llm_expansion", "error": "no route"}]
 
 
-@pytest.mark.parametrize("error", [RunStopped(run_id="r"), RunNotWritten(run_id="r", path="p", reason="disk full")])
+@pytest.mark.parametrize(
+    "error", [RunStopped(run_id="r"), RunError("run_not_written", run_id="r", path="p", reason="disk full")]
+)
 def test_what_ends_a_run_is_not_taken_for_a_failed_expansion(settings: Settings, error: ChatbotError) -> None:
     def stop(_: str) -> str:
         raise error
@@ -152,7 +154,7 @@ def test_an_exhausted_quota_of_the_expansion_stops_a_run_and_what_was_done_stays
         return "descanso"
 
     app = app_of(settings, tmp_path / "corto", reply)
-    with pytest.raises(RunOutOfQuota, match=r"2 of 3 queries.*no credit left"):
+    with raises("run_out_of_quota", match=r"2 of 3 queries.*no credit left"):
         app.runs.run_now(mteb_dataset_name=str(tmp_path / "corto"))
     [unfinished] = app.archive.unfinished()
     spent = False

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, RunOutOfQuota, RunStopped
+from chatbot_mvp.errors import InvalidSetting, NeedsLanguageModel, RunStopped
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.remote.calls import Calls
@@ -29,6 +29,7 @@ from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of, fake_app
+from tests.raising import raises
 from tests.retrieval.stages.nim_stub import API_KEY, MODEL, NimStub, nim_stub
 
 TEXTS = ["pan y vino", "el faro rojo", "el faro rojo del puerto", "el mar"]
@@ -368,7 +369,7 @@ def test_an_exhausted_quota_stops_a_run_and_what_was_done_is_not_done_again(sett
     app = fake_app(with_nim(settings, nim), lambda _: FakeEmbedder(), DemoModel)
     queries = 5
     nim.failures = [(429, b'{"error": {"code": "insufficient_quota", "message": "no credit left"}}')]
-    with pytest.raises(RunOutOfQuota, match=r"4 of 5 queries.*no credit left"):
+    with raises("run_out_of_quota", match=r"4 of 5 queries.*no credit left"):
         app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=queries)
     assert nim.failures == []  # asked once: no retry would help
     [unfinished] = app.archive.unfinished()

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from chatbot_mvp.errors import FileNotWritten, NothingToTest, UnknownChoice
+from chatbot_mvp.errors import FileNotWritten, UnknownChoice
 from chatbot_mvp.evaluation.drops.scores import Measured, QuestionScores, answered
 from chatbot_mvp.evaluation.drops.verdict import judge
 from chatbot_mvp.wings.gate.baseline import Baseline, Source, read_baseline, require_same, save_baseline
-from chatbot_mvp.wings.gate.errors import BaselineUnreadable
 from chatbot_mvp.wings.gate.reports import REPORTS
 from tests.made_results import made_row
+from tests.raising import raises
 
 HOSTILE = "<script>alert(1)</script> | `x` [a](javascript:1) @all\x1b[31m\r\n]]>"
 
@@ -101,7 +101,7 @@ def test_a_later_format_or_a_wrong_type_is_refused(tmp_path: Path, damage: str) 
     path = tmp_path / "baseline.json"
     saved(path, many(0, 3))
     path.write_text(path.read_text("utf-8").replace('"format_version": 1', damage), "utf-8")
-    with pytest.raises(BaselineUnreadable, match="format"):
+    with raises("baseline_unreadable", match="format"):
         read_baseline(path)
 
 
@@ -114,7 +114,7 @@ def test_other_metrics_and_other_questions_are_refused() -> None:
     before = many(0, 3)
     with pytest.raises(UnknownChoice, match="'mrr'"):
         judge("b", before, many(0, 3), list(before.questions), ["mrr"], 0.02)
-    with pytest.raises(NothingToTest, match="no question in common"):
+    with raises("nothing_to_gate", match="no question in common"):
         require_same("b", before, of({"other": 1.0}), common_only=True)
 
 
@@ -206,7 +206,7 @@ def test_a_baseline_with_a_score_that_no_run_gives_is_refused(tmp_path: Path, ol
     path = tmp_path / "baseline.json"
     saved(path, many(0, 12, noise=0.01))
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
-    with pytest.raises(BaselineUnreadable, match=said):
+    with raises("baseline_unreadable", match=said):
         read_baseline(path)
 
 

@@ -15,9 +15,9 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ignore_progress
 from chatbot_mvp.wings.milvus import client as milvus
 from chatbot_mvp.wings.milvus.client import TERMS, connect
-from chatbot_mvp.wings.milvus.errors import IndexCredentialsRefused, IndexEngineUnavailable
 from tests.fakes import fake_app
 from tests.loopback import free_port
+from tests.raising import raises
 from tests.wings.milvus.app_process import AppProcess
 from tests.wings.milvus.server import TOKEN, MilvusProcess
 
@@ -103,9 +103,9 @@ def test_two_servers_see_each_others_knowledge_bases_and_their_end(
 def test_a_knowledge_base_whose_server_is_away_is_not_deleted(shared: Settings) -> None:
     kb_id = fake_app(shared).kbs.add("manual.md", HANDBOOK.encode()).kb_id
     away = fake_app(shared.with_changes(milvus_address=f"http://127.0.0.1:{free_port()}"))
-    with pytest.raises(IndexEngineUnavailable):
+    with raises("index_engine_unavailable"):
         away.kbs.delete(kb_id)
-    with pytest.raises(IndexEngineUnavailable):
+    with raises("index_engine_unavailable"):
         away.kbs.pipeline(kb_id)
     assert [record.kb_id for record in away.kbs.records()] == [kb_id]
     fake_app(shared).kbs.delete(kb_id)
@@ -191,6 +191,6 @@ def test_doctor_checks_the_server_and_its_credentials(shared: Settings) -> None:
 
 
 def test_the_token_is_masked_wherever_settings_are_written(shared: Settings) -> None:
-    with pytest.raises(IndexCredentialsRefused):
+    with raises("index_credentials_refused"):
         connect(milvus.MilvusServer(shared.milvus_address, "root:wrong"))
     assert TOKEN not in json.dumps(shared.model_dump(mode="json"), default=str) + repr(shared)

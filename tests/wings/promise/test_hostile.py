@@ -16,9 +16,9 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.wings.promise.calibration import Unit
-from chatbot_mvp.wings.promise.errors import PassageLengthIllegal
 from chatbot_mvp.wings.promise.service import Promises, PromiseState
 from tests.conftest import Command
+from tests.raising import raises
 
 DIET = "La dieta completa es de 48 euros por cada día de viaje."
 DAYS = "Cada persona dispone de 23 días laborables de vacaciones."
@@ -175,7 +175,7 @@ def test_a_letter_or_the_whole_text_is_no_passage(app: App, passage: str, why: s
         KbQuestion("fine", ASKED, "answerable", DIET),
         KbQuestion("odd", "¿Y los uniformes?", "answerable", passage),
     ]
-    with pytest.raises(PassageLengthIllegal, match=r"'odd'.*20.*5000"):
+    with raises("passage_length_illegal", match=r"'odd'.*20.*5000"):
         promised(app, kb_id, asked)
     assert app.get(Promises).state(kb_id) is None
 
@@ -184,5 +184,5 @@ def test_a_passage_that_stands_all_over_the_text_is_none(app: App) -> None:
     line = "Consulte la normativa vigente en el portal."
     text = "# A\n\n" + "\n\n".join(f"{line} Apartado {n}." for n in range(30))
     kb_id = app.kbs.add("normas.md", text.encode()).kb_id
-    with pytest.raises(PassageLengthIllegal):
+    with raises("passage_length_illegal"):
         promised(app, kb_id, [KbQuestion("q", "¿Dónde está la normativa?", "answerable", line)])

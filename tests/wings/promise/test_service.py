@@ -19,11 +19,11 @@ from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion
-from chatbot_mvp.wings.promise.errors import NoLabelledQuestions, ResultOfOtherText
 from chatbot_mvp.wings.promise.groups import groups_of
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_text
 from chatbot_mvp.wings.promise.service import Promises
 from tests.conftest import Command
+from tests.raising import raises
 
 TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 BASIS = Basis("r", "s", "mías", "q", "k", "f", {})
@@ -116,7 +116,7 @@ def test_a_promise_is_read_again_as_it_was_made_and_goes_with_its_knowledge_base
 @pytest.mark.parametrize("origin", ["rules", "model"])
 def test_questions_that_rules_or_a_model_made_support_no_promise(app: App, origin: Origin) -> None:
     kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
-    with pytest.raises(NoLabelledQuestions, match="None of the 3 questions of 'mías'"):
+    with raises("no_labelled_questions", match="None of the 3 questions of 'mías'"):
         made(app, kb_id, origin)
     assert app.get(Promises).state(kb_id) is None
 
@@ -162,7 +162,7 @@ def test_a_result_of_another_text_supports_no_promise(app: App) -> None:
     run = app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id).set_id)
     path = app.settings.results_dir / run["run_id"] / "manifest.json"
     path.write_text(path.read_text("utf-8").replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
-    with pytest.raises(ResultOfOtherText, match="Evaluate the questions again"):
+    with raises("result_of_other_text", match="Evaluate the questions again"):
         app.get(Promises).make(kb_id, run["run_id"], 0.05)
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
-from chatbot_mvp.errors import RunMismatch
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.ragas.config import config_from, load_config
 from chatbot_mvp.wings.ragas.rows import rows_from
 from chatbot_mvp.wings.ragas.service import RagasService
 from tests.conftest import Command
+from tests.raising import raises
 from tests.wings.ragas.conftest import app_of
 from tests.wings.ragas.judging.package_judge import TRANSLATED, PackageJudge
 from tests.wings.ragas.judging.test_ragas_prompt_files import WRITTEN_BY_RAGAS
@@ -275,7 +275,7 @@ def test_a_model_of_the_caller_judges_and_is_needed_to_go_on(settings: Settings)
     assert result.metrics == {"ragas_llm_context_precision_with_reference": 1.0}
     assert result.judge == "langchain/lines"
     assert len(model.prompts) == 4
-    with pytest.raises(RunMismatch, match="handed"):
+    with raises("run_mismatch", match="handed"):
         (settings.results_dir / result.run_id / f"{result.run_id}.json").unlink()
         service.resume(result.run_id)
     assert service.resume(result.run_id, judge=Lines()).judge == "langchain/lines"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.errors import RunAlreadyFinished, RunMismatch, RunOverBudget, RunStopped
+from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
@@ -20,6 +20,7 @@ from chatbot_mvp.wings.ragas.config import config_from
 from chatbot_mvp.wings.ragas.rows import InputRow, to_json_lines
 from chatbot_mvp.wings.ragas.service import RagasService
 from tests.llm.http_stub import Request, Response
+from tests.raising import raises
 from tests.waiting import wait_until
 from tests.wings.ragas.conftest import app_of, given
 from tests.wings.ragas.judging.judge_stub import JudgeStub
@@ -69,7 +70,7 @@ def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
     assert len(bodies) == len(set(bodies)), "nothing was asked twice"
     assert same(resumed, unbroken(asking, rows(8), tmp_path))
     assert len(stub.requests) == 2 * len(bodies)
-    with pytest.raises(RunAlreadyFinished):
+    with raises("run_already_finished"):
         app_of(asking).runs.resume_now(run_id)
 
 
@@ -145,7 +146,7 @@ def test_an_evaluation_that_would_not_be_the_same_is_not_resumed(asking: Setting
     else:
         changed = [{**row, "retrieved_contexts": ["otro"]} for row in given(count=4)]
         (folder / "input.jsonl").write_bytes(to_json_lines(changed))
-    with pytest.raises(RunMismatch, match=what):
+    with raises("run_mismatch", match=what):
         app_of(asking).runs.resume_now(run_id)
 
 
@@ -153,7 +154,7 @@ def test_a_budget_ends_an_evaluation_and_more_lets_it_go_on(asking: Settings, ro
     prices = '[[price]]\nprovider = "openai"\nmodel = "judge"\ninput = 10.0\noutput = 10.0\n'
     asking.data_dir.mkdir(parents=True, exist_ok=True)
     (asking.data_dir / "prices.toml").write_text(prices + 'date = 2026-11-01\nsource = "a test"\n', "utf-8")
-    with pytest.raises(RunOverBudget) as raised:
+    with raises("run_over_budget") as raised:
         app_of(asking).get(RagasService).run_now("x", rows(6), CONFIG, ignore_progress, budget_usd=0.02)
     assert raised.value.params["spent"] <= 0.02
     [run] = app_of(asking).archive.unfinished()

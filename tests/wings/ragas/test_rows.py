@@ -10,8 +10,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from chatbot_mvp.errors import DatasetFileUnreadable, DuplicateId, EmptyDataset, MissingColumn
+from chatbot_mvp.errors import EmptyDataset
 from chatbot_mvp.wings.ragas.rows import content_key, identity, read_rows, rows_from, to_csv, to_json_lines
+from tests.raising import raises
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "user_input": "¿Qué?", "response": "«Eso», y más.", "retrieved_contexts": ["uno", "dos"]},
@@ -73,7 +74,7 @@ def test_a_list_in_a_csv_is_an_array_or_one_text(cell: str, contexts: list[str])
     ],
 )
 def test_a_bad_row_is_named_by_its_number(wrong: dict[str, Any], reason: str) -> None:
-    with pytest.raises(DatasetFileUnreadable, match=r"row 3: .*") as raised:
+    with raises("dataset_file_unreadable", match=r"row 3: .*") as raised:
         rows_from([*ROWS, wrong], "rows.jsonl")
     assert reason in str(raised.value)
 
@@ -82,28 +83,28 @@ def test_a_line_that_is_no_object_is_named_by_its_number(tmp_path: Path) -> None
     path = tmp_path / "rows.jsonl"
     for text, reason in (('{"user_input": "x"}\n{"torn', "line 2"), ("\n[1]\n", "line 2: no JSON object")):
         path.write_text(text, "utf-8")
-        with pytest.raises(DatasetFileUnreadable, match=reason):
+        with raises("dataset_file_unreadable", match=reason):
             read_rows(path)
 
 
 def test_what_is_no_data_set_of_answers_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DatasetFileUnreadable, match=r"only \.jsonl, \.csv, \.parquet are read"):
+    with raises("dataset_file_unreadable", match=r"only \.jsonl, \.csv, \.parquet are read"):
         read_rows(tmp_path / "rows.xlsx")
-    with pytest.raises(DatasetFileUnreadable):
+    with raises("dataset_file_unreadable"):
         read_rows(tmp_path / "absent.jsonl")
     (tmp_path / "no.parquet").write_bytes(b"PAR")
-    with pytest.raises(DatasetFileUnreadable):
+    with raises("dataset_file_unreadable"):
         read_rows(tmp_path / "no.parquet")
     with pytest.raises(EmptyDataset):
         rows_from([], "rows.jsonl")
-    with pytest.raises(MissingColumn, match="user_input"):
+    with raises("missing_column", match="user_input"):
         rows_from([{"text": "x"}], "rows.jsonl")
 
 
 def test_ids_are_given_or_numbers_and_never_twice() -> None:
     rows = rows_from([{"user_input": "x"}, {"query_id": 7, "user_input": "y"}], "rows")
     assert [row.row_id for row in rows] == ["r0001", "7"]
-    with pytest.raises(DuplicateId, match="'a'"):
+    with raises("duplicate_id", match="'a'"):
         rows_from([ROWS[0], ROWS[0]], "rows.jsonl")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.api import UserContext
-from chatbot_mvp.errors import CorporaDiffer, NeedsLanguageModel, UnknownChoice
+from chatbot_mvp.errors import NeedsLanguageModel, UnknownChoice
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.rows import MetricSpread
 from chatbot_mvp.settings.model import Settings
@@ -21,6 +21,7 @@ from chatbot_mvp.wings.ragas.judging import JUDGED, UNJUDGED, column_of
 from chatbot_mvp.wings.ragas.kind import RAGAS
 from chatbot_mvp.wings.ragas.rows import InputRow, read_rows, rows_from
 from chatbot_mvp.wings.ragas.service import RagasService
+from tests.raising import raises
 from tests.wings.ragas.conftest import LABELLED, SAMPLE, app_of, given
 from tests.wings.ragas.judging.judge_stub import JudgeStub
 
@@ -80,7 +81,7 @@ def test_an_evaluation_is_listed_and_two_systems_are_compared_by_question(asking
     assert deltas["ragas_faithfulness"].pairs == 6
     assert len(deltas["ragas_faithfulness"].improved) + len(deltas["ragas_faithfulness"].worsened) > 0
     fewer = app.get(RagasService).run_now("c", rows(5))
-    with pytest.raises(CorporaDiffer):
+    with raises("corpora_differ"):
         app.archive.compare([one.run_id, fewer.run_id])
 
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chatbot_mvp.errors import DatasetFileUnreadable, DatasetUploadTooDemanding, MissingColumn
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.ragas.reading_apart import rows_of_content
 from chatbot_mvp.wings.ragas.rows import read_rows
 from chatbot_mvp.wings.ragas.service import RagasService
 from tests.fakes import fake_app
+from tests.raising import raises
 from tests.wings.ragas.conftest import given
 
 
@@ -38,7 +38,7 @@ def test_a_small_parquet_that_expands_is_refused_and_takes_no_memory_of_the_serv
     content, app = steep(), fake_app(settings)
     assert len(content) < 100_000
     before, started = peak_mb(), time.monotonic()
-    with pytest.raises(DatasetUploadTooDemanding, match=r"bomba\.parquet"):
+    with raises("dataset_upload_too_demanding", match=r"bomba\.parquet"):
         app.get(RagasService).rows_of_upload("bomba.parquet", content)
     assert peak_mb() - before < 200
     assert time.monotonic() - started < 30
@@ -46,7 +46,7 @@ def test_a_small_parquet_that_expands_is_refused_and_takes_no_memory_of_the_serv
 
 @pytest.mark.slow
 def test_what_would_become_too_much_text_is_refused() -> None:
-    with pytest.raises(DatasetUploadTooDemanding):
+    with raises("dataset_upload_too_demanding"):
         rows_of_content("grande.parquet", steep(200))
 
 
@@ -68,9 +68,9 @@ def test_the_rows_are_those_of_the_reader(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.slow
 def test_errors_name_the_uploaded_file() -> None:
-    with pytest.raises(DatasetFileUnreadable, match=r"mío\.parquet"):
+    with raises("dataset_file_unreadable", match=r"mío\.parquet"):
         rows_of_content("mío.parquet", b"no Parquet")
-    with pytest.raises(DatasetFileUnreadable, match="xlsx"):
+    with raises("dataset_file_unreadable", match="xlsx"):
         rows_of_content("mío.xlsx", b"PK")
-    with pytest.raises(MissingColumn, match=r"otro\.jsonl"):
+    with raises("missing_column", match=r"otro\.jsonl"):
         rows_of_content("otro.jsonl", b'{"text": "x"}\n')

@@ -16,15 +16,14 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.errors import RunOverBudget
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.storage.jsonl import read_lines
-from chatbot_mvp.wings.ray.errors import RayUnreachable, RayVersionMismatch
 from tests.evaluation.benchmark.judge_stub import OTHER, ModelStub
 from tests.evaluation.benchmark.test_durability import priced
+from tests.raising import raises
 from tests.waiting import wait_until
 from tests.wings.ray.kills import kill_runs
 from tests.wings.ray.limit import measure
@@ -132,7 +131,7 @@ def test_contexts_written_by_workers_keep_the_budget(settings: Settings, nodes: 
     with ModelStub() as stub:
         of_run = priced(enriched(asking(settings, stub), retrieval_context_questions=0, eval_max_corpus=0))
         app = build_app(of_run.with_changes(eval_engine="ray", ray_address=nodes.address))
-        with pytest.raises(RunOverBudget) as raised:
+        with raises("run_over_budget") as raised:
             app.runs.run_now(budget_usd=4.0)
         assert 1.0 < float(raised.value.params["spent"]) <= 4.0
         assert 0 < stub.asked(OTHER) < 80
@@ -217,7 +216,7 @@ def test_doctor_names_version_nodes_and_workers_and_what_a_wrong_address_is(
 
 
 def test_something_else_behind_the_address_is_refused_as_such(settings: Settings) -> None:
-    with ModelStub() as stub, pytest.raises(RayUnreachable, match="RAY_ADDRESS"):
+    with ModelStub() as stub, raises("ray_unreachable", match="RAY_ADDRESS"):
         run_on(settings, "ray", stub.url.removeprefix("http://"))
 
 
@@ -225,7 +224,7 @@ def test_another_version_of_ray_on_the_cluster_is_named(
     settings: Settings, nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ray.__version__", "2.0.0")
-    with pytest.raises(RayVersionMismatch, match=r"2\.0\.0.*all nodes"):
+    with raises("ray_version_mismatch", match=r"2\.0\.0.*all nodes"):
         run_on(settings, "ray", nodes.address)
 
 

@@ -15,8 +15,9 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.errors import InvalidSetting, MissingPackage
 from chatbot_mvp.remote.limiter import Limiter
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.wings.ray.errors import RayUnreachable, RayWorkersLost
+from chatbot_mvp.wings.ray.errors import RayWorkersLost
 from chatbot_mvp.wings.ray.limits import Granted, Limits, seconds_left
+from tests.raising import raises
 
 OPENAI = ("openai", "http://127.0.0.1:1/v1", 4)
 
@@ -41,7 +42,7 @@ def test_an_address_where_nobody_listens_is_refused_before_anything_is_written(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(RayUnreachable, match=r"Connection refused.*RAY_ADDRESS.*EVAL_ENGINE=local"):
+        with raises("ray_unreachable", match=r"Connection refused.*RAY_ADDRESS.*EVAL_ENGINE=local"):
             build_app(settings.with_changes(eval_engine="ray", ray_address=address)).runs.run_now()
     assert not settings.results_dir.exists()
 

@@ -6,9 +6,9 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.wings.review.errors import NoReviewer
 from chatbot_mvp.wings.review.service import Reviews
 from chatbot_mvp.wings.review.verdicts import reviewer_key, visible_name
+from tests.raising import raises
 
 
 @pytest.fixture
@@ -44,5 +44,5 @@ def test_a_name_whose_accent_stands_apart_is_the_same_person_as_it_is_shown() ->
 def test_a_name_that_nobody_sees_is_nobody(app: App, name: str) -> None:
     kb_id = app.kbs.add("normas.md", b"# Vacaciones\n").kb_id
     assert reviewer_key(name) == ""
-    with pytest.raises(NoReviewer):
+    with raises("no_reviewer"):
         app.get(Reviews).undo(kb_id, name)

@@ -17,9 +17,9 @@ from chatbot_mvp.errors import (
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.storage.jsonl import append_lines
-from chatbot_mvp.wings.review.errors import NoReviewer, ReviewItemNotFound, VerdictNotPossible
 from chatbot_mvp.wings.review.service import Reviews
 from chatbot_mvp.wings.review.verdicts import ReviewItem, for_two, item_id_of
+from tests.raising import raises
 
 TEXT = (
     "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n\n"
@@ -126,15 +126,15 @@ def test_a_verdict_that_does_not_fit_a_passage_that_is_not_there_and_a_blank_nam
     app: App, kb_id: str
 ) -> None:
     ask(app, kb_id, DIET, TOWER)
-    with pytest.raises(VerdictNotPossible, match="right, wrong, should_refuse"):
+    with raises("verdict_not_possible", match="right, wrong, should_refuse"):
         app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "should_answer", ANA)
-    with pytest.raises(VerdictNotPossible, match="right, should_answer"):
+    with raises("verdict_not_possible", match="right, should_answer"):
         app.get(Reviews).judge(kb_id, item(app, kb_id, TOWER), "wrong", ANA)
-    with pytest.raises(VerdictNotPossible, match="a passage from 1 to"):
+    with raises("verdict_not_possible", match="a passage from 1 to"):
         app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "wrong", ANA, 9)
-    with pytest.raises(NoReviewer):
+    with raises("no_reviewer"):
         app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "right", "  ")
-    with pytest.raises(ReviewItemNotFound):
+    with raises("review_item_not_found"):
         app.get(Reviews).decide(kb_id, "0", "right", ANA)
     assert app.get(Reviews).summary(kb_id).labelled == 0
 
@@ -170,7 +170,7 @@ def test_a_disagreement_is_no_label_until_it_is_decided(app: App, kb_id: str) ->
     assert [[one.reviewer for one in each] for each in summary.disputed] == [[ANA, BEN]]
     assert (summary.agreement.agreed.count, summary.agreement.agreed.total) == (1, 2)
     assert list(rows(app, kb_id)) == [DAYS]
-    with pytest.raises(VerdictNotPossible, match="right, should_refuse"):
+    with raises("verdict_not_possible", match="right, should_refuse"):
         app.get(Reviews).decide(kb_id, item_id_of(DIET), "wrong", EVA)
     app.get(Reviews).decide(kb_id, item_id_of(DIET), "should_refuse", EVA)
     assert rows(app, kb_id)[DIET] == ("near", None)

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import KbNotFound, StorageChanged, StorageFull, StorageKeyExpired
+from chatbot_mvp.errors import KbNotFound, StorageChanged
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.wings.sharing.copying import CONFLICTS
-from chatbot_mvp.wings.sharing.errors import SharedRootEmptied, SharedRootOfLaterVersion
 from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER
 from chatbot_mvp.wings.sharing.service import Sharing
 from tests.conftest import Command
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.loopback import free_ports
+from tests.raising import raises
 from tests.s3_server import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
 from tests.waiting import wait_until
 
@@ -115,7 +115,7 @@ def test_an_emptied_bucket_deletes_nothing(server: Callable[[str], App], s3: S3S
     one.get(Sharing).exchange()
     for item in s3.client.list_objects_v2(Bucket=BUCKET, Prefix=f"{prefix}/")["Contents"]:
         s3.client.delete_object(Bucket=BUCKET, Key=item["Key"])
-    with pytest.raises(SharedRootEmptied, match=r"shared\.json"):
+    with raises("shared_root_emptied", match=r"shared\.json"):
         one.get(Sharing).exchange()
     assert one.kbs.records() == [record]
     (one.settings.data_dir / LEDGER).unlink()
@@ -138,7 +138,7 @@ def test_a_root_of_a_later_version_is_left_alone(server: Callable[[str], App], s
     one = server("one")
     one.kbs.add("manual.md", TEXT)
     s3.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{MARKER}", Body=b'{"format_version": 2, "root": "x"}')
-    with pytest.raises(SharedRootOfLaterVersion, match="format 2"):
+    with raises("shared_root_of_later_version", match="format 2"):
         one.get(Sharing).exchange()
     assert [item["Key"] for item in s3.client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)["Contents"]] == [
         f"{prefix}/{MARKER}"
@@ -208,13 +208,13 @@ def test_what_fails_is_said_and_nothing_changes_here(
 @pytest.mark.parametrize(
     ("code", "status", "error"),
     [
-        ("ExpiredToken", 400, StorageKeyExpired),
-        ("QuotaExceeded", 403, StorageFull),
-        ("InsufficientStorage", 507, StorageFull),
+        ("ExpiredToken", 400, "storage_key_expired"),
+        ("QuotaExceeded", 403, "storage_full"),
+        ("InsufficientStorage", 507, "storage_full"),
     ],
 )
 def test_an_expired_key_and_a_full_bucket_have_errors_of_their_own(
-    settings: Settings, code: str, status: int, error: type[Exception]
+    settings: Settings, code: str, status: int, error: str
 ) -> None:
     """SeaweedFS refuses in other words (see test_refusals.py), so this server only speaks the refusals."""
 
@@ -237,7 +237,7 @@ def test_an_expired_key_and_a_full_bucket_have_errors_of_their_own(
         )
         storage = open_storage(own)
         assert storage is not None
-        with pytest.raises(error):
+        with raises(error):
             storage.put(b"x", S3Url("bucket", "object"), None)
         server.shutdown()
 

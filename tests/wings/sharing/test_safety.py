@@ -23,11 +23,11 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.wings.sharing import exchange
 from chatbot_mvp.wings.sharing.copying import CONFLICTS
-from chatbot_mvp.wings.sharing.errors import SharedDeletionsWait
 from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER
 from chatbot_mvp.wings.sharing.service import Sharing
 from tests.conftest import Command
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
+from tests.raising import raises
 from tests.s3_server import BUCKET, KEY, SECRET, S3Server
 
 # One process starts the server.
@@ -387,7 +387,7 @@ def test_the_command_and_the_health_check_say_that_deletions_wait(
     code, out, _ = command("sync")
     assert code == 0 and f"{len(kb_ids)} deletions" in out and "--deletions apply" in out
     one.get(Sharing).exchange()
-    with pytest.raises(SharedDeletionsWait, match="wait for a yes"):
+    with raises("shared_deletions_wait", match="wait for a yes"):
         one.get(Sharing).try_root()
     assert command("sync", "--deletions", "apply")[0] == 0
     assert ids(one) == set()

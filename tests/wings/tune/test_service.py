@@ -8,28 +8,16 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import DatasetNotFound, KbNotFound, RunStopped
+from chatbot_mvp.errors import KbNotFound, RunStopped
 from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Progress
-from chatbot_mvp.wings.tune.errors import (
-    TuneAlreadyFinished,
-    TuneMismatch,
-    TuneNeedsBudget,
-    TuneNotApplicable,
-    TuneNothingToApply,
-    TuneNothingToUndo,
-    TuneOptionInvalid,
-    TuneQuestionsMissing,
-    TuneSpaceEmpty,
-    TuneSpaceUnreadable,
-    TuneStopped,
-    TuneTooFewQuestions,
-)
+from chatbot_mvp.wings.tune.errors import TuneStopped
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.store import tunes_dir
 from chatbot_mvp.wings.tune.types import TuneOptions, TuneResult
 from tests.fakes import FakeEmbedder, fake_app
+from tests.raising import raises
 from tests.waiting import wait_until
 
 DATASET = "valle_multihop"
@@ -80,7 +68,7 @@ def test_the_winner_is_confirmed_applied_after_a_restart_still_and_undone_exactl
     restored = json.loads(settings.app_settings_path.read_text())
     assert {name: restored[name] for name in saved} == saved
     assert fake_app(settings).settings.retrieval_pre_fusion_k == 77
-    with pytest.raises(TuneNothingToUndo):
+    with raises("tune_nothing_to_undo"):
         again.get(Tuner).undo()
 
 
@@ -98,10 +86,10 @@ def test_a_configuration_is_not_applied_where_a_setting_is_fixed_or_another_one_
 ) -> None:
     result = tuned(poor, space)
     fixed = fake_app(Settings._of({**settings.model_dump(), "retrieval_strategy": "SIMPLE_VECTOR"}))
-    with pytest.raises(TuneNotApplicable, match="RETRIEVAL_STRATEGY: it is set outside Admin"):
+    with raises("tune_not_applicable", match="RETRIEVAL_STRATEGY: it is set outside Admin"):
         fixed.get(Tuner).apply(result.tune_id)
     poor.live.change("retrieval_bm25_language", "en")
-    with pytest.raises(TuneNotApplicable, match="other settings have changed since"):
+    with raises("tune_not_applicable", match="other settings have changed since"):
         poor.get(Tuner).apply(result.tune_id)
     assert poor.get(Tuner).applied() == ()
 
@@ -126,7 +114,7 @@ def test_a_stopped_tune_continues_and_measures_nothing_twice(poor: App, space: P
     lines = [json.loads(line)["query_id"] for path in before for line in path.read_text().splitlines()]
     assert len(lines) == sum(len(set(path.read_text().splitlines())) for path in before)
     assert (resumed.winner, resumed.against_today) == (whole.winner, whole.against_today)
-    with pytest.raises(TuneAlreadyFinished):
+    with raises("tune_already_finished"):
         poor.get(Tuner).resume_now(tune_id)
 
 
@@ -160,7 +148,7 @@ def test_today_s_configuration_is_kept_if_nothing_is_better(app: App, tmp_path: 
     app.live.change("retrieval_strategy", "LEXICAL")
     result = tuned(app, space)
     assert (result.verdict, result.recommended, result.winner) == ("nothing_found", False, None)
-    with pytest.raises(TuneNothingToApply):
+    with raises("tune_nothing_to_apply"):
         app.get(Tuner).apply(result.tune_id)
 
 
@@ -184,26 +172,26 @@ def test_errors_name_the_next_step(app: App, tmp_path: Path) -> None:
     same = tmp_path / "same.toml"
     same.write_text("retrieval_k = [20]")
     plan = app.get(Tuner).plan
-    with pytest.raises(TuneTooFewQuestions, match="at least 20"):
+    with raises("tune_too_few_questions", match="at least 20"):
         plan(kb_id, str(few))
-    with pytest.raises(TuneQuestionsMissing, match="kb questions"):
+    with raises("tune_questions_missing", match="kb questions"):
         plan(kb_id)
     with pytest.raises(KbNotFound):
         plan("nothing", str(QUESTIONS))
-    with pytest.raises(DatasetNotFound):
+    with raises("dataset_not_found"):
         plan("nothing")
     for path in (empty, same):
-        with pytest.raises(TuneSpaceEmpty):
+        with raises("tune_space_empty"):
             plan(DATASET, options=TuneOptions(space=path))
-    with pytest.raises(TuneSpaceUnreadable):
+    with raises("tune_space_unreadable"):
         plan(DATASET, options=TuneOptions(space=tmp_path / "missing.toml"))
     for name, content in (("deep.toml", f"a = {'[' * 9_999}"), ("deep.json", "[" * 9_999)):
         (tmp_path / name).write_text(content, "utf-8")
-        with pytest.raises(TuneSpaceUnreadable):
+        with raises("tune_space_unreadable"):
             plan(DATASET, options=TuneOptions(space=tmp_path / name))
-    with pytest.raises(TuneOptionInvalid, match="recall@5"):
+    with raises("tune_option_invalid", match="recall@5"):
         plan(DATASET, options=TuneOptions(metric="nonsense"))
-    with pytest.raises(TuneNeedsBudget):
+    with raises("tune_needs_budget"):
         plan(DATASET, options=TuneOptions(with_model=True))
 
 
@@ -213,7 +201,7 @@ def test_a_tune_is_not_continued_under_changed_questions(poor: App, space: Path,
     kb_id = poor.kbs.add(KB.name, KB.read_bytes()).kb_id
     tune_id = poor.get(Tuner).create(poor.get(Tuner).plan(kb_id, str(asked), TuneOptions(space=space)))
     asked.write_text("".join(QUESTIONS.read_text().splitlines(keepends=True)[:-1]))
-    with pytest.raises(TuneMismatch, match="dataset_sha256"):
+    with raises("tune_mismatch", match="dataset_sha256"):
         poor.get(Tuner).resume_now(tune_id)
 
 
@@ -233,7 +221,7 @@ def test_a_model_is_asked_only_if_allowed_and_its_configurations_are_measured_be
     tried = {trial.configuration.label: trial.configuration.sends_requests for trial in result.trials}
     assert tried["query_expansion_llm=True"]
     app.live.change("query_expansion_llm", True)
-    with pytest.raises(TuneNeedsBudget, match="today's configuration"):
+    with raises("tune_needs_budget", match="today's configuration"):
         app.get(Tuner).plan(DATASET, options=TuneOptions(space=space))
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from chatbot_mvp.judges.asking import ask
 from chatbot_mvp.llm.base import ChatModel, Message
 from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
-from chatbot_mvp.wings.ragas.errors import PromptsNotMade
+from chatbot_mvp.wings.ragas.errors import PromptsError
 from chatbot_mvp.wings.ragas.judging.languages import language_code, language_name
 from chatbot_mvp.wings.ragas.judging.package_files import PACKAGE_FILES, PackageFile, PackagePrompt, package_prompts
 from chatbot_mvp.wings.ragas.judging.prompts import Prompt, Prompts, load_prompts
@@ -37,7 +37,7 @@ def own_prompts(language: str, folder: Path | None = None) -> list[PackagePrompt
         folder: custom files, as in ``load_prompts``.
 
     Raises:
-        UnknownChoice, PromptsUnreadable: as ``load_prompts``.
+        UnknownChoice, PromptsError (prompts_unreadable): as ``load_prompts``.
     """
     prompts = load_prompts(language, folder)
     return [_as_package(file, prompts) for file in PACKAGE_FILES]
@@ -47,7 +47,7 @@ def save_prompts(prompts: Iterable[PackagePrompt], folder: Path) -> list[Path]:
     """Write prompts into a folder; return the paths of the files.
 
     Raises:
-        PromptsNotWritten: a file exists already, or cannot be written. Those before it are there.
+        PromptsError (prompts_not_written): a file exists already, or cannot be written. Those before it are there.
     """
     return [prompt.save(folder) for prompt in prompts]
 
@@ -71,8 +71,8 @@ def adapt_prompts(
         instructions: translate the instructions too; the package leaves them in English unless told otherwise.
 
     Raises:
-        PromptsNotMade: the judge gave no usable translation.
-        PromptsNotWritten, PromptsUnreadable, NeedsLanguageModel, ProviderError
+        PromptsError (prompts_not_made): the judge gave no usable translation.
+        PromptsError (prompts_not_written, prompts_unreadable), NeedsLanguageModel, ProviderError
     """
     code = language_code(language)
     there = package_prompts(folder, code)
@@ -106,7 +106,9 @@ def _translated(source: PackagePrompt, code: str, judge: ChatModel, folder: Path
     )
     if asked.value is None or asked.reading == "cut":
         reason = asked.detail or "the translation was cut off"
-        raise PromptsNotMade(language=name, judge=judge.name, reason=reason.rstrip("."), folder=str(folder))
+        raise PromptsError(
+            "prompts_not_made", language=name, judge=judge.name, reason=reason.rstrip("."), folder=str(folder)
+        )
     translation = dict(zip(texts, map(from_data, asked.value.texts), strict=True))
     return replace(
         source,

@@ -17,7 +17,7 @@ from chatbot_mvp.llm.base import Message
 from chatbot_mvp.prompting.fence import as_data
 from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.storage.json_object import parse_json
-from chatbot_mvp.wings.ragas.errors import PromptsNotWritten, PromptsUnreadable
+from chatbot_mvp.wings.ragas.errors import PromptsError
 from chatbot_mvp.wings.ragas.judging.languages import is_language, language_code, spellings
 from chatbot_mvp.wings.ragas.judging.replies import (
     Classifications,
@@ -163,7 +163,7 @@ class PackagePrompt:
         """Write the file, and never over another one.
 
         Raises:
-            PromptsNotWritten: the file exists, or cannot be written.
+            PromptsError (prompts_not_written): the file exists, or cannot be written.
         """
         path = self.file.path(folder, self.language)
         values: dict[str, Any] = {
@@ -176,12 +176,12 @@ class PackagePrompt:
         if self.made_by:
             values |= {"made_by": self.made_by, "reviewed": self.reviewed}
         if path.exists():
-            raise PromptsNotWritten(path=str(path), reason="the file exists already")
+            raise PromptsError("prompts_not_written", path=str(path), reason="the file exists already")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write_atomically(path, json.dumps(values, ensure_ascii=False, indent=2).encode("utf-8", "replace"))
         except OSError as error:
-            raise PromptsNotWritten(path=str(path), reason=error.strerror or str(error)) from error
+            raise PromptsError("prompts_not_written", path=str(path), reason=error.strerror or str(error)) from error
         return path
 
 
@@ -192,7 +192,7 @@ def package_prompts(folder: Path, language: str) -> dict[tuple[str, str], Packag
         language: a code, as of ``language_code``. Files may end in the code or in the English name.
 
     Raises:
-        PromptsUnreadable: a file is not as the package writes it; names the file and the reason.
+        PromptsError (prompts_unreadable): a file is not as the package writes it; names the file and the reason.
     """
     found = {}
     for file in PACKAGE_FILES:
@@ -215,7 +215,7 @@ def read_package_prompt(path: Path, file: PackageFile) -> PackagePrompt:
     """Read one file.
 
     Raises:
-        PromptsUnreadable
+        PromptsError (prompts_unreadable)
     """
     try:
         data = parse_json(path.read_text("utf-8-sig"))
@@ -233,14 +233,14 @@ def read_package_prompt(path: Path, file: PackageFile) -> PackagePrompt:
             bool(data.get("reviewed", True)),
         )
     except OSError as error:
-        raise PromptsUnreadable(path=str(path), reason=error.strerror or str(error)) from error
+        raise PromptsError("prompts_unreadable", path=str(path), reason=error.strerror or str(error)) from error
     except KeyError as error:
-        raise PromptsUnreadable(path=str(path), reason=f"it has no {error.args[0]!r}") from error
+        raise PromptsError("prompts_unreadable", path=str(path), reason=f"it has no {error.args[0]!r}") from error
     except ValidationError as error:
         reason = f"the output of an example is not what is asked for: {error.errors()[0]['msg']}"
-        raise PromptsUnreadable(path=str(path), reason=reason) from error
+        raise PromptsError("prompts_unreadable", path=str(path), reason=reason) from error
     except (ValueError, TypeError, AttributeError) as error:
-        raise PromptsUnreadable(path=str(path), reason=str(error)) from error
+        raise PromptsError("prompts_unreadable", path=str(path), reason=str(error)) from error
 
 
 def _escaped(value: Any) -> Any:

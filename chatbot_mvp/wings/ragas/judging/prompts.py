@@ -17,7 +17,7 @@ from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.judges.asking import correction
 from chatbot_mvp.llm.base import Message
 from chatbot_mvp.prompting.fence import as_data, fence_name
-from chatbot_mvp.wings.ragas.errors import PromptsUnreadable
+from chatbot_mvp.wings.ragas.errors import PromptsError
 from chatbot_mvp.wings.ragas.judging.languages import language_code
 from chatbot_mvp.wings.ragas.judging.package_files import PackagePrompt, Value, package_languages, package_prompts
 from chatbot_mvp.wings.ragas.judging.replies import REPLIES
@@ -104,7 +104,7 @@ def load_prompts(
 
     Raises:
         UnknownChoice: there are no prompts in this language; the error lists the available ones.
-        PromptsUnreadable: a file is missing or invalid; the error names the file and the reason.
+        PromptsError (prompts_unreadable): a file is missing or invalid; the error names the file and the reason.
     """
     language = language_code(language)
     # ContextRelevance is asked for in English if a language has no prompts: the package has no file to translate.
@@ -124,7 +124,7 @@ def load_prompts(
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise PromptsUnreadable(path=str(path), reason=error.strerror or str(error)) from error
+            raise PromptsError("prompts_unreadable", path=str(path), reason=error.strerror or str(error)) from error
         version, prompts = _parsed(path, content, replies)
         versions.append(str(version))
         found.update({(name, part): prompt for part, prompt in prompts.items()})
@@ -165,12 +165,12 @@ def _parsed(path: Path, content: bytes, replies: Mapping[str, type[BaseModel]]) 
         prompts = {name: _prompt(data[name], reply) for name, reply in replies.items()}
         return int(data["version"]), prompts
     except KeyError as error:
-        raise PromptsUnreadable(path=str(path), reason=f"it has no {error.args[0]!r}") from error
+        raise PromptsError("prompts_unreadable", path=str(path), reason=f"it has no {error.args[0]!r}") from error
     except ValidationError as error:
         reason = f"the reply of an example is not what is asked for: {error.errors()[0]['msg']}"
-        raise PromptsUnreadable(path=str(path), reason=reason) from error
+        raise PromptsError("prompts_unreadable", path=str(path), reason=reason) from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise PromptsUnreadable(path=str(path), reason=str(error)) from error
+        raise PromptsError("prompts_unreadable", path=str(path), reason=str(error)) from error
 
 
 def _prompt(table: Mapping[str, Any], reply: type[BaseModel]) -> Prompt:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from chatbot_mvp.prompting.fence import as_data
-from chatbot_mvp.wings.ragas.errors import PromptsUnreadable
+from chatbot_mvp.wings.ragas.errors import PromptsError
 from chatbot_mvp.wings.ragas.judging.languages import spellings
 
 TEMPLATES = {"first": "template_relevance1", "second": "template_relevance2"}
@@ -22,7 +22,7 @@ def relevance_templates(folder: Path | None, language: str) -> dict[str, str]:
         "first" and "second" -> text with the gaps ``{query}`` and ``{context}``.
 
     Raises:
-        PromptsUnreadable: a file cannot be read, or lacks a gap.
+        PromptsError (prompts_unreadable): a file cannot be read, or lacks a gap.
     """
     found: dict[str, str] = {}
     if folder is None:
@@ -36,9 +36,9 @@ def relevance_templates(folder: Path | None, language: str) -> dict[str, str]:
         try:
             text = path.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            raise PromptsUnreadable(path=str(path), reason=str(error)) from error
+            raise PromptsError("prompts_unreadable", path=str(path), reason=str(error)) from error
         if missing := [gap for gap in _GAPS if gap not in text]:
-            raise PromptsUnreadable(path=str(path), reason=f"it has no {missing[0]!r}")
+            raise PromptsError("prompts_unreadable", path=str(path), reason=f"it has no {missing[0]!r}")
         found[prompt] = text
     return found
 

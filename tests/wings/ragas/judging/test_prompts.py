@@ -9,10 +9,10 @@ import pytest
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.text import detect_language
-from chatbot_mvp.wings.ragas.errors import PromptsUnreadable
 from chatbot_mvp.wings.ragas.judging import load_prompts, prompt_languages
 from chatbot_mvp.wings.ragas.judging import prompts as prompts_module
 from chatbot_mvp.wings.ragas.judging.replies import REPLIES
+from tests.raising import raises
 
 BUILT_IN = Path(prompts_module.__file__).parent / "prompts"
 OWN = """
@@ -76,7 +76,7 @@ def test_a_missing_language_says_which_there_are(tmp_path: Path) -> None:
         load_prompts("fr")
     write(tmp_path, OWN, language="pt")
     assert prompt_languages(tmp_path) == ["en", "es", "pt"]
-    with pytest.raises(PromptsUnreadable, match=r"context_recall\.toml"):
+    with raises("prompts_unreadable", match=r"context_recall\.toml"):
         load_prompts("pt", tmp_path)
 
 
@@ -100,6 +100,6 @@ def test_a_language_of_ones_own(tmp_path: Path) -> None:
 )
 def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, text: str, reason: str) -> None:
     path = write(tmp_path, text)
-    with pytest.raises(PromptsUnreadable, match=reason) as caught:
+    with raises("prompts_unreadable", match=reason) as caught:
         load_prompts("es", tmp_path)
     assert str(path) in str(caught.value)

@@ -18,7 +18,6 @@ import pytest
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion
 from chatbot_mvp.llm.streams import FinishedStream
-from chatbot_mvp.wings.ragas.errors import PromptsNotMade, PromptsNotWritten, PromptsUnreadable
 from chatbot_mvp.wings.ragas.judging import (
     JUDGED,
     JudgeOptions,
@@ -35,6 +34,7 @@ from chatbot_mvp.wings.ragas.judging import (
 from chatbot_mvp.wings.ragas.judging.package_files import PACKAGE_FILES, package_prompts, read_package_prompt
 from chatbot_mvp.wings.ragas.judging.templates import filled, rating_of
 from tests.fakes import FakeEmbedder
+from tests.raising import raises
 
 WRITTEN_BY_RAGAS = Path(__file__).parent / "written_by_ragas"
 SCRIPT = Path(__file__).with_name("ragas_prompts.py")
@@ -170,7 +170,7 @@ def test_a_file_in_another_form_is_told_with_its_path(tmp_path: Path, change: An
         written = {name: value for name, value in written.items() if value is not None or name == "examples"}
         change = json.dumps(written)
     path.write_text(change, "utf-8")
-    with pytest.raises(PromptsUnreadable) as raised:
+    with raises("prompts_unreadable") as raised:
         load_prompts("es", tmp_path)
     assert str(path) in str(raised.value)
     if told != "no JSON":
@@ -182,7 +182,7 @@ def test_what_is_saved_is_read_again_and_never_overwritten(tmp_path: Path) -> No
     assert [path.name for path in paths] == [f"{file.stem}spanish.json" for file in PACKAGE_FILES]
     read = package_prompts(tmp_path / "new", "es")
     assert list(read.values()) == own_prompts("es")
-    with pytest.raises(PromptsNotWritten, match="exists already"):
+    with raises("prompts_not_written", match="exists already"):
         save_prompts(own_prompts("es"), tmp_path / "new")
 
 
@@ -229,7 +229,7 @@ def test_what_is_there_is_not_made_again_and_english_files_of_the_folder_are_wha
 
 def test_a_judge_that_loses_texts_makes_nothing(tmp_path: Path) -> None:
     judge = Judge(lost=1)
-    with pytest.raises(PromptsNotMade, match=r"french.*scripted/judge.*translations, one for each text"):
+    with raises("prompts_not_made", match=r"french.*scripted/judge.*translations, one for each text"):
         adapt_prompts("fr", tmp_path, judge)
     assert not list(tmp_path.iterdir())
     assert len(judge.requests) == 4
@@ -238,7 +238,7 @@ def test_a_judge_that_loses_texts_makes_nothing(tmp_path: Path) -> None:
 def test_a_language_needs_only_the_prompts_of_its_metrics(tmp_path: Path) -> None:
     adapt_prompts("fr", tmp_path, Judge(), needed=prompts_of(["ragas_faithfulness"]))
     assert ("faithfulness", "verdicts") in load_prompts("fr", tmp_path, prompts_of(["ragas_faithfulness"])).of
-    with pytest.raises(PromptsUnreadable, match="context_recall"):
+    with raises("prompts_unreadable", match="context_recall"):
         load_prompts("fr", tmp_path, prompts_of(["ragas_context_recall"]))
     english = load_prompts("it", tmp_path, prompts_of(["ragas_nv_context_relevance"]))
     assert english.of[("context_relevance", "first")] == load_prompts("en").of[("context_relevance", "first")]
@@ -266,7 +266,7 @@ def test_a_text_of_the_language_is_taken_before_one_for_all_and_must_have_its_ga
     assert load_prompts("es", tmp_path).templates == {"second": "es {query} {context}"}
     assert load_prompts("en", tmp_path).templates == {"second": "all {query} {context}"}
     (tmp_path / "template_relevance2_spanish.txt").write_text("es {query}", "utf-8")
-    with pytest.raises(PromptsUnreadable, match=r"template_relevance2_spanish.txt.*\{context\}"):
+    with raises("prompts_unreadable", match=r"template_relevance2_spanish.txt.*\{context\}"):
         load_prompts("es", tmp_path)
 
 
