@@ -120,15 +120,15 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
         refuse_different(base, other)
     names = _names(runs, metrics)
     columns = [(other, name) for other in others for name in names]
-    pairs = [_pairs(base, other, name) for other, name in columns]
-    differences = np.stack([after - before for before, after in pairs], axis=1)
+    questions = _questions(base)
+    pairs = [_pairs(base, other, name, questions) for other, name in columns]
+    differences = np.stack([scores[:, 1] - scores[:, 0] for scores in pairs], axis=1)
     intervals = percentile_intervals(differences)
     p_values = [None if np.isnan(p) else float(p) for p in randomisation_p(differences)]
     corrected = holm(p_values)
-    questions = _questions(base)
     deltas = [
-        _delta(name, before, after, questions, _interval(intervals[column]), p_values[column], corrected[column])
-        for column, ((_, name), (before, after)) in enumerate(zip(columns, pairs, strict=True))
+        _delta(name, pairs[column], questions, intervals[column], p_values[column], corrected[column])
+        for column, (_, name) in enumerate(columns)
     ]
     return Comparison(
         base=base.run_id,
@@ -230,46 +230,40 @@ def _questions(run: ComparedRun) -> dict[str, str]:
     return {row.query_id: row.question for row in rows}
 
 
-def _pairs(base: ComparedRun, other: ComparedRun, name: str) -> tuple[Floats, Floats]:
-    """Return the scores of both runs by query id; NaN in both if either is not scored."""
-    scores = [{row.query_id: row.metrics.get(name) for row in run.result.per_query} for run in (base, other)]
-    table = np.array(
-        [
-            [np.nan, np.nan] if None in (pair := [side[query_id] for side in scores]) else pair
-            for query_id in _questions(base)
-        ],
-        dtype=np.float64,
-    ).reshape(-1, 2)
-    return table[:, 0], table[:, 1]
+def _pairs(base: ComparedRun, other: ComparedRun, name: str, query_ids: Iterable[str]) -> Floats:
+    """Return the scores of both runs, shape (queries, 2); NaN in both if either is not scored."""
+    sides = [{row.query_id: row.metrics.get(name) for row in run.result.per_query} for run in (base, other)]
+    scores = np.array([[side[key] for side in sides] for key in query_ids], dtype=np.float64).reshape(-1, 2)
+    scores[np.isnan(scores).any(axis=1)] = np.nan
+    return scores
 
 
 def _delta(
     name: str,
-    before: Floats,
-    after: Floats,
+    scores: Floats,
     questions: Mapping[str, str],
-    interval: tuple[float, float] | None,
+    interval: Floats,
     p: float | None,
     p_holm: float | None,
 ) -> MetricDelta:
-    known = np.flatnonzero(~np.isnan(before))
-    ids = list(questions)
-    rows = [(ids[row], float(before[row]), float(after[row])) for row in known]
+    known = ~np.isnan(scores[:, 0])
+    pairs = int(known.sum())
+    before, after = scores[known].T.copy()
+    rows = [(key, *pair) for key, pair, scored in zip(questions, scores.tolist(), known, strict=True) if scored]
     improved, worsened = changes(rows, questions, METRICS[name].higher_is_better)
-    means = (float(before[known].mean()), float(after[known].mean())) if len(known) else (None, None)
     return MetricDelta(
         metric=name,
-        base=means[0],
-        other=means[1],
-        delta=float((after - before)[known].mean()) if len(known) else None,
-        interval=interval,
+        base=float(before.mean()) if pairs else None,
+        other=float(after.mean()) if pairs else None,
+        delta=float((after - before).mean()) if pairs else None,
+        interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
         p=p,
         p_holm=p_holm,
-        pairs=len(known),
-        total=len(ids),
+        pairs=pairs,
+        total=len(questions),
         improved=improved,
         worsened=worsened,
-        equal=len(known) - len(improved) - len(worsened),
+        equal=pairs - len(improved) - len(worsened),
     )
 
 
@@ -289,7 +283,3 @@ def changes(
     gains.sort(key=lambda pair: (-round(abs(pair[0]), 9), pair[1].query_id))
     improved, worsened = (tuple(change for gain, change in gains if side * gain > _EQUAL) for side in (1, -1))
     return improved, worsened
-
-
-def _interval(pair: Floats) -> tuple[float, float] | None:
-    return None if np.isnan(pair).any() else (float(pair[0]), float(pair[1]))
