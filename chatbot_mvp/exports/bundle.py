@@ -134,30 +134,27 @@ def _table(name: str, content: bytes) -> bytes:
 
 def _entries(path: Path, archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfile.ZipInfo]]:
     """Check the entries; return (run id, name -> entry)."""
+
+    def unsafe(info: zipfile.ZipInfo, reason: str) -> ImportRefused:
+        return ImportRefused("bundle_unsafe", path=str(path), entry=info.filename, reason=reason)
+
     found: dict[str, zipfile.ZipInfo] = {}
     runs = set()
     infos = archive.infolist()
     if len(infos) > _MOST_FILES:
-        raise ImportRefused(
-            "bundle_unsafe", path=str(path), entry=infos[_MOST_FILES].filename, reason=f"is one of {len(infos)} files"
-        )
+        raise unsafe(infos[_MOST_FILES], f"is one of {len(infos)} files")
     for info in infos:
         match = _ENTRY.fullmatch(info.filename)
         if match is None or stat.S_ISLNK(info.external_attr >> 16):
-            raise ImportRefused(
-                "bundle_unsafe", path=str(path), entry=info.filename, reason="is no file of a run's own folder"
-            )
+            raise unsafe(info, "is no file of a run's own folder")
         runs.add(match["run"])
         if len(runs) > 1 or match["name"] in found:
-            raise ImportRefused(
-                "bundle_unsafe", path=str(path), entry=info.filename, reason="is of another run, or there twice"
-            )
+            raise unsafe(info, "is of another run, or there twice")
         found[match["name"]] = info
     # Checking the declared sizes is enough, because zipfile never unpacks more than declared.
     if (size := sum(info.file_size for info in infos)) > _MOST_BYTES:
         largest = max(infos, key=lambda info: info.file_size)
-        reason = f"makes it {size / 1e6:,.0f} MB; at most {_MOST_BYTES / 1e6:,.0f} are taken"
-        raise ImportRefused("bundle_unsafe", path=str(path), entry=largest.filename, reason=reason)
+        raise unsafe(largest, f"makes it {size / 1e6:,.0f} MB; at most {_MOST_BYTES / 1e6:,.0f} are taken")
     if not runs:
         raise ValueError("it is empty")
     return runs.pop(), found
