@@ -75,7 +75,7 @@ def kb_evaluate(
     app = open_app(env, **overrides)
     kb_id = kb_of(app, document)
     with ProgressLine() as progress:
-        result = app.kb_evaluation.evaluate_file(kb_id, questions, progress, preset=preset or "", **overrides)
+        result = app.kb_evaluation.evaluate(kb_id, questions, progress, preset=preset or "", **overrides)
     if as_json:
         print_json(result)
         return

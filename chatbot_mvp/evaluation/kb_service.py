@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -167,34 +167,32 @@ class KbEvaluationService:
             self._jobs.submit(run.folder.run_id, name, lambda progress: self._runs.execute(run, progress))
         return run.folder.run_id
 
-    def evaluate_file(
+    def evaluate(
         self,
         kb_id: str,
-        questions: Path,
+        questions: str | Path,
         progress: ProgressCallback = ignore_progress,
         *,
         preset: str = "",
         **changes: Any,
     ) -> dict[str, Any]:
-        """Run a question file on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
+        """Run questions on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
 
         Args:
+            questions: the id of a question set, or the path of a question file.
             preset, changes: as in ``RunService.start_run``; a preset is also in what is returned.
 
         Raises:
-            KbNotFound, KbUnreadable, DatasetError
+            KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError (no_questions_kept), DatasetError
             RunStopped: the records stay for a resume.
         """
-        return self._evaluate(kb_reference(kb_id, str(questions.resolve())), progress, preset, changes)
-
-    def evaluate_set(self, kb_id: str, set_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
-        """Run a question set in this thread; return and raise what ``evaluate_file`` does.
-
-        Raises:
-            QuestionSetNotFound, KbEvaluationError (no_questions_kept)
-        """
-        self._sets.question_set(kb_id, set_id)
-        return self._evaluate(kb_reference(kb_id, set_id), progress, "", {})
+        if isinstance(questions, str):
+            self._sets.question_set(kb_id, questions)
+        asked = questions if isinstance(questions, str) else str(questions.resolve())
+        run = {**changes, **_as_chat(kb_reference(kb_id, asked))}
+        result = self._runs.run_now(progress, preset=preset, **run)
+        named = {"preset": result.preset} if result.preset else {}
+        return {"run_id": result.run_id, **named, **kb_figures(result)}
 
     @performs(Action.READ)
     def results(self, kb_id: str) -> list[KbResult]:
@@ -231,13 +229,6 @@ class KbEvaluationService:
         self._jobs.stop(job_id)
 
     # --- the work itself
-
-    def _evaluate(
-        self, reference: str, progress: ProgressCallback, preset: str, changes: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        result = self._runs.run_now(progress, preset=preset, **{**changes, **_as_chat(reference)})
-        named = {"preset": result.preset} if result.preset else {}
-        return {"run_id": result.run_id, **named, **kb_figures(result)}
 
     def _proposals(
         self, kb_id: str, name: str, count: int, use_model: bool, progress: ProgressCallback

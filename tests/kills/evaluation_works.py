@@ -133,7 +133,7 @@ class PromiseWork(Work):
             sets = [app.question_sets.save(replace(app.question_sets.empty_set(kb_id, "mías"), questions=(asked,)))]
         results = app.kb_evaluation.results(kb_id)
         if not results:
-            app.kb_evaluation.evaluate_set(kb_id, sets[0].set_id)
+            app.kb_evaluation.evaluate(kb_id, sets[0].set_id)
             results = app.kb_evaluation.results(kb_id)
         for step in range(5):
             level = (1 + (number + step) % 40) / 100

@@ -120,4 +120,4 @@ class Gate:
         if not questions.is_file():
             raise DatasetError("dataset_file_missing", path=str(questions))
         kb_id = self._kbs.add(document.name, document.read_bytes()).kb_id if document.is_file() else source.kb
-        return str(self._kb_evaluation.evaluate_file(kb_id, questions, progress)["run_id"])
+        return str(self._kb_evaluation.evaluate(kb_id, questions, progress)["run_id"])

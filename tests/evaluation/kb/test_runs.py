@@ -98,7 +98,7 @@ def test_a_runs_figures_are_those_of_the_pipeline_that_the_chat_answers_with(
     links = (Path(__file__).parents[3] / "benchmarks" / "kb_links_es.jsonl").read_text("utf-8")
     long = KbQuestion("long", "¿Qué dice el manual?", "answerable", text[:6_000])
     path.write_text(f"{app.question_sets.export(questions)}{links}{long.as_line()}", "utf-8")
-    figures = app.kb_evaluation.evaluate_file(kb_id, path)
+    figures = app.kb_evaluation.evaluate(kb_id, path)
     expected = expected_figures(app, kb_id, load_questions(path))
     for name, value in expected.items():
         assert figures[name] == (pytest.approx(value) if not isinstance(value, dict) else value), name
@@ -240,7 +240,7 @@ def test_repeated_ids_of_a_file_are_told_apart(app: App, tmp_path: Path) -> None
     assert unique_ids(["a", "a", "a-2", "b"]) == ["a", "a-2", "a-2-2", "b"]
     path = tmp_path / "q.jsonl"
     path.write_text('{"id": "x", "question": "¿Dieta?"}\n{"id": "x", "question": "¿Días?"}\n', "utf-8")
-    assert app.kb_evaluation.evaluate_file(small(app), path)["questions"] == {"unknown": 2}
+    assert app.kb_evaluation.evaluate(small(app), path)["questions"] == {"unknown": 2}
 
 
 def test_the_commands_evaluate_resume_show_list_and_plan_such_a_run(
@@ -273,7 +273,7 @@ def test_the_commands_evaluate_resume_show_list_and_plan_such_a_run(
 def test_a_lone_surrogate_in_a_question_file_does_not_end_the_run(app: App, tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "¿De cuánto es la dieta \\ud83d completa?", "kind": "answerable"}\n', "utf-8")
-    figures = app.kb_evaluation.evaluate_file(small(app), path)
+    figures = app.kb_evaluation.evaluate(small(app), path)
     assert app.kb_evaluation.results(small(app))[0].result_id == figures["run_id"]
 
 

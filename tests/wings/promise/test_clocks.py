@@ -26,7 +26,7 @@ def test_a_promise_is_read_by_a_server_with_ten_minutes_between_their_clocks(
     asked = tuple(SetQuestion(KbQuestion(str(n), question, "far")) for n, question in enumerate((DIET, DAYS)))
     other.question_sets.save(replace(mine, questions=asked))
     set_clock(timedelta(0))
-    run = app.kb_evaluation.evaluate_set(kb.kb_id, mine.set_id)
+    run = app.kb_evaluation.evaluate(kb.kb_id, mine.set_id)
     app.get(Promises).make(kb.kb_id, run["run_id"], 0.05)
     set_clock(ahead)
     state = other.get(Promises).state(kb.kb_id)

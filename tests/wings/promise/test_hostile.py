@@ -35,7 +35,7 @@ def app(settings: Settings) -> App:
 def promised(app: App, kb_id: str, asked: Sequence[KbQuestion], unit: Unit | None = None) -> PromiseState:
     empty = app.question_sets.empty_set(kb_id, "mías")
     questions = app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
+    run = app.kb_evaluation.evaluate(kb_id, questions.set_id)
     return app.get(Promises).make(kb_id, run["run_id"], 0.05, unit)
 
 

@@ -33,7 +33,7 @@ def with_promise(kb: KbRecord, right: int) -> str:
     ]
     sets = get_app().question_sets
     made = sets.save(replace(sets.empty_set(kb.kb_id, "de *personas*"), questions=tuple(asked)))
-    return str(get_app().kb_evaluation.evaluate_set(kb.kb_id, made.set_id)["run_id"])
+    return str(get_app().kb_evaluation.evaluate(kb.kb_id, made.set_id)["run_id"])
 
 
 def test_the_promise_says_how_many_labels_are_missing_and_what_was_left_out(kb: KbRecord) -> None:
@@ -77,7 +77,7 @@ def test_questions_of_rules_get_an_error_in_place_of_a_promise(kb: KbRecord) -> 
     sets = get_app().question_sets
     rules = [replace(one, origin="rules") for one in QUESTIONS]
     made = sets.save(replace(sets.empty_set(kb.kb_id, "reglas"), questions=tuple(rules)))
-    get_app().kb_evaluation.evaluate_set(kb.kb_id, made.set_id)
+    get_app().kb_evaluation.evaluate(kb.kb_id, made.set_id)
     page = results().button(key="mykb_promise_make").click().run()
     assert not page.exception
     assert get_app().get(Promises).state(kb.kb_id) is None

@@ -91,7 +91,7 @@ def saved(app: App, kb_id: str, origin: Origin = "person", count: int = 3) -> Qu
 
 def made(app: App, kb_id: str, origin: Origin = "person") -> QuestionSet:
     questions = saved(app, kb_id, origin)
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
+    run = app.kb_evaluation.evaluate(kb_id, questions.set_id)
     app.get(Promises).make(kb_id, run["run_id"], 0.05)
     return questions
 
@@ -106,7 +106,7 @@ def test_a_promise_is_read_again_as_it_was_made_and_goes_with_its_knowledge_base
     kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
     assert app.get(Promises).state(kb_id) is None
     questions = saved(app, kb_id)
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
+    run = app.kb_evaluation.evaluate(kb_id, questions.set_id)
     state = app.get(Promises).make(kb_id, run["run_id"], 0.05)
     assert app.get(Promises).state(kb_id) == state
     assert state.changed == () and state.promise.answerable <= 3 and state.promise.wrong == 0
@@ -150,16 +150,16 @@ def test_an_answer_is_wrong_unless_it_quotes_the_labelled_paragraph(app: App) ->
     ]
     empty = app.question_sets.empty_set(kb_id, "mías")
     questions = app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
+    run = app.kb_evaluation.evaluate(kb_id, questions.set_id)
     result = app.kb_evaluation.result(kb_id, run["run_id"])
     assert all(one.wrong for one in app.get(Promises).judged(result, result.rows))
-    fine = app.kb_evaluation.result(kb_id, app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id).set_id)["run_id"])
+    fine = app.kb_evaluation.result(kb_id, app.kb_evaluation.evaluate(kb_id, saved(app, kb_id).set_id)["run_id"])
     assert not any(one.wrong for one in app.get(Promises).judged(fine, fine.rows))
 
 
 def test_a_result_of_another_text_supports_no_promise(app: App) -> None:
     kb_id = app.kbs.add("normas.md", TEXT.encode()).kb_id
-    run = app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id).set_id)
+    run = app.kb_evaluation.evaluate(kb_id, saved(app, kb_id).set_id)
     path = app.settings.results_dir / run["run_id"] / "manifest.json"
     path.write_text(path.read_text("utf-8").replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
     with raises("result_of_other_text", match="Evaluate the questions again"):
@@ -261,7 +261,7 @@ def test_questions_belong_to_the_file_or_the_top_section_of_their_passage(app: A
     ]
     empty = app.question_sets.empty_set(kb_id, "mías")
     questions = app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in asked)))
-    run = app.kb_evaluation.evaluate_set(kb_id, questions.set_id)
+    run = app.kb_evaluation.evaluate(kb_id, questions.set_id)
     result = app.kb_evaluation.result(kb_id, run["run_id"])
     groups = {one.question.question_id: one.group for one in app.get(Promises).judged(result, result.rows)}
     assert groups == {"a": "Dietas", "b": "Vacaciones", "c": "Dietas"}
