@@ -11,17 +11,17 @@ from typing import Any
 from filelock import FileLock
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.errors import ChatbotError, RunError
+from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunError
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb.results import (
     KbResult,
-    KbRunResults,
     ResultRow,
     expected_passages,
     found_passages,
     kb_figures,
+    read_kb_result,
 )
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
 from chatbot_mvp.evaluation.run_service import RunService
@@ -30,15 +30,19 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.service import KnowledgeBases
 from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
+from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
-_KEPT = 20  # ended jobs whose states stay on disk
+_JOBS_KEPT = 20  # ended jobs whose states stay on disk
+_RESULTS_KEPT = 50_000_000
+"""Total size in bytes of the result files whose content is cached, because a page reads them each time it is drawn."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class KbEvaluationService:
         self._kbs = kbs
         self._sets = question_sets
         self._model = providers.current()
-        self._results = KbRunResults(live.current.results_dir)
+        self._results: FileCache[KbResult] = FileCache(_RESULTS_KEPT)
         self._folder = live.current.kb_evaluation_jobs_dir
         self._runs = runs
         self._archive = archive
@@ -196,13 +200,28 @@ class KbEvaluationService:
 
     @performs(Action.READ)
     def results(self, kb_id: str) -> list[KbResult]:
-        """Return the finished runs of a knowledge base, newest first."""
-        found = self._results.all(kb_id, self._archive.runs()[0])
-        return sorted(found, key=lambda result: result.started_at, reverse=True)
+        """Return the finished runs of a knowledge base, newest first. Unreadable ones are left out."""
+        found = []
+        for line in self._archive.runs()[0]:
+            if line.kind == KB and line.dataset.startswith(f"{kb_id}/"):
+                with suppress(KbResultNotFound):
+                    found.append(self.result(kb_id, line.run_id))
+        return found
 
     def result(self, kb_id: str, result_id: str) -> KbResult:
-        """Return a finished run as a result. Raises KbResultNotFound."""
-        return self._results.load(kb_id, result_id)
+        """Return a finished run as a result.
+
+        Raises:
+            KbResultNotFound: there is no such finished run over this knowledge base, or a file is unreadable.
+        """
+        folder = RunFolder(self._live.current.results_dir, result_id)
+        try:
+            found = self._results.get(folder.result_path, lambda: read_kb_result(folder))
+        except (ChatbotError, OSError, KeyError, ValueError, TypeError) as error:
+            raise KbResultNotFound(kb_id=kb_id, result_id=result_id) from error
+        if found.kb_id != kb_id:
+            raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
+        return found
 
     @performs(Action.READ)
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
@@ -268,7 +287,7 @@ class KbEvaluationService:
 
     def _prune(self) -> None:
         old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.updated_at)
-        for status in old[: -_KEPT or None]:
+        for status in old[: -_JOBS_KEPT or None]:
             for path in self._folder.glob(f"{status.job_id}.*"):
                 path.unlink(missing_ok=True)
 

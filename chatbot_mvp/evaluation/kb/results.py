@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat.citations import Source, quoted_sources
-from chatbot_mvp.errors import ChatbotError, KbResultNotFound
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
@@ -18,12 +15,9 @@ from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.llm.base import ChatRequest, Grounding
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.decisions import UNANSWERABLE
-from chatbot_mvp.runs.kinds import KB
-from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.payloads import RETRIEVE, Span, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
-from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Chunk
 
 
@@ -109,40 +103,6 @@ class KbResult:
 
 
 _AROUND = 600  # characters of the paragraph shown on either side of an expected passage
-_KEPT = 50_000_000
-"""Total size in bytes of the result files whose content is cached, because a page reads them each time it is drawn."""
-
-
-class KbRunResults:
-    """Reads finished KB runs as results. Safe to share between sessions."""
-
-    def __init__(self, results_dir: Path) -> None:
-        self._root = results_dir
-        self._read: FileCache[KbResult] = FileCache(_KEPT)
-
-    def all(self, kb_id: str, lines: Sequence[RunLine]) -> list[KbResult]:
-        """Return the results of a knowledge base among the listed runs. Unreadable ones are left out."""
-        found = []
-        for line in lines:
-            if line.kind == KB and line.dataset.startswith(f"{kb_id}/"):
-                with suppress(KbResultNotFound):
-                    found.append(self.load(kb_id, line.run_id))
-        return found
-
-    def load(self, kb_id: str, run_id: str) -> KbResult:
-        """Read a run as a result.
-
-        Raises:
-            KbResultNotFound: there is no such finished run over this knowledge base, or a file is unreadable.
-        """
-        folder = RunFolder(self._root, run_id)
-        try:
-            found = self._read.get(folder.result_path, lambda: _read(folder))
-        except (ChatbotError, OSError, KeyError, ValueError, TypeError) as error:
-            raise KbResultNotFound(kb_id=kb_id, result_id=run_id) from error
-        if found.kb_id != kb_id:
-            raise KbResultNotFound(kb_id=kb_id, result_id=run_id)
-        return found
 
 
 def kb_figures(result: RunResult) -> dict[str, Any]:
@@ -169,8 +129,12 @@ def kb_figures(result: RunResult) -> dict[str, Any]:
     }
 
 
-def _read(folder: RunFolder) -> KbResult:
-    """Return a run as a result. Questions whose retrieval failed have no evidence and are left out."""
+def read_kb_result(folder: RunFolder) -> KbResult:
+    """Return a finished KB run as a result. Questions whose retrieval failed have no evidence and are left out.
+
+    Raises:
+        ChatbotError, OSError, KeyError, ValueError, TypeError: it is no finished KB run, or a file is unreadable.
+    """
     manifest, result = folder.manifest(), folder.result()
     records, _ = folder.records(RETRIEVE)
     questions = {one.question_id: one for one in load_questions(folder.path / QUESTIONS)}
