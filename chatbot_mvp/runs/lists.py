@@ -124,15 +124,8 @@ def run_groups(runs: Sequence[RunLine]) -> list[RunGroup]:
     for run in runs:
         groups.setdefault(_measured(run), []).append(run)
     return [
-        RunGroup(
-            kind=members[0].kind,
-            dataset=members[0].dataset,
-            sha256=members[0].dataset_sha256,
-            queries=members[0].queries,
-            documents=members[0].documents,
-            runs=tuple(members),
-        )
-        for members in groups.values()
+        RunGroup(one.kind, one.dataset, one.dataset_sha256, one.queries, one.documents, tuple(members))
+        for one, members in ((members[0], members) for members in groups.values())
     ]
 
 
