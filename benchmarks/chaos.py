@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.process import plain_environment
 from benchmarks.script import ROOT, data_folder, parser
-from chatbot_mvp.runs.index import read_submissions
+from chatbot_mvp.runs.line import read_submissions
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.settings.kinds import OF_THE_MACHINE
 from chatbot_mvp.settings.model import Settings

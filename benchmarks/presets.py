@@ -80,7 +80,7 @@ def measure(app: App, preset: str, sample: Sample) -> dict[str, Any]:
     else:
         assert sample.document is not None and sample.questions is not None
         record = app.kbs.add(sample.document.name, sample.document.read_bytes())
-        figures = app.kb_evaluation.evaluate_file(record.kb_id, sample.questions, preset=preset)
+        figures = app.kb_evaluation.evaluate(record.kb_id, sample.questions, preset=preset)
         accepted, unranked = figures["accepted"], app.archive.run(figures["run_id"]).rerank_failures
     shown = {name: round(value, 4) for name in _FIGURES if (value := figures.get(name)) is not None}
     return {

@@ -21,18 +21,17 @@ from typing import Any
 from benchmarks.script import data_folder, parser, print_figures
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.evaluation.benchmark.answering import answer
+from chatbot_mvp.evaluation.benchmark.answering import Answering
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.engine import LocalEngine
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
-from chatbot_mvp.evaluation.benchmark.worker import RunWorker
+from chatbot_mvp.evaluation.benchmark.worker import RunModels, RunWorker
 from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.live import LiveSettings
@@ -101,7 +100,7 @@ def press(folder: Path, queries: int, calls: int, latency: float, faults: Faults
         engine = LocalEngine(RunWorker(run, PipelineFactory(Embedders(live), Providers(live)), lambda _: models))
         journal = Journal(run.folder)
         started = time.monotonic()
-        answer(run, journal, engine, Spending(run.folder), ignore_progress)
+        Answering(run, journal, engine, Spending(run.folder), ignore_progress).work()
         seconds = time.monotonic() - started
         told = ask()
     good = 1 - faults.too_many - faults.broken - faults.cut

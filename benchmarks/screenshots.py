@@ -56,7 +56,7 @@ def fill(folder: Path) -> list[str]:
     app = build_app(load_settings(data_dir=folder, provider="demo", ui_language="es"))
     kb = app.kbs.add_sample()
     desk = app.kb_evaluation
-    questions = desk.save(replace(desk.propose_now(kb.kb_id, count=40), name="Preguntas del manual"))
+    questions = app.question_sets.save(replace(desk.propose_now(kb.kb_id, count=40), name="Preguntas del manual"))
     desk.start(kb.kb_id, questions.set_id)
     while not desk.results(kb.kb_id):
         time.sleep(0.2)

@@ -16,6 +16,7 @@ from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.dataset_service import Listed as ListedDataset
 from chatbot_mvp.documents.reading.readers import SUFFIXES
+from chatbot_mvp.evaluation.archive import UnfinishedRun
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
@@ -24,7 +25,6 @@ from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
-from chatbot_mvp.evaluation.unfinished import UnfinishedRun
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.intake import FileState
@@ -37,13 +37,22 @@ from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
-from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting
-from chatbot_mvp.runs.distributions import Distribution
-from chatbot_mvp.runs.history import History, Series
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
-from chatbot_mvp.runs.leaderboard import Field, Place
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.lists import (
+    History,
+    RankedRun,
+    RunFilter,
+    RunGroup,
+    Series,
+    history_of,
+    kind_of,
+    leaderboard,
+    listed_kinds,
+    main_metric,
+)
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS, TAG_CHARS, RunNote
 from chatbot_mvp.runs.payloads import (
     GENERATE,
@@ -56,13 +65,11 @@ from chatbot_mvp.runs.payloads import (
     judged_of,
     retrieved_of,
 )
-from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
+from chatbot_mvp.runs.query_views import Distribution, QueryFilter, QueryTable, WordPart, answer_difference
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow, SplitFigure
-from chatbot_mvp.runs.search import RunFilter, kind_of, listed_kinds, main_metric
 from chatbot_mvp.runs.usage import Spent
-from chatbot_mvp.runs.word_difference import Part
 from chatbot_mvp.settings.forms import SettingForm, form_of
 from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.live import SettingRow
@@ -95,7 +102,6 @@ __all__ = [
     "Estimate",
     "EvaluationJob",
     "Failure",
-    "Field",
     "FileState",
     "Found",
     "Generated",
@@ -114,9 +120,7 @@ __all__ = [
     "Mode",
     "Nearest",
     "OtherSearch",
-    "Part",
     "PastTurn",
-    "Place",
     "Preset",
     "ProviderCheck",
     "ProviderStatus",
@@ -127,10 +131,12 @@ __all__ = [
     "QueryRow",
     "QueryTable",
     "QuestionSet",
+    "RankedRun",
     "ResultRow",
     "Retrieved",
     "RunDelta",
     "RunFilter",
+    "RunGroup",
     "RunLine",
     "RunNote",
     "RunPlan",
@@ -150,17 +156,22 @@ __all__ = [
     "UnfinishedRun",
     "Upload",
     "UserContext",
+    "WordPart",
+    "answer_difference",
     "curve",
     "few_of",
     "figures_at",
     "form_of",
     "generated_of",
+    "history_of",
     "judged_of",
     "kind_of",
+    "leaderboard",
     "listed_kinds",
     "main_metric",
     "retrieved_of",
     "run_kind",
     "shown_in",
     "suggest",
+    "why_not_comparable",
 ]

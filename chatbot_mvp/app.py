@@ -14,15 +14,15 @@ from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.datasets.dataset_service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.preparation import reopen_run
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
-from chatbot_mvp.evaluation.benchmark.worker import RunWorker
+from chatbot_mvp.evaluation.benchmark.worker import RunWorker, run_models
 from chatbot_mvp.evaluation.detail import RunDetails
+from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
-from chatbot_mvp.evaluation.service import RunService
-from chatbot_mvp.evaluation.sources import RunSources
+from chatbot_mvp.evaluation.run_service import RunService
+from chatbot_mvp.evaluation.run_sources import RunSources
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
@@ -95,10 +95,12 @@ class App:
         """Named parameters of runs."""
         self.details = RunDetails(live, providers, self.archive)
         """One finished run in full, and what the chat can take over from it."""
+        self.question_sets = QuestionSets(live, self.kbs)
+        """Question sets of knowledge bases: checked, edited, imported, exported."""
         self.kb_evaluation = KbEvaluationService(
-            live, self.kbs, providers, self.runs, self.archive, self.sources, kb_jobs
+            live, self.kbs, providers, self.question_sets, self.runs, self.archive, self.sources, kb_jobs
         )
-        """Question sets of a knowledge base: proposed, edited, evaluated."""
+        """Knowledge bases measured by question sets, and sets proposed."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets, self)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)

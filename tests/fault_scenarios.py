@@ -19,7 +19,7 @@ from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore, SetQue
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.llm.reply_cache import ReplyCache
-from chatbot_mvp.runs.index import append_submission, read_submissions
+from chatbot_mvp.runs.line import append_submission, read_submissions
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.notes import RunNotes
 from chatbot_mvp.runs.records import QueryRecord, RunFolder, run_folders

@@ -72,7 +72,7 @@ def test_a_section_that_another_one_names_is_found_for_a_question_about_both(set
     kb = next((ROOT / "data" / "samples" / "kb").glob("*.md"))
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
     record = app.kbs.add(kb.name, kb.read_bytes())
-    figures = app.kb_evaluation.evaluate_file(record.kb_id, ROOT / "benchmarks" / "kb_links_es.jsonl")
+    figures = app.kb_evaluation.evaluate(record.kb_id, ROOT / "benchmarks" / "kb_links_es.jsonl")
     assert figures["scored"] == 12
     assert figures["hit@1"] >= 8 / 12
     assert figures["hit@3"] >= 11 / 12

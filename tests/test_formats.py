@@ -21,9 +21,9 @@ from chatbot_mvp.errors import CacheUnusable, ChatbotError
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.llm.reply_cache import ReplyCache
+from chatbot_mvp.runs.lists import RunFilter, leaderboard
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import result_json
-from chatbot_mvp.runs.search import RunFilter
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.wings.ragas.service import RagasService
 
@@ -73,8 +73,8 @@ def test_looking_at_everything_changes_no_file(app: App, data: Path) -> None:
     for run_id in RUNS:
         app.archive.run(run_id)
         app.archive.files(run_id)
-    for field in app.archive.fields():
-        app.archive.leaderboard(field, field.metrics[0])
+    for field in app.archive.groups():
+        leaderboard(field, field.metrics[0])
     for run_id in (ANSWERED, RETRIEVED):
         for row in app.details.table(run_id).rows:
             app.details.gold_paths(run_id, row)
@@ -90,8 +90,8 @@ def test_runs_are_found_ranked_compared_and_evaluated(app: App) -> None:
     assert (sorted(run.run_id for run in runs), damaged) == (sorted(RUNS), [])
     assert [run.run_id for run in app.archive.search(RunFilter(tags=("línea base",)))] == [ANSWERED]
     assert app.archive.notes()[ANSWERED].note == "Con respuestas."
-    [field] = [field for field in app.archive.fields() if field.dataset == "valle_multihop"]
-    assert {place.interval is not None for place in app.archive.leaderboard(field, "recall@5")} == {True}
+    [field] = [field for field in app.archive.groups() if field.dataset == "valle_multihop"]
+    assert {place.interval is not None for place in leaderboard(field, "recall@5")} == {True}
     assert len(app.get(RagasService).evaluate_run(ANSWERED)) == 5
     assert len(app.get(RagasService).rows_of_run(REPEATED)) == 5
     compared = app.archive.compare([ANSWERED, RETRIEVED]).runs[0].metrics
@@ -129,7 +129,7 @@ def test_a_knowledge_base_its_conversation_its_questions_and_its_promise_open(ap
     assert answers[1].nearest is not None
     assert [turn.feedback is not None for turn in conversation.turns] == [True, True]
     assert app.chat.questions_path(KB).is_file()
-    kept = {questions.name: len(questions.kept) for questions in app.kb_evaluation.sets(KB)}
+    kept = {questions.name: len(questions.kept) for questions in app.question_sets.sets(KB)}
     assert kept == {"Primeras": 6, "De personas": 6, "Respuestas revisadas": 1}
     [result] = app.kb_evaluation.results(KB)
     assert (result.result_id, len(result.rows)) == (ASKED, 6)
@@ -166,12 +166,12 @@ def _later(path: Path) -> None:
 
 def test_a_file_of_a_later_version_is_refused_by_name_and_stays_as_it_is(app: App, data: Path) -> None:
     [conversation] = app.chat.conversations(SESSION, KB)
-    questions = app.kb_evaluation.sets(KB)[0]
+    questions = app.question_sets.sets(KB)[0]
     place = (SESSION, conversation.conversation_id)
     later: dict[str, Callable[[], object]] = {
         "app_settings.json": lambda: build_app(load_settings(data_dir=data)),
         "run_presets.json": lambda: app.presets.save("x", {}),
-        f"kb/{KB}/evaluation/sets/{questions.set_id}.json": lambda: app.kb_evaluation.save(questions),
+        f"kb/{KB}/evaluation/sets/{questions.set_id}.json": lambda: app.question_sets.save(questions),
         f"kb/{KB}/evaluation/reviews.jsonl": lambda: app.get(Reviews).summary(KB),
         f"kb/{KB}/evaluation/promise.json": lambda: app.get(Promises).make(KB, ASKED, 0.1),
         f"conversations/{SESSION}/{conversation.conversation_id}.jsonl": lambda: app.chat.conversation(*place),
@@ -237,7 +237,7 @@ def _is_told(read: Callable[[], object]) -> bool:
     [
         ("kb/*/kb.json", lambda app: app.kbs.records()),
         ("kb/*/files.json", lambda app: app.kbs.store.files(KB)),
-        ("kb/*/evaluation/sets/*.json", lambda app: app.kb_evaluation.sets(KB)),
+        ("kb/*/evaluation/sets/*.json", lambda app: app.question_sets.sets(KB)),
         ("kb/*/evaluation/promise.json", lambda app: app.get(Promises).state(KB)),
         (f"results/{ANSWERED}/manifest.json", lambda app: app.details.manifest(ANSWERED)),
         (f"results/{ANSWERED}/{ANSWERED}.json", lambda app: app.archive.run(ANSWERED)),

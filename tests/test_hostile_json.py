@@ -14,6 +14,7 @@ pytest.importorskip("chatbot_mvp.wings.ragas")  # what it reads and writes is tr
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.runs.lists import leaderboard
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.settings.model import load_settings
 from tests.test_formats import ANSWERED, KB, KINDS, RETRIEVED, SESSION, UPLOADED, V1
@@ -51,7 +52,7 @@ def readers(app: App, data: Path) -> list[Callable[[], object]]:
         lambda: app.archive.unfinished(),
         lambda: app.archive.run(ANSWERED),
         lambda: app.archive.compare([ANSWERED, RETRIEVED]),
-        lambda: [app.archive.leaderboard(field, field.metrics[0]) for field in app.archive.fields()],
+        lambda: [leaderboard(field, field.metrics[0]) for field in app.archive.groups()],
         lambda: app.details.table(ANSWERED),
         lambda: app.details.records(ANSWERED, "q1"),
         lambda: app.details.latencies(ANSWERED),
@@ -62,12 +63,12 @@ def readers(app: App, data: Path) -> list[Callable[[], object]]:
         lambda: app.kbs.store.files(KB),
         lambda: app.chat.conversations(SESSION, KB),
         lambda: [app.chat.export(SESSION, path.stem, "json", "es") for path in (data / "conversations").glob("*/*")],
-        lambda: app.kb_evaluation.sets(KB),
+        lambda: app.question_sets.sets(KB),
         lambda: app.get(Promises).state(KB),
         lambda: app.get(Reviews).summary(KB),
         lambda: app.kb_evaluation.results(KB),
         lambda: app.kb_evaluation.jobs(KB),
-        lambda: app.kb_evaluation.chat_questions(KB),
+        lambda: app.question_sets.chat_questions(KB),
         lambda: app.uploads.upload(UPLOADED),
         lambda: app.uploads.uploads(),
         lambda: app.runs.jobs(),
@@ -119,9 +120,9 @@ def test_a_lone_surrogate_in_any_text_is_read_and_written_again(kind: str, tmp_p
     app.live.change("retrieval_k", 7)
     app.presets.save("x\ud800", {"retrieval_k": 7})
     assert "x\ufffd" in {preset.name for preset in app.presets.all()}
-    for questions in app.kb_evaluation.sets(KB):
+    for questions in app.question_sets.sets(KB):
         with suppress(ChatbotError):
-            app.kb_evaluation.save(questions)
+            app.question_sets.save(questions)
 
 
 def _marked(value: object) -> object:

@@ -21,7 +21,7 @@ from chatbot_mvp.datasets.loading import load_dataset
 from chatbot_mvp.datasets.upload import take_upload
 from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_ranking
 from chatbot_mvp.evaluation.kb.questions import parse_questions, places_of, unique_ids
-from chatbot_mvp.exports.unbundle import read_bundle
+from chatbot_mvp.exports.bundle import read_bundle
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.result import parse_result
 from chatbot_mvp.storage.files import replaced_folder

@@ -11,7 +11,7 @@ from chatbot_mvp import logs
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.datasets.layout import split_reference
 from chatbot_mvp.documents.origins import source_of
-from chatbot_mvp.evaluation.sources import names_kb
+from chatbot_mvp.evaluation.run_sources import names_kb
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.settings.model import load_settings

@@ -13,7 +13,7 @@ from chatbot_mvp.api import Found
 from chatbot_mvp.cli.common import EnvOption, JsonOption, VerboseOption, open_app, print_json
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.datasets.fetching import DATASET_SOURCES
-from chatbot_mvp.evaluation.sources import kb_reference
+from chatbot_mvp.evaluation.run_sources import kb_reference
 from chatbot_mvp.terminal import say
 
 datasets = typer.Typer()

@@ -75,7 +75,7 @@ def kb_evaluate(
     app = open_app(env, **overrides)
     kb_id = kb_of(app, document)
     with ProgressLine() as progress:
-        result = app.kb_evaluation.evaluate_file(kb_id, questions, progress, preset=preset or "", **overrides)
+        result = app.kb_evaluation.evaluate(kb_id, questions, progress, preset=preset or "", **overrides)
     if as_json:
         print_json(result)
         return
@@ -102,7 +102,7 @@ def kb_questions(
     with ProgressLine() as progress:
         made = app.kb_evaluation.propose_now(kb_id, count, use_model, progress)
     try:
-        out.write_text(app.kb_evaluation.export(made), "utf-8")
+        out.write_text(app.question_sets.export(made), "utf-8")
     except OSError as error:
         raise RunError("export_not_written", path=str(out), reason=error.strerror or str(error)) from error
     counts = {kind: number for kind, number in made.counts().items() if number}

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp import logs
-from chatbot_mvp.evaluation.drops.levels import check_levels, exit_code
 from chatbot_mvp.evaluation.drops.lines import explanation, metric_line
-from chatbot_mvp.evaluation.drops.verdict import DropReport
+from chatbot_mvp.evaluation.drops.verdict import DropReport, check_levels, exit_code
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.result import RunResult
 

@@ -11,8 +11,8 @@ from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEstimate, Total
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import Section
-from chatbot_mvp.runs.history import History, Point
 from chatbot_mvp.runs.kinds import KB
+from chatbot_mvp.runs.lists import History, Point, history_of
 from chatbot_mvp.runs.result import RunResult, figures_json
 from chatbot_mvp.terminal import say
 
@@ -257,7 +257,7 @@ def chosen_history(archive: RunArchive, dataset: str, metric: str) -> History:
     if not having or not having[0].metrics:
         legal = ", ".join(found[0].metrics) or "-"
         raise UnknownChoice(kind="metric of these runs", found=metric, legal=legal)
-    return archive.history(having[0], metric or having[0].metrics[0])
+    return history_of(having[0], metric or having[0].metrics[0])
 
 
 def history_text(history: History) -> str:

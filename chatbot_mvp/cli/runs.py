@@ -31,15 +31,14 @@ from chatbot_mvp.cli.limits import (
 from chatbot_mvp.cli.printing import chosen_history, history_text, print_plan
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import NothingScored
-from chatbot_mvp.evaluation.drops.runs import tested_drops
+from chatbot_mvp.evaluation.drops.verdict import tested_drops
 from chatbot_mvp.exports.base import write_files
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.runs.kinds import run_kind
-from chatbot_mvp.runs.line import line_json
+from chatbot_mvp.runs.lists import main_metric
 from chatbot_mvp.runs.result import RunResult
-from chatbot_mvp.runs.search import main_metric
 from chatbot_mvp.settings.model import misnamed_settings
 from chatbot_mvp.terminal import say
 
@@ -159,7 +158,7 @@ def benchmark_retry(
     """Process the failed queries of a run again, and those that are missing."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
-        result = app.runs.retry_now(run_id, progress, budget_usd=budget)
+        result = app.runs.resume_now(run_id, progress, budget_usd=budget, retry_failed=True)
     _print_new(result, as_json)
 
 
@@ -178,7 +177,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(
             {
-                "runs": [line_json(run) for run in runs],
+                "runs": [asdict(run) for run in runs],
                 "unfinished": [
                     {"run_id": run.run_id, "recorded": run.recorded, "queries": run.queries} for run in unfinished
                 ],

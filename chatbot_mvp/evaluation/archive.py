@@ -5,33 +5,38 @@ from __future__ import annotations
 import threading
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
 from chatbot_mvp.datasets import Dataset
-from chatbot_mvp.errors import DatasetError, ImportRefused, RunNotFound, UnknownChoice
+from chatbot_mvp.errors import ChatbotError, DatasetError, ImportRefused, RunNotFound, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_ranking
-from chatbot_mvp.evaluation.sources import RunSources, names_kb
-from chatbot_mvp.evaluation.unfinished import UnfinishedRun, unfinished_run
+from chatbot_mvp.evaluation.run_sources import RunSources, names_kb
 from chatbot_mvp.exports.base import Exported, FinishedRun
+from chatbot_mvp.exports.bundle import read_bundle
 from chatbot_mvp.exports.formats import FORMATS
-from chatbot_mvp.exports.unbundle import read_bundle
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
-from chatbot_mvp.runs.history import History, Series, history_of, series_of
-from chatbot_mvp.runs.index import read_submissions
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
-from chatbot_mvp.runs.leaderboard import Field, Place, fields, leaderboard
-from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.line import RunLine, read_submissions
+from chatbot_mvp.runs.lists import (
+    RunFilter,
+    RunGroup,
+    Series,
+    run_groups,
+    search,
+    series_of,
+)
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.notes import RunNote, RunNotes
-from chatbot_mvp.runs.payloads import retrieved_of
+from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
-from chatbot_mvp.runs.search import RunFilter, search
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.file_cache import FileCache
@@ -42,6 +47,21 @@ _RESULTS_KEPT = 100_000_000
 limit fits a comparison of five runs of 7,405 queries."""
 _LITTLE_KEPT = 20_000_000_000
 """Total size in bytes of the files from which only a few figures are cached."""
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that can be resumed."""
+
+    run_id: str
+    kind: str
+    """As in ``RunManifest``."""
+    dataset: str
+    strategy: str
+    recorded: int
+    """Number of queries that are complete and are not executed again."""
+    queries: int
+    started_at: str
 
 
 class RunArchive:
@@ -113,14 +133,9 @@ class RunArchive:
         return self._notes.write(run_id, text, seen)
 
     @performs(Action.READ)
-    def fields(self) -> list[Field]:
+    def groups(self) -> list[RunGroup]:
         """Group the finished runs by the data that they measured. Only runs of one group can be ranked."""
-        return fields(self.runs()[0])
-
-    @performs(Action.READ)
-    def leaderboard(self, field: Field, metric: str) -> list[Place]:
-        """Rank the runs of a field by a metric, best first."""
-        return leaderboard(field, metric)
+        return run_groups(self.runs()[0])
 
     @performs(Action.READ)
     def series(self) -> list[Series]:
@@ -128,27 +143,14 @@ class RunArchive:
         return series_of(self.runs()[0])
 
     @performs(Action.READ)
-    def history(self, series: Series, metric: str) -> History:
-        """Return the history of one metric of a series."""
-        return history_of(series, metric)
-
-    @performs(Action.READ)
     def run(self, run_id: str) -> RunResult:
-        """Return the result of a finished run with its queries.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
-        folder = RunFolder(self._live.current.results_dir, run_id)
+        """Return the result of a finished run with its queries. Raises RunNotFound, RunUnreadable."""
+        folder = self._folder(run_id)
         return self._results.get(folder.result_path, folder.result)
 
     def compared(self, run_id: str) -> ComparedRun:
-        """Return a finished run with its manifest.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
-        return ComparedRun(RunFolder(self._live.current.results_dir, run_id).manifest(), self.run(run_id))
+        """Return a finished run with its manifest. Raises RunNotFound, RunUnreadable."""
+        return ComparedRun(self._folder(run_id).manifest(), self.run(run_id))
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
         """Compare the first finished run with each of the others, by default by the metrics of ``COMPARED``.
@@ -192,8 +194,7 @@ class RunArchive:
                 raise ImportRefused(
                     "nothing_to_import", path=str(path), reason="a bundle has its own data set and name"
                 )
-            bundle = read_bundle(path)
-            return keep_bundle(bundle.manifest, bundle.result, bundle.files, settings, self._parts.finish)
+            return keep_bundle(read_bundle(path), settings, self._parts.finish)
         if not dataset:
             raise ImportRefused("nothing_to_import", path=str(path), reason="it is no zip, and no data set was given")
         trec = read_ranking(path)
@@ -208,20 +209,26 @@ class RunArchive:
     @performs(Action.READ)
     def files(self, run_id: str) -> list[Path]:
         """List the files that a finished run offers for download."""
-        folder = self._live.current.results_dir / run_id
         forms = (f"{run_id}*.csv", f"{run_id}.json", f"{run_id}_scores.jsonl")
-        return sorted(path for form in forms for path in folder.glob(form))
+        return sorted(path for form in forms for path in self._folder(run_id).path.glob(form))
 
     @performs(Action.READ)
     def unfinished(self) -> list[UnfinishedRun]:
-        """List the runs that were stopped or whose process died, newest first."""
+        """List the runs that were stopped or whose process died, newest first. Unreadable ones are left out."""
         active = {job.job_id for queue in self._jobs for job in queue.statuses() if job.active}
         found = []
         for folder in run_folders(self._live.current.results_dir):
             if folder.run_id in active or folder.state() != "unfinished":
                 continue
-            if (run := unfinished_run(folder, self._recorded)) is not None:
-                found.append(run)
+            # A manifest may be without what its kind of run needs.
+            with suppress(ChatbotError, KeyError, TypeError, ValueError):
+                run = folder.manifest()
+                recorded = self._recorded.get(folder.path / "records.jsonl", partial(_recorded, folder, run))
+                found.append(
+                    UnfinishedRun(
+                        run.run_id, run.kind, run.dataset, run.strategy, recorded, run.queries, run.started_at
+                    )
+                )
         return found
 
     @performs(Action.READ)
@@ -231,13 +238,12 @@ class RunArchive:
         Raises:
             RunNotFound, DatasetError: the run or its data set no longer exists.
         """
-        manifest = RunFolder(self._live.current.results_dir, run_id).manifest()
+        manifest = self._folder(run_id).manifest()
         key = (manifest.dataset_ref, manifest.dataset_sha256)
         with self._lock:
             # The last data set stays cached, because users browse a run query by query.
             if self._browsed is None or self._browsed[0] != key:
-                dataset = self._sources.reload(manifest).dataset
-                self._browsed = (key, dataset)
+                self._browsed = (key, self._sources.reload(manifest).dataset)
             dataset = self._browsed[1]
         return {doc_id: found for doc_id in doc_ids if (found := dataset.document(doc_id)) is not None}
 
@@ -256,8 +262,10 @@ class RunArchive:
         if dataset.sha256 != run.manifest.dataset_sha256:
             raise DatasetError("dataset_changed", name=dataset.name, run_id=run_id)
         files = {path.name: path.read_bytes() for path in self.files(run_id)}
-        folder = RunFolder(self._live.current.results_dir, run_id)
-        return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, folder))
+        return FinishedRun(run.manifest, run.result, dataset, files, partial(_scores, self._folder(run_id)))
+
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self._live.current.results_dir, run_id)
 
     def _known(self, run_id: str) -> None:
         if all(run.run_id != run_id for run in self.runs()[0]):
@@ -268,3 +276,9 @@ def _scores(folder: RunFolder) -> dict[str, dict[str, float]]:
     """Return query id -> document id -> score of the retrieval, from the records."""
     retrieved = {key: retrieved_of(record) for key, record in folder.all_records()[0].get(RETRIEVE, {}).items()}
     return {key: dict(zip(found.doc_ids, found.scores, strict=False)) for key, found in retrieved.items()}
+
+
+def _recorded(folder: RunFolder, manifest: RunManifest) -> int:
+    """Return the number of queries that are complete and are not executed again."""
+    phases, _ = folder.all_records()
+    return min(len(phases.get(phase, {})) for phase in run_kind(manifest.kind).phases(manifest))

@@ -8,27 +8,21 @@ from typing import Any
 from chatbot_mvp.chat.profile import ChatProfile, chat_profile
 from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
-from chatbot_mvp.runs.comparison import ComparedRun, Comparison, Mismatch, compare_runs, why_not_comparable
+from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
-from chatbot_mvp.runs.distributions import Distribution, distribution
-from chatbot_mvp.runs.kinds import run_kind
-from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
-from chatbot_mvp.runs.payloads import Retrieved, retrieved_of
-from chatbot_mvp.runs.query_table import QueryTable
+from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
+from chatbot_mvp.runs.query_views import Distribution, QueryTable, distribution
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import LLM_REQUEST
-from chatbot_mvp.runs.word_difference import Part, word_difference
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
-from chatbot_mvp.text import detect_language
 
 Version = tuple[str, int, int]
 """(run_id, modification time of the result file in ns, its size in bytes); changes when a retry rewrites the result."""
@@ -82,23 +76,14 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable: the latter also if the run has no such question.
         """
-        if not run_kind(self.manifest(run_id).kind).retrieves:
-            rows = {row.query_id: row for row in self._archive.run(run_id).per_query}
-        else:
-            table = self.table(run_id)
-            position = table.position(query_id)
-            rows = {} if position is None else {query_id: table.rows[position]}
-        if query_id not in rows:
-            raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
-        return rows[query_id]
+        for row in self._archive.run(run_id).per_query:
+            if row.query_id == query_id:
+                return row
+        raise RunUnreadable(run_id=run_id, reason=f"there is no query {query_id!r}")
 
     @performs(Action.READ)
     def manifest(self, run_id: str) -> RunManifest:
-        """Return the manifest of a run.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
+        """Return the manifest of a run. Raises RunNotFound, RunUnreadable."""
         return self._folder(run_id).manifest()
 
     @performs(Action.READ)
@@ -187,26 +172,9 @@ class RunDetails:
         found: Comparison = self._small.get_or_build(key, compared)
         return found
 
-    @staticmethod
-    @performs(Action.READ)
-    def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
-        """Return why two runs of ``RunArchive.runs`` cannot be compared; None if their lines give no reason."""
-        return why_not_comparable(base, other)
-
-    @staticmethod
-    @performs(Action.READ)
-    def word_difference(row: QueryRow) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-        """Return (reference, answer) of a row as parts, which mark the words that only one of the two contains."""
-        reference, answer = row.answer, row.response or ""
-        return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
-
     @performs(Action.READ)
     def chat_profile(self, run_id: str) -> ChatProfile:
-        """Return the part of a run's configuration that the chat can adopt.
-
-        Raises:
-            RunNotFound, RunUnreadable
-        """
+        """Return the part of a run's configuration that the chat can adopt. Raises RunNotFound, RunUnreadable."""
         manifest = self.manifest(run_id)
         # An imported TREC ranking comes from another program: only its name is known, not its settings.
         recorded = {"retrieval_strategy": manifest.strategy} if manifest.imported == TREC else manifest.settings_masked

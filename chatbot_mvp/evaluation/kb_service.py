@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,30 +11,38 @@ from typing import Any
 from filelock import FileLock
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.errors import ChatbotError, RunError
+from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunError
 from chatbot_mvp.evaluation.archive import RunArchive
-from chatbot_mvp.evaluation.kb.from_dataset import kb_of_dataset
-from chatbot_mvp.evaluation.kb.passages import expected_passages, found_passages
-from chatbot_mvp.evaluation.kb.proposals import make_proposals
+from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
-from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
-from chatbot_mvp.evaluation.kb.run_results import KbRunResults, kb_figures
+from chatbot_mvp.evaluation.kb.results import (
+    KbResult,
+    ResultRow,
+    expected_passages,
+    found_passages,
+    kb_figures,
+    read_kb_result,
+)
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
-from chatbot_mvp.evaluation.service import RunService
-from chatbot_mvp.evaluation.sources import RunSources, kb_reference
+from chatbot_mvp.evaluation.run_service import RunService
+from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
+from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
-_KEPT = 20  # ended jobs whose states stay on disk
+_JOBS_KEPT = 20  # ended jobs whose states stay on disk
+_RESULTS_KEPT = 50_000_000
+"""Total size in bytes of the result files whose content is cached, because a page reads them each time it is drawn."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class EvaluationJob:
     """Id of the set that the job saves, or of the run, which is shown when it has finished."""
 
 
-class KbEvaluationService(QuestionSets):
+class KbEvaluationService:
     """Evaluates knowledge bases. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(
@@ -57,18 +65,18 @@ class KbEvaluationService(QuestionSets):
         live: LiveSettings,
         kbs: KnowledgeBases,
         providers: Providers,
+        question_sets: QuestionSets,
         runs: RunService,
         archive: RunArchive,
         sources: RunSources,
         jobs: JobManager,
     ) -> None:
-        """
-        Args:
-            jobs: the queue of proposals and of runs over knowledge bases.
-        """
-        super().__init__(live, kbs)
+        """``jobs`` is the queue of proposals and of runs over knowledge bases."""
+        self._live = live
+        self._kbs = kbs
+        self._sets = question_sets
         self._model = providers.current()
-        self._results = KbRunResults(live.current.results_dir)
+        self._results: FileCache[KbResult] = FileCache(_RESULTS_KEPT)
         self._folder = live.current.kb_evaluation_jobs_dir
         self._runs = runs
         self._archive = archive
@@ -80,8 +88,7 @@ class KbEvaluationService(QuestionSets):
     @performs(Action.READ)
     def proposer(self) -> str:
         """Return the name of the model that would propose questions; "" if there is none and rules are used."""
-        model = self._model
-        return "" if model.needs_evidence else model.name
+        return "" if self._model.needs_evidence else self._model.name
 
     @performs(Action.PROPOSE)
     def propose(self, kb_id: str, name: str, count: int, use_model: bool = True) -> str:
@@ -94,9 +101,14 @@ class KbEvaluationService(QuestionSets):
         with self._one_job(kb_id):
             made = sortable_stamp()
             job_id = f"{made}-{PROPOSE}-{kb_id}"
-            self._jobs.submit(
-                job_id, name, lambda progress: self._make_set(kb_id, name, count, use_model, made, progress)
-            )
+
+            def make(progress: ProgressCallback) -> None:
+                found, ended_by = self._proposals(kb_id, name, count, use_model, progress)
+                self._sets.save(replace(found, set_id=made))
+                if ended_by is not None:
+                    raise ended_by
+
+            self._jobs.submit(job_id, name, make)
         return job_id
 
     def propose_now(
@@ -123,7 +135,7 @@ class KbEvaluationService(QuestionSets):
         return {
             kb_reference(record.kb_id, one.set_id): f"{record.kb_name} · {one.name} · {one.set_id[-4:]}"
             for record in self._kbs.records()
-            for one in self._sets.all(record.kb_id)
+            for one in self._sets.sets(record.kb_id)
             if one.kept
         }
 
@@ -138,10 +150,10 @@ class KbEvaluationService(QuestionSets):
         """
         dataset = self._sources.load(self._sources.find(reference), progress).dataset
         record, questions = kb_of_dataset(self._kbs.store, dataset, self._live.current.kb_max_chars)
-        made = self.save(questions)
-        before = [one for one in self._sets.all(record.kb_id) if one.set_id != made.set_id]
+        made = self._sets.save(questions)
+        before = [one for one in self._sets.sets(record.kb_id) if one.set_id != made.set_id]
         if same := next((one for one in before if one.questions == made.questions), None):
-            self._sets.delete(record.kb_id, made.set_id)
+            self._sets.delete_set(record.kb_id, made.set_id)
             return record, same
         return record, made
 
@@ -155,69 +167,70 @@ class KbEvaluationService(QuestionSets):
         """
         with self._one_job(kb_id):
             run = self._runs.prepare(_as_chat(kb_reference(kb_id, set_id)))
-            name = self._sets.load(kb_id, set_id).name
+            name = self._sets.question_set(kb_id, set_id).name
             self._jobs.submit(run.folder.run_id, name, lambda progress: self._runs.execute(run, progress))
         return run.folder.run_id
 
-    def evaluate_file(
+    def evaluate(
         self,
         kb_id: str,
-        questions: Path,
+        questions: str | Path,
         progress: ProgressCallback = ignore_progress,
         *,
         preset: str = "",
         **changes: Any,
     ) -> dict[str, Any]:
-        """Run a question file on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
+        """Run questions on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
 
         Args:
+            questions: the id of a question set, or the path of a question file.
             preset, changes: as in ``RunService.start_run``; a preset is also in what is returned.
 
         Raises:
-            KbNotFound, KbUnreadable, DatasetError
+            KbNotFound, KbUnreadable, QuestionSetNotFound, KbEvaluationError (no_questions_kept), DatasetError
             RunStopped: the records stay for a resume.
         """
-        return self._evaluate(kb_reference(kb_id, str(questions.resolve())), progress, preset, changes)
-
-    def evaluate_set(self, kb_id: str, set_id: str, progress: ProgressCallback = ignore_progress) -> dict[str, Any]:
-        """Run a question set in this thread; return and raise what ``evaluate_file`` does.
-
-        Raises:
-            QuestionSetNotFound, KbEvaluationError (no_questions_kept)
-        """
-        self._sets.load(kb_id, set_id)
-        return self._evaluate(kb_reference(kb_id, set_id), progress, "", {})
+        if isinstance(questions, str):
+            self._sets.question_set(kb_id, questions)
+        asked = questions if isinstance(questions, str) else str(questions.resolve())
+        run = {**changes, **_as_chat(kb_reference(kb_id, asked))}
+        result = self._runs.run_now(progress, preset=preset, **run)
+        named = {"preset": result.preset} if result.preset else {}
+        return {"run_id": result.run_id, **named, **kb_figures(result)}
 
     @performs(Action.READ)
     def results(self, kb_id: str) -> list[KbResult]:
-        """Return the finished runs of a knowledge base, newest first."""
-        found = self._results.all(kb_id, self._archive.runs()[0])
-        return sorted(found, key=lambda result: result.started_at, reverse=True)
+        """Return the finished runs of a knowledge base, newest first. Unreadable ones are left out."""
+        found = []
+        for line in self._archive.runs()[0]:
+            if line.kind == KB and line.dataset.startswith(f"{kb_id}/"):
+                with suppress(KbResultNotFound):
+                    found.append(self.result(kb_id, line.run_id))
+        return found
 
     def result(self, kb_id: str, result_id: str) -> KbResult:
         """Return a finished run as a result.
 
         Raises:
-            KbResultNotFound
+            KbResultNotFound: there is no such finished run over this knowledge base, or a file is unreadable.
         """
-        return self._results.load(kb_id, result_id)
+        folder = RunFolder(self._live.current.results_dir, result_id)
+        try:
+            found = self._results.get(folder.result_path, lambda: read_kb_result(folder))
+        except (ChatbotError, OSError, KeyError, ValueError, TypeError) as error:
+            raise KbResultNotFound(kb_id=kb_id, result_id=result_id) from error
+        if found.kb_id != kb_id:
+            raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
+        return found
 
     @performs(Action.READ)
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """Return the passages found for a question, as ``found_passages`` gives them.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Return the passages found for a question. Raises as ``found_passages``."""
         return found_passages(self._kbs.store, result, row)
 
     @performs(Action.READ)
     def expected(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-        """Return the passage that a question expects, as ``expected_passages`` gives it.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Return the passage that a question expects. Raises as ``expected_passages``."""
         return expected_passages(self._kbs.store, result, row)
 
     # --- jobs
@@ -236,26 +249,10 @@ class KbEvaluationService(QuestionSets):
 
     # --- the work itself
 
-    def _evaluate(
-        self, reference: str, progress: ProgressCallback, preset: str, changes: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        result = self._runs.run_now(progress, preset=preset, **{**changes, **_as_chat(reference)})
-        named = {"preset": result.preset} if result.preset else {}
-        return {"run_id": result.run_id, **named, **kb_figures(result)}
-
-    def _make_set(
-        self, kb_id: str, name: str, count: int, use_model: bool, set_id: str, progress: ProgressCallback
-    ) -> None:
-        found, ended_by = self._proposals(kb_id, name, count, use_model, progress)
-        self._sets.save(replace(found, set_id=set_id))
-        if ended_by is not None:
-            raise ended_by
-
     def _proposals(
         self, kb_id: str, name: str, count: int, use_model: bool, progress: ProgressCallback
     ) -> tuple[QuestionSet, ChatbotError | None]:
-        model = self._model
-        chosen = model if use_model and not model.needs_evidence else None
+        chosen = self._model if use_model and not self._model.needs_evidence else None
         began = self._live.current.provider
 
         def told(state: Progress) -> None:
@@ -290,7 +287,7 @@ class KbEvaluationService(QuestionSets):
 
     def _prune(self) -> None:
         old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.updated_at)
-        for status in old[: -_KEPT or None]:
+        for status in old[: -_JOBS_KEPT or None]:
             for path in self._folder.glob(f"{status.job_id}.*"):
                 path.unlink(missing_ok=True)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import update_wrapper
 
-from chatbot_mvp.exports.answers import to_hotpotqa
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun
 from chatbot_mvp.exports.bundle import to_zip
-from chatbot_mvp.exports.rankings import to_beir, to_json, to_trec, to_trec_scores
+from chatbot_mvp.exports.rankings import to_beir, to_hotpotqa, to_json, to_trec, to_trec_scores
 from chatbot_mvp.exports.report import to_markdown
 from chatbot_mvp.plugins.registry import Registry
 

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from chatbot_mvp.errors import MissingPackage
-from chatbot_mvp.runs.known_metrics import COMPARED
+from chatbot_mvp.metrics.registry import COMPARED
 from chatbot_mvp.runs.result import RunResult
 
 _CURVES = {"recall": "recall@K", "ndcg": "ndcg@K", "all_gold": "all_gold@K"}

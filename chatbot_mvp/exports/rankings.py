@@ -1,4 +1,4 @@
-"""Export a run's rankings and judgements: TREC text files, JSON for ranx and ir_measures, a BEIR folder.
+"""Export a run for other evaluators: TREC text files, JSON for ranx and ir_measures, a BEIR folder, HotpotQA answers.
 
 Each function raises NothingToExport if the run has nothing to write in its format.
 """
@@ -14,6 +14,8 @@ from chatbot_mvp.errors import NothingToExport
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.metrics.ranking.ties import trec_order
 
+UNANSWERED = "it has no answer; run the benchmark with --generation"
+"""Why there is nothing to write."""
 _BLANK = re.compile(r"[\s%]")
 
 
@@ -28,8 +30,8 @@ def to_trec(run: FinishedRun) -> Exported:
         for query, grades in _judgements(run).items()
         for doc_id, grade in grades.items()
     ]
-    files = {f"{run.run_id}.run": _run_lines(run, _rankings(run, "trec")), f"{run.run_id}.qrels": _text(judged)}
-    return Exported(files)
+    ranked = _run_lines(run, _rankings(run, "trec"))
+    return Exported({f"{run.run_id}.run": ranked, f"{run.run_id}.qrels": _text(judged)})
 
 
 def to_trec_scores(run: FinishedRun) -> Exported:
@@ -57,9 +59,7 @@ def to_json(run: FinishedRun) -> Exported:
     ``ranx.Run.from_file``, ``ranx.Qrels.from_file`` and ir_measures read this form.
     """
     files = {"run": _rankings(run, "json"), "qrels": _judgements(run)}
-    return Exported(
-        {f"{run.run_id}_{name}.json": (json.dumps(value, ensure_ascii=False)).encode() for name, value in files.items()}
-    )
+    return Exported({f"{run.run_id}_{name}.json": _json(value) for name, value in files.items()})
 
 
 def to_beir(run: FinishedRun) -> Exported:
@@ -73,12 +73,7 @@ def to_beir(run: FinishedRun) -> Exported:
         {
             "_id": q.query_id,
             "text": q.text,
-            "metadata": {
-                "answer": q.answer,
-                "answer_type": q.answer_type,
-                "question_type": q.question_type,
-                "level": q.level,
-            },
+            "metadata": {name: getattr(q, name) for name in ("answer", "answer_type", "question_type", "level")},
         }
         for q in run.dataset.queries
         if q.query_id in asked
@@ -128,5 +123,25 @@ def _text(lines: list[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _json_lines(rows: Sequence[Mapping[str, object]]) -> bytes:
-    return _text([json.dumps(row, ensure_ascii=False) for row in rows])
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def _json_lines(rows: Sequence[object]) -> bytes:
+    return b"".join(_json(row) + b"\n" for row in rows)
+
+
+def to_hotpotqa(run: FinishedRun) -> Exported:
+    """Write ``<run_id>_hotpotqa.json`` for hotpot_evaluate_v1.py: ``{"answer": {id: text}, "sp": {id: []}}``.
+
+    Supporting facts are sentences, but a run retrieves passages, so ``sp`` has empty lists. Ignore the script's
+    supporting-fact and joint figures. Unanswered questions are left out and counted in ``left_out``.
+
+    Raises:
+        NothingToExport: no question was answered.
+    """
+    answered = {row.query_id: row.response for row in run.result.per_query if row.response is not None}
+    if not answered:
+        raise NothingToExport(run_id=run.run_id, form="hotpotqa", reason=UNANSWERED)
+    content = _json({"answer": answered, "sp": {query_id: [] for query_id in answered}})
+    return Exported({f"{run.run_id}_hotpotqa.json": content}, {"left_out": len(run.result.per_query) - len(answered)})

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.exports.base import Exported, FinishedRun
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.runs.kinds import KB
-from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import SplitFigure
@@ -73,12 +72,13 @@ def to_markdown(run: FinishedRun) -> Exported:
 
 def _identity(run: FinishedRun) -> str:
     manifest, result = run.manifest, run.result
+    lost = f", {result.gold_missing} relevant documents are not in it" if result.gold_missing else ""
     rows = [
         ("run", manifest.run_id),
         ("data set", f"{manifest.dataset}, SHA-256 {manifest.dataset_sha256}"),
         ("questions", manifest.queries),
         ("documents", manifest.documents),
-        *([("corpus slice", _slice(result))] if result.corpus_slice else []),
+        *([("corpus slice", f"EVAL_CORPUS_SLICE={result.corpus_slice}{lost}")] if result.corpus_slice else []),
         ("fingerprint", manifest.fingerprint),
         ("version", manifest.code_version),
         ("started", manifest.started_at),
@@ -87,20 +87,9 @@ def _identity(run: FinishedRun) -> str:
     if result.generator:
         rows += [("answers by", result.generator), ("judged by", result.judge or "nobody")]
         rows += [(f"usage: {name}", value) for name, value in result.usage.to_json().items() if name != "phases"]
-    counts = {
-        "abstentions": result.abstentions,
-        "failures": result.failures,
-        "rerank_failures": result.rerank_failures,
-        "reranker_rescue_count": result.reranker_rescue_count,
-        "damaged_records": result.damaged_records,
-    }
-    rows += [(name, value) for name, value in counts.items() if value is not None]
+    names = ("abstentions", "failures", "rerank_failures", "reranker_rescue_count", "damaged_records")
+    rows += [(name, count) for name in names if (count := getattr(result, name)) is not None]
     return _table(["what", "value"], rows)
-
-
-def _slice(result: RunResult) -> str:
-    lost = f", {result.gold_missing} relevant documents are not in it" if result.gold_missing else ""
-    return f"EVAL_CORPUS_SLICE={result.corpus_slice}{lost}"
 
 
 def _metrics(result: RunResult) -> str:

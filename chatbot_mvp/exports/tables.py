@@ -15,32 +15,21 @@ from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.storage.csv_text import csv_text
 from chatbot_mvp.storage.files import write_atomically
 
-_RUN_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
+_IDENTITY = ("run_id", "dataset", "strategy", "fingerprint", "queries", "documents")
+_COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_records")
+_OF_QUESTION = ("query_id", "question", "answer", "answer_type", "question_type", "level")
 
 
 def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> None:
     """Write ``<run_id>_summary.csv``: each mean with its number of scored queries and its 95 % interval."""
-    row: dict[str, Any] = {
-        "run_id": result.run_id,
-        "dataset": result.dataset,
-        "strategy": result.strategy,
-        "fingerprint": result.fingerprint,
-        "queries": result.queries,
-        "documents": result.documents,
-    }
+    row: dict[str, Any] = {name: getattr(result, name) for name in _IDENTITY}
     if result.corpus_slice:
         row |= {"corpus_slice": result.corpus_slice, "gold_missing": result.gold_missing}
     for name, mean in result.metrics.items():
         row[name] = mean
         row[f"{name}_scored"] = result.scored.get(name, (0, 0))[0]
         row[f"{name}_low"], row[f"{name}_high"] = result.intervals.get(name) or (None, None)
-    counts = {
-        "abstentions": result.abstentions,
-        "rerank_failures": result.rerank_failures,
-        "reranker_rescue_count": result.reranker_rescue_count,
-        "damaged_records": result.damaged_records,
-    }
-    row |= {name: count for name, count in counts.items() if count is not None}
+    row |= {name: count for name in _COUNTS if (count := getattr(result, name)) is not None}
     row |= {f"auroc_{kind}": value for kind, value in result.auroc.items()}
     if result.generator:
         row |= {"generator": result.generator, "judge": result.judge}
@@ -57,12 +46,7 @@ def write_detail_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> 
         context = item.generation_doc_ids
         rows.append(
             {
-                "query_id": item.query_id,
-                "question": item.question,
-                "answer": item.answer,
-                "answer_type": item.answer_type,
-                "question_type": item.question_type,
-                "level": item.level,
+                **{name: getattr(item, name) for name in _OF_QUESTION},
                 "primary_metric_type": "accuracy" if case.is_label else "f1",
                 "generated_answer": item.response,
                 **{name: item.metrics.get(name) for name in names},

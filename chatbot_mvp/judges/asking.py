@@ -11,11 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from chatbot_mvp.errors import (
-    NeedsLanguageModel,
-    ProviderBadRequest,
-    ProviderReplyUnusable,
-)
+from chatbot_mvp.errors import NeedsLanguageModel, ProviderBadRequest, ProviderReplyUnusable
 from chatbot_mvp.judges.reading import Reading, Unreadable, ends_in_the_middle, read_reply, repeats_itself, until_cut
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message, Usage
 from chatbot_mvp.prompting.loader import PromptFolder
@@ -161,11 +157,8 @@ def correction(language: str) -> str:
 def total_usage(completions: Iterable[Completion]) -> Usage:
     """Sum the usage over replies; a figure is None if no reply reports it."""
     usages = [completion.usage for completion in completions]
-    return Usage(
-        _sum(usage.prompt_tokens for usage in usages),
-        _sum(usage.completion_tokens for usage in usages),
-        _sum(usage.cost_usd for usage in usages),
-    )
+    names = ("prompt_tokens", "completion_tokens", "cost_usd")
+    return Usage(*(_sum(getattr(usage, name) for usage in usages) for name in names))
 
 
 @cache
@@ -188,9 +181,6 @@ def json_schema(reply: type[BaseModel]) -> Mapping[str, Any]:
     return result
 
 
-N = TypeVar("N", int, float)
-
-
-def _sum(values: Iterable[N | None]) -> N | None:
+def _sum(values: Iterable[Any]) -> Any:
     known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known else None
+    return sum(known) if known else None

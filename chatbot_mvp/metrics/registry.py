@@ -22,7 +22,7 @@ from chatbot_mvp.metrics.ranking.precision import precision_at
 from chatbot_mvp.metrics.ranking.recall import complement_recall_at, recall_at
 from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
 from chatbot_mvp.metrics.ranking.relevance import CUTOFFS
-from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs, refusal
+from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs, refusal, shown_in
 from chatbot_mvp.plugins.registry import Names, Registry
 
 # Few metrics are compared, because Holm's correction raises p for each added one. Redundant metrics are left out: with
@@ -61,6 +61,10 @@ OWN: tuple[MetricSpec, ...] = (
 
 METRICS: Mapping[str, MetricSpec] = Registry("metric", MetricSpec, OWN, refusal)
 """Name -> specification, in the order in which results list the metrics."""
+
+
+COMPARED: Sequence[str] = Names(lambda: shown_in("compared", METRICS))
+"""Names of the metrics by which runs are compared by default."""
 
 
 def metrics_of(takes: Input) -> dict[str, MetricSpec]:

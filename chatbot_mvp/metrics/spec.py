@@ -1,12 +1,13 @@
-"""Specification of a metric: its input, range and direction, where it is shown, and the keys of its texts."""
+"""Specification of a metric: its input, range and direction, and where it is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
-from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking, at
+from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking
 
 Input = Literal["ranking", "context", "decision", "run", "answer", "judge", "vectors", "row"]
 """The input of a metric.
@@ -33,7 +34,7 @@ _SECTIONS: Mapping[Input, Section] = {
     "row": "rows",
 }
 
-Place = Literal["compared", "tile", "column", "answer_column"]
+ShownIn = Literal["compared", "tile", "column", "answer_column"]
 """Where a metric can be shown by default.
 
 compared: in comparisons of runs. tile: as a tile at the top of a run's page. column: in the table of queries of a run
@@ -47,12 +48,12 @@ class Shown:
 
     order: int
     """Sort key of metrics that are shown together, ascending; ties keep the order of the registry."""
-    places: tuple[Place, ...]
+    places: tuple[ShownIn, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """One metric. Columns, sections, legal values of settings and catalogue keys are derived from this object."""
+    """One metric. Columns, sections, legal values of settings and texts are derived from this object."""
 
     name: str
     """Name in run records and exports ("recall@5")."""
@@ -83,16 +84,6 @@ class MetricSpec:
     def section(self) -> Section:
         """The group in which the metric is printed."""
         return _SECTIONS[self.takes]
-
-    @property
-    def label_key(self) -> str:
-        """The key of the metric's name in the catalogues; ``{k}`` in the text is the cutoff."""
-        return f"metric_label.{self.family}"
-
-    @property
-    def help_key(self) -> str:
-        """The key of the metric's explanation in the catalogues."""
-        return f"metric_help.{self.family}"
 
     @property
     def worst(self) -> float:
@@ -144,7 +135,7 @@ def at_cutoffs(
         MetricSpec(
             f"{family}@{k}",
             "ranking",
-            at(function, k),
+            partial(function, k),
             k,
             higher_is_better=higher_is_better,
             shown=(shown or {}).get(k),
@@ -153,7 +144,7 @@ def at_cutoffs(
     )
 
 
-def shown_in(place: Place, specs: Mapping[str, MetricSpec]) -> tuple[str, ...]:
+def shown_in(place: ShownIn, specs: Mapping[str, MetricSpec]) -> tuple[str, ...]:
     """Return the names of the metrics shown in a place, in display order."""
     found = [spec for spec in specs.values() if spec.shown and place in spec.shown.places]
     return tuple(spec.name for spec in sorted(found, key=lambda spec: spec.shown.order if spec.shown else 0))

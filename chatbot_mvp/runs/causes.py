@@ -37,94 +37,50 @@ class Cause(StrEnum):
     """The query failed before it could be scored, or there is nothing to score it against."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryOutcome:
-    """The outcome of one question. In a run without generation the answer's fields keep their defaults."""
-
-    gold: frozenset[str]
-    """Ids of the relevant documents."""
-    candidates: tuple[str, ...]
-    """Ids of the documents before reranking, best first, as far as recorded."""
-    cut: int
-    """Maximum number of documents in the context."""
-    context: tuple[str, ...] | None = None
-    """Ids of the documents in the context; None means the first ``cut`` candidates."""
-    reranked: bool = False
-    answered: bool = False
-    """True if there is an answer, including "I don't know"."""
-    right: bool | None = None
-    """Whether the answer is right; None if it could not be scored."""
-    abstained: bool = False
-    """The answer is "I don't know"."""
-    judge_failed: bool = False
-    failed: bool = False
-    """A phase of the query failed."""
-    accepted: float | None = None
-    """For an answerable question of a KB run, 1 if strict mode answers, else 0; None for other questions."""
-    refused: float | None = None
-    """For a question of a KB run without an answer, 1 if strict mode refuses, else 0; None for other questions."""
-
-
-def cause_of(outcome: QueryOutcome) -> Cause:
-    """Return the cause of an outcome; if several gold documents were lost, the earliest stage counts.
+def cause_of(row: QueryRow, cut: int, language: str, candidates: Sequence[str] = ()) -> Cause:
+    """Return the cause of a question's outcome; if several gold documents were lost, the earliest stage counts.
 
     A right answer is ok whatever was retrieved. An "I don't know" without the evidence is a failure of retrieval, not
     of the answer.
-    """
-    if outcome.failed:
-        return Cause.NOT_SCORED
-    if outcome.answered and outcome.right:
-        return Cause.OK
-    if outcome.answered and outcome.right is None and outcome.judge_failed and not outcome.abstained:
-        return Cause.JUDGE_FAILED
-    if outcome.refused is not None:
-        return Cause.OK if outcome.refused else Cause.ACCEPTED_WRONGLY
-    if not outcome.gold:
-        return Cause.REFUSED_WRONGLY if outcome.accepted == 0 else Cause.NOT_SCORED
-    if lost := _lost(outcome):
-        return lost
-    if not outcome.answered:
-        return Cause.REFUSED_WRONGLY if outcome.accepted == 0 else Cause.OK
-    if outcome.abstained:
-        return Cause.UNKNOWN_WRONGLY
-    return Cause.NOT_SCORED if outcome.right is None else Cause.ANSWERED_WRONG
-
-
-def _lost(outcome: QueryOutcome) -> Cause | None:
-    high = set(outcome.candidates[: outcome.cut])
-    missing = outcome.gold - (high if outcome.context is None else set(outcome.context))
-    if not missing:
-        return None
-    if missing - set(outcome.candidates):
-        return Cause.NOT_RETRIEVED
-    # Even without a reranker a high candidate can be missing, because the context is also limited in characters.
-    return Cause.BELOW_CUT if missing - high or not outcome.reranked else Cause.LOST_IN_RERANKING
-
-
-def outcome_of_row(row: QueryRow, cut: int, language: str, candidates: Sequence[str] = ()) -> QueryOutcome:
-    """Derive the outcome from a row of a result.
 
     Args:
         cut: maximum number of documents in the context.
         language: language of the answers.
         candidates: ids of all documents that the reranker received; empty without a reranker.
     """
+    if row.failed:
+        return Cause.NOT_SCORED
     right = answered_right(AnswerCase(row.response, row.answer, row.answer_type, language))
-    return QueryOutcome(
-        gold=frozenset(row.gold),
-        candidates=tuple(dict.fromkeys([*row.retrieved, *candidates])),
-        cut=cut,
-        context=row.generation_doc_ids,
-        reranked=bool(row.reranked),
-        answered=row.response is not None,
-        # Otherwise the "no" in "no lo sé" would count as the answer "no".
-        right=False if row.abstained else right,
-        abstained=row.abstained,
-        judge_failed=row.judge_failed,
-        failed=row.failed,
-        accepted=row.metrics.get("accepted"),
-        refused=row.metrics.get("refused"),
-    )
+    if row.abstained:
+        right = False  # otherwise the "no" in "no lo sé" would count as the answer "no"
+    if right:
+        return Cause.OK
+    if row.response is not None and right is None and row.judge_failed:
+        return Cause.JUDGE_FAILED
+    if (refused := row.metrics.get("refused")) is not None:
+        return Cause.OK if refused else Cause.ACCEPTED_WRONGLY
+    refused_wrongly = row.metrics.get("accepted") == 0
+    if not row.gold:
+        return Cause.REFUSED_WRONGLY if refused_wrongly else Cause.NOT_SCORED
+    if lost := _lost(row, cut, candidates):
+        return lost
+    if row.response is None:
+        return Cause.REFUSED_WRONGLY if refused_wrongly else Cause.OK
+    if row.abstained:
+        return Cause.UNKNOWN_WRONGLY
+    return Cause.NOT_SCORED if right is None else Cause.ANSWERED_WRONG
+
+
+def _lost(row: QueryRow, cut: int, candidates: Sequence[str]) -> Cause | None:
+    found = list(dict.fromkeys([*row.retrieved, *candidates]))
+    high = set(found[:cut])
+    missing = set(row.gold) - (high if row.generation_doc_ids is None else set(row.generation_doc_ids))
+    if not missing:
+        return None
+    if missing - set(found):
+        return Cause.NOT_RETRIEVED
+    # Even without a reranker a high candidate can be missing, because the context is also limited in characters.
+    return Cause.BELOW_CUT if missing - high or not row.reranked else Cause.LOST_IN_RERANKING
 
 
 class Fate(StrEnum):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from chatbot_mvp.errors import NotComparable, UnknownChoice
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
 from chatbot_mvp.runs.kinds import run_kind
-from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings
@@ -121,15 +120,15 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
         refuse_different(base, other)
     names = _names(runs, metrics)
     columns = [(other, name) for other in others for name in names]
-    pairs = [_pairs(base, other, name) for other, name in columns]
-    differences = np.stack([after - before for before, after in pairs], axis=1)
+    questions = _questions(base)
+    pairs = [_pairs(base, other, name, questions) for other, name in columns]
+    differences = np.stack([scores[:, 1] - scores[:, 0] for scores in pairs], axis=1)
     intervals = percentile_intervals(differences)
     p_values = [None if np.isnan(p) else float(p) for p in randomisation_p(differences)]
     corrected = holm(p_values)
-    questions = _questions(base)
     deltas = [
-        _delta(name, before, after, questions, _interval(intervals[column]), p_values[column], corrected[column])
-        for column, ((_, name), (before, after)) in enumerate(zip(columns, pairs, strict=True))
+        _delta(name, pairs[column], questions, intervals[column], p_values[column], corrected[column])
+        for column, (_, name) in enumerate(columns)
     ]
     return Comparison(
         base=base.run_id,
@@ -231,53 +230,56 @@ def _questions(run: ComparedRun) -> dict[str, str]:
     return {row.query_id: row.question for row in rows}
 
 
-def _pairs(base: ComparedRun, other: ComparedRun, name: str) -> tuple[Floats, Floats]:
-    """Return the scores of both runs by query id; NaN in both if either is not scored."""
-    scores = [{row.query_id: row.metrics.get(name) for row in run.result.per_query} for run in (base, other)]
-    table = np.array(
-        [
-            [np.nan, np.nan] if None in (pair := [side[query_id] for side in scores]) else pair
-            for query_id in _questions(base)
-        ],
-        dtype=np.float64,
-    ).reshape(-1, 2)
-    return table[:, 0], table[:, 1]
+def _pairs(base: ComparedRun, other: ComparedRun, name: str, query_ids: Iterable[str]) -> Floats:
+    """Return the scores of both runs, shape (queries, 2); NaN in both if either is not scored."""
+    sides = [{row.query_id: row.metrics.get(name) for row in run.result.per_query} for run in (base, other)]
+    scores = np.array([[side[key] for side in sides] for key in query_ids], dtype=np.float64).reshape(-1, 2)
+    scores[np.isnan(scores).any(axis=1)] = np.nan
+    return scores
 
 
 def _delta(
     name: str,
-    before: Floats,
-    after: Floats,
+    scores: Floats,
     questions: Mapping[str, str],
-    interval: tuple[float, float] | None,
+    interval: Floats,
     p: float | None,
     p_holm: float | None,
 ) -> MetricDelta:
-    known = np.flatnonzero(~np.isnan(before))
-    ids = list(questions)
-    gain = after - before if METRICS[name].higher_is_better else before - after
-    changed = sorted(
-        (row for row in known if abs(gain[row]) > _EQUAL), key=lambda row: (-round(float(abs(gain[row])), 9), ids[row])
-    )
-    changes = {
-        row: QueryChange(ids[row], questions[ids[row]], float(before[row]), float(after[row])) for row in changed
-    }
-    means = (float(before[known].mean()), float(after[known].mean())) if len(known) else (None, None)
+    known = ~np.isnan(scores[:, 0])
+    pairs = int(known.sum())
+    before, after = scores[known].T.copy()
+    rows = [(key, *pair) for key, pair, scored in zip(questions, scores.tolist(), known, strict=True) if scored]
+    improved, worsened = changes(rows, questions, METRICS[name].higher_is_better)
     return MetricDelta(
         metric=name,
-        base=means[0],
-        other=means[1],
-        delta=float((after - before)[known].mean()) if len(known) else None,
-        interval=interval,
+        base=float(before.mean()) if pairs else None,
+        other=float(after.mean()) if pairs else None,
+        delta=float((after - before).mean()) if pairs else None,
+        interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
         p=p,
         p_holm=p_holm,
-        pairs=len(known),
-        total=len(ids),
-        improved=tuple(changes[row] for row in changed if gain[row] > 0),
-        worsened=tuple(changes[row] for row in changed if gain[row] < 0),
-        equal=len(known) - len(changed),
+        pairs=pairs,
+        total=len(questions),
+        improved=improved,
+        worsened=worsened,
+        equal=pairs - len(improved) - len(worsened),
     )
 
 
-def _interval(pair: Floats) -> tuple[float, float] | None:
-    return None if np.isnan(pair).any() else (float(pair[0]), float(pair[1]))
+def changes(
+    rows: Iterable[tuple[str, float, float]], texts: Mapping[str, str], higher_is_better: bool
+) -> tuple[tuple[QueryChange, ...], tuple[QueryChange, ...]]:
+    """Return (improved questions, worsened questions), each with the largest change first.
+
+    Args:
+        rows: (query id, score in the base, score in the other run).
+        texts: query id -> question.
+    """
+    sign = 1 if higher_is_better else -1
+    gains = [
+        (sign * (after - before), QueryChange(key, texts.get(key, ""), before, after)) for key, before, after in rows
+    ]
+    gains.sort(key=lambda pair: (-round(abs(pair[0]), 9), pair[1].query_id))
+    improved, worsened = (tuple(change for gain, change in gains if side * gain > _EQUAL) for side in (1, -1))
+    return improved, worsened

@@ -12,10 +12,7 @@ class Journal:
     """The records of one run. Used only by the thread that holds the run's lock."""
 
     def __init__(self, folder: RunFolder, *, forget_failed: bool = False) -> None:
-        """
-        Args:
-            forget_failed: treat failed queries as missing, so that they are repeated.
-        """
+        """With ``forget_failed``, failed queries count as missing, so that they are repeated."""
         self._folder = folder
         phases, self.damaged = folder.all_records()
         self._phases = {

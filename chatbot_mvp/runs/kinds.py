@@ -42,7 +42,7 @@ _ROWS = (
     RunKind(
         BENCHMARK,
         phases=lambda manifest: ["generate" if manifest.generator else "retrieve"],
-        resume="chatbot_mvp.evaluation.service:resume_benchmark",
+        resume="chatbot_mvp.evaluation.run_service:resume_benchmark",
         prints="chatbot_mvp.cli.printing:print_result",
         main_metrics={
             "retrieval": ("recall@5", "ndcg@10", "mrr"),
@@ -52,7 +52,7 @@ _ROWS = (
     RunKind(
         KB,
         phases=lambda manifest: ["generate" if manifest.generator else "retrieve"],
-        resume="chatbot_mvp.evaluation.service:resume_benchmark",
+        resume="chatbot_mvp.evaluation.run_service:resume_benchmark",
         prints="chatbot_mvp.cli.printing:print_result",
         same_data_by_content=True,
         main_metrics={"kb": ("hit@3", "accepted", "refused")},

@@ -1,18 +1,23 @@
-"""A line of ``submissions.jsonl``: the summary of a finished run for lists, without its queries."""
+"""``submissions.jsonl``: one line per finished run, so that lists need not open every run."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, dataclass
-from functools import cache
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict
 
-from chatbot_mvp.runs.result import RunResult, first_problem, later_format
+from chatbot_mvp.runs.records import not_written
+from chatbot_mvp.runs.result import RunResult, parsed
 from chatbot_mvp.runs.rows import STORED, Interval, Metrics
 from chatbot_mvp.runs.usage import RunUsage
-from chatbot_mvp.storage.formats import RESULT
+from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.storage.limits import Amount, Count, Name
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +55,6 @@ def line_of(result: RunResult) -> RunLine:
     return RunLine(**{name: getattr(result, name) for name in RunLine.__slots__})
 
 
-def line_json(line: RunLine) -> dict[str, Any]:
-    """Return the JSON object of a line."""
-    return asdict(line)
-
-
 def parse_line(content: bytes) -> RunLine:
     """Parse a line.
 
@@ -62,15 +62,35 @@ def parse_line(content: bytes) -> RunLine:
         ValueError: the line is not a JSON object, has a later format version, or a field is missing, has a wrong type,
             is NaN or infinite, or is far larger than any run makes it; the message names the field.
     """
+    return parsed(RunLine, content)
+
+
+def append_submission(path: Path, result: RunResult) -> None:
+    """Append the line of a finished run.
+
+    Raises:
+        RunError: a figure is NaN or infinite, or the disk is full or not writable; nothing is written.
+    """
     try:
-        line = _adapter().validate_json(content)
-    except ValidationError as error:
-        raise ValueError(later_format(content, RESULT) or first_problem(error)) from error
-    if line.format_version > RESULT:
-        raise ValueError(later_format(content, RESULT))
-    return line
+        make_folder(path.parent)
+        append_lines(path, [asdict(line_of(result))])
+    except (ValueError, OSError) as error:
+        raise not_written(result.run_id, path.name, error) from error
 
 
-@cache
-def _adapter() -> TypeAdapter[RunLine]:
-    return TypeAdapter(RunLine)
+def read_submissions(path: Path) -> tuple[list[RunLine], list[str]]:
+    """Return (distinct runs, newest first; for each unusable line, its number and why). Does not change the file."""
+    by_id: dict[str, RunLine] = {}
+    damaged = []
+    content = path.read_bytes() if path.is_file() else b""
+    for number, text in enumerate(content.split(b"\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            line = parse_line(text)
+        except ValueError as error:
+            _log.warning("%s, line %d was skipped: %s", path.name, number, error)
+            damaged.append(f"{number}: {error}")
+        else:
+            by_id[line.run_id] = line
+    return sorted(by_id.values(), key=lambda line: line.started_at, reverse=True), damaged

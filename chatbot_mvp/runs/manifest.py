@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import ClassVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from chatbot_mvp.runs.kinds import BENCHMARK
-from chatbot_mvp.runs.result import first_problem
+from chatbot_mvp.runs.result import adapter, first_problem
 from chatbot_mvp.runs.rows import STORED, Recorded
 from chatbot_mvp.storage.formats import complete
 from chatbot_mvp.storage.json_object import parse_json
@@ -81,13 +80,8 @@ def parse_manifest(content: bytes) -> RunManifest:
         ValueError: a field is missing, has a wrong type, or is too large; the message names the field.
     """
     try:
-        found = _manifests().validate_json(content)
+        found: RunManifest = adapter(RunManifest).validate_json(content)
         complete(parse_json(content), RunManifest)
         return found
     except ValidationError as error:
         raise ValueError(first_problem(error)) from error
-
-
-@cache
-def _manifests() -> TypeAdapter[RunManifest]:
-    return TypeAdapter(RunManifest)

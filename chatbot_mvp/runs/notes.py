@@ -47,8 +47,7 @@ class RunNotes:
 
     def all(self) -> Mapping[str, RunNote]:
         """run_id -> its tags and note, of the runs that have any. Damaged lines are left out."""
-        path = self._path
-        return self._cache.get(path, lambda: _read(path))
+        return self._cache.get(self._path, lambda: _read(self._path))
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunNote:
         """Add and remove tags, and return the run's tags and note.
@@ -84,8 +83,9 @@ class RunNotes:
                 row = {VERSION: RUN_NOTE, "time": utc_now(), "run_id": run_id, **line(now)}
                 append_lines(path, [row])
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise RunError("note_not_written", run_id=run_id, path=str(path), reason=reason) from error
+            raise RunError(
+                "note_not_written", run_id=run_id, path=str(path), reason=error.strerror or str(error)
+            ) from error
         return _changed(now, row)
 
 
@@ -109,14 +109,10 @@ def _changed(before: RunNote, row: Mapping[str, Any]) -> RunNote:
         return replace(before, note=row["note"])
     add, remove = _tidy(row.get("add")), {fold(tag) for tag in _tidy(row.get("remove"))}
     kept = [tag for tag in before.tags if fold(tag) not in remove]
-    return replace(before, tags=_once([*kept, *add]))
-
-
-def _once(tags: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, str] = {}
-    for tag in tags:
+    for tag in [*kept, *add]:
         found.setdefault(fold(tag), tag)
-    return tuple(found.values())
+    return replace(before, tags=tuple(found.values()))
 
 
 def _tidy(tags: object) -> list[str]:

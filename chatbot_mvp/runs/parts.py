@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.errors import FileOfLaterVersion, RunError
+from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.manifest import RunManifest
-from chatbot_mvp.runs.records import QueryRecord, RunFolder
+from chatbot_mvp.runs.records import QueryRecord, RunFolder, not_written
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.storage.files import make_folder, write_json
 from chatbot_mvp.storage.formats import RUN_PART, VERSION, complete, known_version
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShardPart:
     """The records of one shard, and what they cost."""
 
     records: list[QueryRecord]
@@ -41,7 +41,7 @@ class Part:
     """The replies of models, without their texts."""
 
 
-class Parts:
+class ShardParts:
     """The parts of one run. Its workers write them; the process that holds the run's lock reads and deletes them."""
 
     def __init__(self, folder: RunFolder, manifest: RunManifest) -> None:
@@ -55,7 +55,7 @@ class Parts:
         content = json.dumps([*self._identity, phase, *query_ids]).encode()
         return self._path / f"{hashlib.sha256(content).hexdigest()[:32]}.json"
 
-    def write(self, path: Path, part: Part) -> None:
+    def write(self, path: Path, part: ShardPart) -> None:
         """Write a part, unless the run is finished. When this returns, the part survives a crash.
 
         A worker that was taken for dead may end its work after the run, which then has these records from another one.
@@ -66,25 +66,25 @@ class Parts:
         if self._folder.finished:
             return
         content = {
+            VERSION: RUN_PART,
             "records": [vars(record) for record in part.records],
             "calls": part.calls,
             "replies": [_reply(completion) for completion in part.replies],
         }
         try:
             make_folder(self._path)
-            write_json(path, {VERSION: RUN_PART, **content}, indent=None)
+            write_json(path, content, indent=None)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise RunError("run_not_written", run_id=self._identity[0], path=str(path), reason=reason) from error
+            raise not_written(self._folder.run_id, str(path), error) from error
 
-    def read(self, path: Path) -> Part | None:
+    def read(self, path: Path) -> ShardPart | None:
         """Read a part; None if there is none, or if it is damaged."""
         if not path.is_file():
             return None
         try:
             found = known_version(parse_json(path.read_bytes()), path, RUN_PART)
             records = [QueryRecord(**complete(row, QueryRecord)) for row in found["records"]]
-            return Part(records, found["calls"], [_completion(row) for row in found["replies"]])
+            return ShardPart(records, found["calls"], [_completion(row) for row in found["replies"]])
         except (OSError, ValueError, AttributeError, TypeError, KeyError, FileOfLaterVersion) as error:
             _log.warning("%s is ignored: %s", path, error)
             return None

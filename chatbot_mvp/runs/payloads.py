@@ -17,6 +17,9 @@ from chatbot_mvp.runs.usage import Spent
 RETRIEVE, GENERATE, JUDGE = "retrieve", "generate", "judge"
 """Names of the phases."""
 
+RETRIEVAL = "retrieval"
+"""Name in a run's usage for the language model requests of enrichment, questions, expansion and reranking."""
+
 # JSON lists are converted to tuples; strict validation of Python values would reject lists.
 Span = tuple[int, int]
 """(start, end): offsets of the first character and of the one after the last."""

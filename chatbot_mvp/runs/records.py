@@ -74,8 +74,9 @@ class RunFolder:
         except OSError as error:
             with suppress(OSError):
                 self.path.rmdir()
-            folder = str(self.path.parent)
-            raise RunError("run_not_begun", folder=folder, reason=error.strerror or str(error)) from error
+            raise RunError(
+                "run_not_begun", folder=str(self.path.parent), reason=error.strerror or str(error)
+            ) from error
 
     def manifest(self) -> RunManifest:
         """Read the manifest.
@@ -132,9 +133,7 @@ class RunFolder:
             write_json(self.result_path, result_json(result))
             self._renewing.unlink(missing_ok=True)
         except (ValueError, OSError) as error:
-            raise RunError(
-                "run_not_written", run_id=self.run_id, path=self.result_path.name, reason=_reason(error)
-            ) from error
+            raise not_written(self.run_id, self.result_path.name, error) from error
 
     def state(self) -> RunState:
         """Return whether the run is finished, being worked on, or neither."""
@@ -214,7 +213,7 @@ class RunFolder:
         try:
             append_lines(path, rows, sync)
         except (ValueError, OSError) as error:
-            raise RunError("run_not_written", run_id=self.run_id, path=path.name, reason=_reason(error)) from error
+            raise not_written(self.run_id, path.name, error) from error
 
     def result(self) -> RunResult:
         """Read the result of a run.
@@ -227,6 +226,11 @@ class RunFolder:
         if not self.result_path.is_file():
             raise RunNotFound(run_id=self.run_id, folder=str(self.path.parent))
         return read_result(self.result_path, self.run_id)
+
+
+def not_written(run_id: str, path: str, error: ValueError | OSError) -> RunError:
+    """Return the error of a run whose file ``path`` could not be written."""
+    return RunError("run_not_written", run_id=run_id, path=path, reason=getattr(error, "strerror", None) or str(error))
 
 
 def run_folders(root: Path) -> list[RunFolder]:
@@ -248,7 +252,3 @@ def _record(row: dict[str, Any]) -> QueryRecord:
     if record.status not in ("ok", "failed"):
         raise ValueError(f"status {record.status!r}")
     return record
-
-
-def _reason(error: ValueError | OSError) -> str:
-    return getattr(error, "strerror", None) or str(error)

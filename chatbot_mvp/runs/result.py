@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -26,6 +27,8 @@ from chatbot_mvp.runs.usage import RunUsage
 from chatbot_mvp.storage.formats import RESULT, VERSION
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.limits import Amount, Count, Figure, Name
+
+Stored = TypeVar("Stored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,26 +128,17 @@ class RunResult:
 
 def figures_json(result: RunResult) -> dict[str, Any]:
     """Return the JSON object of a result's file, without ``per_query``."""
-    values = {name: getattr(result, name) for name in _NAMES if name != "per_query"}
+    values = asdict(replace(result, per_query=()))
     values = {name: value for name, value in values.items() if name not in _OF_SOME or value != _OF_SOME[name]}
-    nested = {
-        "splits": {
-            name: {value: {metric: asdict(cell) for metric, cell in cells.items()} for value, cells in groups.items()}
-            for name, groups in result.splits.items()
-        },
-        "spread": {name: asdict(found) for name, found in result.spread.items()},
-        "agreement": {name: found.to_json() for name, found in result.agreement.items()},
-        "usage": result.usage.to_json(),
-    }
-    return {**values, **nested, VERSION: RESULT}
+    del values["per_query"]
+    return {**values, "usage": result.usage.to_json(), VERSION: RESULT}
 
 
 def result_json(result: RunResult) -> dict[str, Any]:
     """Return the JSON object of a result's file."""
+    besides = {"response"}
     if run_kind(result.kind).retrieves:
         besides = {"response", "abstained"} if result.generator else set()
-    else:
-        besides = {"response"}
     return {**figures_json(result), "per_query": [row_json(row, besides) for row in result.per_query]}
 
 
@@ -156,13 +150,24 @@ def parse_result(content: bytes, run_id: str) -> RunResult:
             NaN or infinite, or is far larger than any run makes it; the reason names the field.
     """
     try:
-        result = _adapter().validate_json(content)
+        return parsed(RunResult, content)
+    except ValueError as error:
+        raise RunUnreadable(run_id=run_id, reason=f"{run_id}.json: {error}") from error
+
+
+def parsed(kind: Callable[..., Stored], content: bytes) -> Stored:
+    """Parse a result or a line of one.
+
+    Raises:
+        ValueError: as in ``parse_result``; the message is the reason.
+    """
+    try:
+        found: Stored = adapter(kind).validate_json(content)
     except ValidationError as error:
-        reason = later_format(content, RESULT) or first_problem(error)
-        raise RunUnreadable(run_id=run_id, reason=f"{run_id}.json: {reason}") from error
-    if result.format_version > RESULT:
-        raise RunUnreadable(run_id=run_id, reason=f"{run_id}.json: {later_format(content, RESULT)}")
-    return result
+        raise ValueError(later_format(content, RESULT) or first_problem(error)) from error
+    if getattr(found, VERSION) > RESULT:
+        raise ValueError(later_format(content, RESULT))
+    return found
 
 
 def later_format(content: bytes, known: int) -> str:
@@ -201,10 +206,10 @@ def first_problem(error: ValidationError) -> str:
 
 
 @cache
-def _adapter() -> TypeAdapter[RunResult]:
-    return TypeAdapter(RunResult)
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return the one validator of a type, which is made when it is first needed."""
+    return TypeAdapter(kind)
 
 
-_NAMES = tuple(RunResult.__slots__)
 _OF_SOME = {one.name: one.default for one in fields(RunResult) if one.default is not MISSING}
 """Fields that are not written at their default: RAG_P's users read from their absence that there was no reranker."""

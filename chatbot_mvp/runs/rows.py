@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, JsonValue
 
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.storage.limits import Count, Figure, Name, Text
 
 STORED = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore", cache_strings="all")
@@ -99,10 +100,6 @@ class Agreement:
     def not_scored(self) -> int:
         return self.rows - self.scored
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON; an estimate becomes {value, low, high}."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRow:
@@ -154,6 +151,18 @@ class QueryRow:
     """Names of the metrics whose last attempt failed."""
     spread: dict[Name, RowSpread] = field(default_factory=dict)
     """Metric -> spread of its scores over repeats; empty for a single repeat."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether any part of the question failed."""
+        return self.failed or self.judge_failed or bool(self.failed_metrics)
+
+    def score(self, metric: str) -> float | None:
+        """Return the score; the metric's worst score if the question failed, None if it is not scored."""
+        value = self.metrics.get(metric)
+        if value is None and metric in self.metrics and self.has_failed:
+            return METRICS[metric].worst
+        return value
 
 
 def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:

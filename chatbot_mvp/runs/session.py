@@ -11,23 +11,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from chatbot_mvp.errors import CacheUnusable, ProviderQuotaExhausted, RunError, RunStopped
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.queue import my_turn
-from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.records import RunFolder, not_written
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.spending import BudgetReached, Spending
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
+from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback
 
-_OF_THE_DISK = {
-    *(errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO),
-    *(errno.EROFS, errno.EACCES, errno.EPERM),
-}
+_OF_THE_DISK = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM}
 """Error numbers that mean a full or unwritable disk. Others do not: a lost connection, a missing file."""
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
+_LOOK_EVERY_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,12 @@ def working_on(
         RunStopped: the user stopped the run; the error has the run's id.
         RunError (run_out_of_quota, run_over_budget, run_not_written): the run ended early; its records stay.
     """
-    lock = lock_path or settings.run_lock_path
     try:
-        with _writing(folder, settings.cache_dir), folder.held(), my_turn(lock, progress):
+        with (
+            _writing(folder, settings.cache_dir),
+            folder.held(),
+            _my_turn(lock_path or settings.run_lock_path, progress),
+        ):
             journal = Journal(folder, forget_failed=retry_failed)
             spending = Spending(folder, budget_usd)
             folder.renew()
@@ -101,24 +104,42 @@ def working_on(
 
 
 @contextmanager
+def _my_turn(lock_path: Path, progress: ProgressCallback) -> Iterator[None]:
+    """Hold the lock that all runs share, since parallel runs would distort timings and exceed the memory.
+
+    Waits for other processes, and reports the phase "queued" meanwhile; ``progress`` may raise to give up. The system
+    frees the lock of a process that dies.
+    """
+    make_folder(lock_path.parent)
+    lock = FileLock(lock_path, thread_local=False)
+    while not lock.is_locked:
+        try:
+            lock.acquire(timeout=_LOOK_EVERY_S)
+        except Timeout:
+            progress(Progress("queued", 0, 0))
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
 def _writing(folder: RunFolder, cache_dir: Path) -> Iterator[None]:
     """Convert every error of a full or unwritable disk (records, index, cache, result) to RunError."""
     try:
         yield
     except CacheUnusable as error:
-        path, reason = error.params["path"], error.params["reason"]
-        raise RunError("run_not_written", run_id=folder.run_id, path=path, reason=reason) from error
+        raise RunError("run_not_written", run_id=folder.run_id, **error.params) from error
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
-        path, reason = str(error.filename or folder.path), error.strerror or str(error)
-        raise RunError("run_not_written", run_id=folder.run_id, path=path, reason=reason) from error
+        raise not_written(folder.run_id, str(error.filename or folder.path), error) from error
     except ValueError as error:
         # Tantivy reports a file that it could not write as ValueError with the error number in the text.
         code = _OS_ERROR.search(str(error))
         if code is None or int(code[1]) not in _OF_THE_DISK:
             raise
-        raise RunError("run_not_written", run_id=folder.run_id, path=str(cache_dir), reason=str(error)) from error
+        raise not_written(folder.run_id, str(cache_dir), error) from error
 
 
 @contextmanager
@@ -127,8 +148,8 @@ def _ended_early(run_id: str, journal: Journal, spending: Spending, phase: str, 
     try:
         yield
     except BudgetReached as end:
-        spent, budget = round(spending.total.cost_usd, 4), spending.budget_usd
-        done = len(journal.of(phase))
+        spent = round(spending.total.cost_usd, 4)
+        done, budget = len(journal.of(phase)), spending.budget_usd
         raise RunError("run_over_budget", run_id=run_id, done=done, total=total, spent=spent, budget=budget) from end
     except ProviderQuotaExhausted as end:
         raise RunError("run_out_of_quota", run_id=run_id, done=len(journal.of(phase)), total=total, reason=end) from end

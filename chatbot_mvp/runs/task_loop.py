@@ -6,10 +6,11 @@ Tasks that failed for a temporary reason are tried again after all others.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
@@ -21,7 +22,6 @@ from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.runs.usage import Spent
-from chatbot_mvp.runs.workers import Outcome, Workers
 
 T = TypeVar("T")
 
@@ -85,58 +85,129 @@ class Lane(Generic[T]):
     """Carries out a task in one of the lane's threads. An exception from it ends the loop."""
 
 
+class _End:
+    """Wakes a thread that waits for a task, so that it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome(Generic[T]):
+    pool: _Pool[T]
+    task: T
+    done: Done | None
+    """None if the task raised ``error``."""
+    error: Exception | None
+
+
+class _Pool(Generic[T]):
+    """The threads of one lane and the state of its tasks.
+
+    The threads are started on demand. They are daemon threads, so that a long task does not delay the exit.
+    """
+
+    def __init__(self, name: str, lane: Lane[T], outcomes: SimpleQueue[_Outcome[T]]) -> None:
+        self._name = name
+        self._most = THREADS_PER_CALL * lane.calls
+        self._work = lane.work
+        self._outcomes = outcomes
+        self._tasks: SimpleQueue[T | _End] = SimpleQueue()
+        self._threads = 0
+        self._lock = threading.Lock()
+        self._closed = False
+        self.at_work = 0
+        """Number of running tasks."""
+        # The threads use none of the following.
+        self.waiting = 0
+        """Number of tasks that are waiting or running."""
+        self.late: list[tuple[T, QueryRecord]] = []
+        """Failed tasks that wait for a late retry. They are not recorded yet, so that a resume repeats them."""
+        self.tries: Counter[T] = Counter()
+        self.rests_until = 0.0
+        self.failures = 0
+        """Number of successive failures."""
+        self.began: float | None = None
+        self.seconds = 0.0
+
+    @property
+    def seconds_so_far(self) -> float:
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+    def add(self, task: T) -> None:
+        if self.began is None:
+            self.began = time.monotonic()
+        self.waiting += 1
+        self._tasks.put(task)
+        if self._threads < self._most:
+            self._threads += 1
+            threading.Thread(target=self._run, name=f"{self._name}-{self._threads}", daemon=True).start()
+
+    def close(self) -> None:
+        """Start no further tasks. Running tasks still deliver their outcomes, then the threads end."""
+        with self._lock:
+            self._closed = True
+        for _ in range(self._threads):
+            self._tasks.put(_End())
+
+    def put_off(self, task: T, done: Done) -> bool:
+        """Queue a failed task for a late retry; return whether it was queued instead of being recorded."""
+        if not done.passing or self.tries[task] >= _LATER_TRIES:
+            return False
+        self.tries[task] += 1
+        self.late.append((task, done.record))
+        self.rests_until = time.monotonic() + _REST_S
+        return True
+
+    def _run(self) -> None:
+        while True:
+            task = self._tasks.get()
+            with self._lock:
+                if self._closed or isinstance(task, _End):
+                    return
+                self.at_work += 1
+            done, failure = None, None
+            try:
+                done = self._work(task)
+            except Exception as error:  # noqa: BLE001 - told to whoever reads the outcomes
+                failure = error
+            self._outcomes.put(_Outcome(self, task, done, failure))
+            with self._lock:
+                self.at_work -= 1
+
+
 class TaskLoop(Generic[T]):
     """Distributes tasks to lanes and records their outcomes. Used only by the thread that holds the run's lock."""
 
     def __init__(self, run_id: str, journal: Journal, spending: Spending, lanes: Mapping[str, Lane[T]]) -> None:
-        """
-        Args:
-            lanes: name -> lane. Late retries of a lane wait until the lanes before it have no open tasks.
-        """
+        """``lanes`` by name: late retries of a lane wait until the lanes before it have no open tasks."""
         self._run_id = run_id
         self._journal = journal
         self._spending = spending
-        self._outcomes: SimpleQueue[Outcome[T, Done]] = SimpleQueue()
-        self._workers = {
-            name: Workers(name, THREADS_PER_CALL * lane.calls, lane.work, self._outcomes)
-            for name, lane in lanes.items()
-        }
-        self._waiting = dict.fromkeys(lanes, 0)
-        self._late: dict[str, list[tuple[T, QueryRecord]]] = {name: [] for name in lanes}
-        """Failed tasks that wait for a late retry. They are not recorded yet, so that a resume repeats them."""
-        self._tries: Counter[tuple[str, T]] = Counter()
-        self._rested = dict.fromkeys(lanes, 0.0)
-        self._failures = dict.fromkeys(lanes, 0)
-        """Lane -> number of successive failures."""
-        self._began: dict[str, float] = {}
-        self._seconds = dict.fromkeys(lanes, 0.0)
+        self._outcomes: SimpleQueue[_Outcome[T]] = SimpleQueue()
+        self._pools = {name: _Pool(name, lane, self._outcomes) for name, lane in lanes.items()}
 
     @property
     def busy(self) -> bool:
         """Whether any task is waiting, running or due for a retry."""
-        return any(self._waiting.values()) or any(self._late.values())
+        return any(self.open(lane) for lane in self._pools)
 
     def waiting(self, lane: str) -> int:
         """Return the number of a lane's tasks that are waiting or running."""
-        return self._waiting[lane]
+        return self._pools[lane].waiting
 
     def open(self, lane: str) -> int:
         """Return the number of a lane's tasks that are waiting, running or due for a retry."""
-        return self._waiting[lane] + len(self._late[lane])
+        return self._pools[lane].waiting + len(self._pools[lane].late)
 
     def seconds(self, lane: str) -> float:
         """Return the seconds from a lane's first task to its latest record."""
-        return round(self._seconds[lane], 3)
+        return round(self._pools[lane].seconds, 3)
 
     def seconds_so_far(self, lane: str) -> float:
         """Return the seconds from a lane's first task to now; 0 before the first task."""
-        return time.monotonic() - self._began[lane] if lane in self._began else 0.0
+        return self._pools[lane].seconds_so_far
 
     def give(self, lane: str, task: T) -> None:
         """Queue a task."""
-        self._began.setdefault(lane, time.monotonic())
-        self._waiting[lane] += 1
-        self._workers[lane].add(task)
+        self._pools[lane].add(task)
 
     @contextmanager
     def winding_up(self) -> Iterator[None]:
@@ -162,15 +233,15 @@ class TaskLoop(Generic[T]):
         fatal: Exception | None = None
         records = []
         for outcome in outcomes:
-            self._waiting[outcome.workers] -= 1
-            if outcome.value is None:
+            pool, done = outcome.pool, outcome.done
+            pool.waiting -= 1
+            if done is None:
                 fatal = fatal or outcome.error
                 continue
-            failed = outcome.value.record.status == "failed" and outcome.value.of_provider
-            self._failures[outcome.workers] = self._failures[outcome.workers] + 1 if failed else 0
-            if not self._put_off(outcome.workers, outcome.task, outcome.value):
-                records.append(outcome.value.record)
-                self._seconds[outcome.workers] = self.seconds_so_far(outcome.workers)
+            pool.failures = pool.failures + 1 if done.record.status == "failed" and done.of_provider else 0
+            if not pool.put_off(outcome.task, done):
+                records.append(done.record)
+                pool.seconds = pool.seconds_so_far
         self._journal.add(records)
         if fatal is not None:
             raise fatal
@@ -178,52 +249,39 @@ class TaskLoop(Generic[T]):
             recorded(record)
         self._look_for_an_outage(outcomes)
 
-    def _ready(self) -> list[Outcome[T, Done]]:
-        try:
-            outcomes = [self._outcomes.get(timeout=_LOOK_EVERY_S)]
-        except Empty:
-            return []
-        while len(outcomes) < _RECORDS_AT_ONCE:
-            try:
+    def _ready(self) -> list[_Outcome[T]]:
+        outcomes: list[_Outcome[T]] = []
+        with suppress(Empty):
+            outcomes.append(self._outcomes.get(timeout=_LOOK_EVERY_S))
+            while len(outcomes) < _RECORDS_AT_ONCE:
                 outcomes.append(self._outcomes.get_nowait())
-            except Empty:
-                break
         return outcomes
 
     def _give_late(self) -> None:
         before = 0
-        for name, late in self._late.items():
-            before += self._waiting[name]
-            if late and not before and time.monotonic() >= self._rested[name]:
-                for task, _ in late:
-                    self.give(name, task)
-                late.clear()
+        for pool in self._pools.values():
+            before += pool.waiting
+            if pool.late and not before and time.monotonic() >= pool.rests_until:
+                for task, _ in pool.late:
+                    pool.add(task)
+                pool.late.clear()
 
-    def _put_off(self, lane: str, task: T, done: Done) -> bool:
-        """Queue a failed task for a late retry; return whether it was queued instead of being recorded."""
-        if not done.passing or self._tries[lane, task] >= _LATER_TRIES:
-            return False
-        self._tries[lane, task] += 1
-        self._late[lane].append((task, done.record))
-        self._rested[lane] = time.monotonic() + _REST_S
-        return True
-
-    def _look_for_an_outage(self, outcomes: list[Outcome[T, Done]]) -> None:
+    def _look_for_an_outage(self, outcomes: list[_Outcome[T]]) -> None:
         for outcome in outcomes:
-            if outcome.value is None or self._failures[outcome.workers] < _GIVE_UP_AFTER:
+            if outcome.done is None or outcome.pool.failures < _GIVE_UP_AFTER:
                 continue
             # Record the postponed tasks as failed: the error tells the user to retry them.
-            self._journal.add([record for _, record in self._late[outcome.workers]])
-            reason = outcome.value.record.error or "no reason given."
+            self._journal.add([record for _, record in outcome.pool.late])
+            reason = outcome.done.record.error or "no reason given."
             raise RunError("run_gave_up", run_id=self._run_id, failures=_GIVE_UP_AFTER, reason=reason)
 
     def _wind_up(self) -> None:
-        for workers in self._workers.values():
-            workers.close()
+        for pool in self._pools.values():
+            pool.close()
         self._spending.close()
         deadline = time.monotonic() + _PATIENCE_S
         records = []
-        while any(workers.at_work for workers in self._workers.values()) or not self._outcomes.empty():
+        while any(pool.at_work for pool in self._pools.values()) or not self._outcomes.empty():
             left = deadline - time.monotonic()
             if left <= 0:
                 break
@@ -232,6 +290,6 @@ class TaskLoop(Generic[T]):
             except Empty:
                 continue
             # Do not record temporary failures, so that a resume repeats them.
-            if outcome.value is not None and not outcome.value.passing:
-                records.append(outcome.value.record)
+            if outcome.done is not None and not outcome.done.passing:
+                records.append(outcome.done.record)
         self._journal.add(records)

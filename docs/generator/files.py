@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chatbot_mvp.datasets.model import Dataset, Query
-from chatbot_mvp.evaluation.benchmark import generation, judgement, presets, retrieving
+from chatbot_mvp.evaluation.benchmark import generation, judgement, presets, searching
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
@@ -17,6 +17,7 @@ from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.figures import result_of_rows
 from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.manifest import RunManifest
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.rows import QueryRow
 from docs.generator.markdown import catalogue, code, fields_of, first_paragraph
@@ -39,8 +40,8 @@ def record_fields() -> str:
 
 def record_phases() -> str:
     return "\n".join(
-        f"- {code(module.PHASE)} ({code(_file(module.__name__))}): {first_paragraph(module)}"
-        for module in (retrieving, generation, judgement)
+        f"- {code(phase)} ({code(_file(module.__name__))}): {first_paragraph(module)}"
+        for phase, module in ((RETRIEVE, searching), (GENERATE, generation), (JUDGE, judgement))
     )
 
 

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from chatbot_mvp.llm.registry import PROVIDERS
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause, Fate
-from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.settings.fields import MODEL_SETTINGS
 from docs.generator.markdown import catalogue, code, documented_fields, first_paragraph, table
 
@@ -82,7 +81,7 @@ def metrics() -> str:
     for family, found in families.items():
         first = found[0]
         ks = ", ".join(str(metric.k) for metric in found if metric.k is not None)
-        what = texts[first.help_key].replace("{k}", "K")
+        what = texts[f"metric_help.{first.family}"].replace("{k}", "K")
         if not first.higher_is_better and "lower is better" not in what:
             what += "; lower is better"
         rows.append(f"- {code(f'{family}@K' if ks else family)} ({first.takes}{f', K {ks}' if ks else ''}): {what}")

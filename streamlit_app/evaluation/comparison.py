@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import Comparison, RunLine, run_kind
+from chatbot_mvp.api import Comparison, RunLine, run_kind, why_not_comparable
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.evaluation.forest import SIGNIFICANT, show_forest
@@ -70,11 +70,7 @@ def _choose(runs: Sequence[RunLine], shown: RunLine, first: Sequence[str]) -> li
     wanted = _settle_base(by_id, shown.run_id, first)
     left, right = st.columns([2, 3])
     base: str = left.selectbox(t("compare.base"), list(by_id), format_func=names.__getitem__, key=_BASE)
-    reasons = {
-        run_id: get_app().details.why_not_comparable(by_id[base], run)
-        for run_id, run in by_id.items()
-        if run_id != base
-    }
+    reasons = {run_id: why_not_comparable(by_id[base], run) for run_id, run in by_id.items() if run_id != base}
     alike = [run_id for run_id, reason in reasons.items() if reason is None]
     # One key per base, because the comparable runs depend on it; choices that remain valid are kept.
     others_key = f"compare-others-{base}"

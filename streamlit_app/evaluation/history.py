@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import BENCHMARK, History, Series
+from chatbot_mvp.api import BENCHMARK, History, Series, history_of
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, moment, number, score, t, word
@@ -44,7 +44,7 @@ def show_history() -> None:
         st.info(t("runs.board.nothing"), icon=":material/info:")
         return
     st.caption(metric_help(metric))
-    history = past.history(series, metric)
+    history = history_of(series, metric)
     _tell_first(history)
     if len(history.points) > _IN_CHART:
         st.caption(t("runs.history.last", count=number(_IN_CHART), total=number(len(history.points))))

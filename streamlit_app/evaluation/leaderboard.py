@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, Field, Place, run_kind
+from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, leaderboard, run_kind
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
@@ -24,7 +24,7 @@ _IN_CHART = 15  # maximum runs in the chart
 def show_leaderboard() -> None:
     """Draw the choice of data and metric, the ranked runs, and a button to open one."""
     past = get_app().archive
-    fields = past.fields()
+    fields = past.groups()
     data_name = data_namer()
     left, right = st.columns(2)
     position = left.selectbox(
@@ -43,7 +43,7 @@ def show_leaderboard() -> None:
         return
     st.caption(metric_help(metric))
     _tell_others(field, fields, data_name(field))
-    places = past.leaderboard(field, metric)
+    places = leaderboard(field, metric)
     names = list(run_names([place.run for place in places], lambda run: (run.strategy,)).values())
     _show_chart(places, names, metric)
     position = choose_row(
@@ -63,7 +63,7 @@ def show_leaderboard() -> None:
     )
 
 
-def _field_text(field: Field, data: str) -> str:
+def _field_text(field: RunGroup, data: str) -> str:
     return bare(
         "runs.board.a_field" if run_kind(field.kind).retrieves else "runs.board.answers_field",
         dataset=data,
@@ -74,7 +74,7 @@ def _field_text(field: Field, data: str) -> str:
     )
 
 
-def _tell_others(field: Field, fields: Sequence[Field], data: str) -> None:
+def _tell_others(field: RunGroup, fields: Sequence[RunGroup], data: str) -> None:
     """Say how many runs on a data set of the same name are not listed, and why."""
     others = sum(
         len(other.runs)
@@ -85,7 +85,7 @@ def _tell_others(field: Field, fields: Sequence[Field], data: str) -> None:
         st.info(t("runs.board.others", count=number(others), dataset=data), icon=":material/difference:")
 
 
-def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> None:
+def _show_chart(places: Sequence[RankedRun], names: Sequence[str], metric: str) -> None:
     shown = [(name, place.value, place.interval) for name, place in zip(names, places, strict=True)][:_IN_CHART]
     # With fewer than two scored queries there is no interval, only a point.
     rows = [
@@ -119,7 +119,7 @@ def _show_chart(places: Sequence[Place], names: Sequence[str], metric: str) -> N
         st.caption(t("runs.board.first", count=number(_IN_CHART), total=number(len(places))))
 
 
-def _table(places: Sequence[Place], metric: str) -> list[dict[str, Any]]:
+def _table(places: Sequence[RankedRun], metric: str) -> list[dict[str, Any]]:
     notes = get_app().archive.notes()
     return [
         {

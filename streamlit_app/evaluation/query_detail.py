@@ -15,12 +15,13 @@ from chatbot_mvp.api import (
     Generated,
     GoldPath,
     Judged,
-    Part,
     QueryRecord,
     QueryRow,
     Retrieved,
     RunResult,
     Spent,
+    WordPart,
+    answer_difference,
     generated_of,
     judged_of,
     retrieved_of,
@@ -96,7 +97,7 @@ def _show_answer(row: QueryRow) -> None:
     mark = f" :orange-badge[{t('eval.abstained')}]" if row.abstained else ""
     # No word comparison for "I don't know": it shares no words with a reference.
     compared = bool(row.answer) and not row.abstained
-    reference, answer = get_app().details.word_difference(row) if compared else ((), ())
+    reference, answer = answer_difference(row) if compared else ((), ())
     with expected:
         st.markdown(f"**{t('eval.answer')}**")
         st.html(_STYLE + _marked(reference, lacking=True) if compared else _unmarked(row.answer or "–"))
@@ -112,7 +113,7 @@ def _show_answer(row: QueryRow) -> None:
         st.markdown(f"> **{plain(metric_label(name))}**, {t('eval.judge_says')}: {plain(' '.join(reason.split()))}")
 
 
-def _marked(parts: Sequence[Part], lacking: bool) -> str:
+def _marked(parts: Sequence[WordPart], lacking: bool) -> str:
     """Return a text as HTML, marking words that the other text does not have; ``lacking`` is True for the reference."""
     label = html.escape(t("detail.lacking" if lacking else "detail.added"), quote=True)
     kind = "lacking" if lacking else "added"

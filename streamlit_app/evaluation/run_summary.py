@@ -112,7 +112,7 @@ def show_failures(result: RunResult) -> None:
     st.warning(t("eval.failures", parts=Markdown(", ".join(parts))), icon=":material/warning:")
     if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}", **guarded(Action.MEASURE)):
         try:
-            get_app().runs.retry_run(result.run_id)
+            get_app().runs.resume_run(result.run_id, retry_failed=True)
         except ChatbotError as error:
             show_error(error)
         else:

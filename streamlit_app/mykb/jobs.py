@@ -36,7 +36,7 @@ def take_ended(kb: KbRecord) -> None:
     del st.session_state.mykb_job
     if job.kind == "run" and job.status.state == "done":
         st.session_state.mykb_result, st.session_state.mykb_step = job.made, RESULTS
-    elif job.kind == "propose" and any(one.set_id == job.made for one in get_app().kb_evaluation.sets(kb.kb_id)):
+    elif job.kind == "propose" and any(one.set_id == job.made for one in get_app().question_sets.sets(kb.kb_id)):
         choose_set(job.made)
 
 

@@ -69,7 +69,7 @@ def _upload(kb: KbRecord) -> None:
     if file is None:
         return
     try:
-        made = get_app().kb_evaluation.import_set(kb.kb_id, file.name, file.getvalue())
+        made = get_app().question_sets.import_set(kb.kb_id, file.name, file.getvalue())
     except ChatbotError as error:
         show_error(error)
         return
@@ -85,7 +85,7 @@ def _copy(kb: KbRecord) -> None:
         (record.kb_id, one.set_id): bare("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
         for record in records
         if record.kb_id != kb.kb_id
-        for one in app.kb_evaluation.sets(record.kb_id)
+        for one in app.question_sets.sets(record.kb_id)
     }
     st.caption(t("mykb.copy_help"))
     if not others:
@@ -94,7 +94,7 @@ def _copy(kb: KbRecord) -> None:
     chosen = st.selectbox(t("mykb.copy_which"), list(others), format_func=others.__getitem__, key="mykb_copy_which")
     if st.button(t("mykb.copy"), icon=":material/content_copy:", key="mykb_copy", **guarded(Action.CHANGE_QUESTIONS)):
         try:
-            made = app.kb_evaluation.copy_set(*chosen, kb.kb_id)
+            made = app.question_sets.copy_set(*chosen, kb.kb_id)
         except ChatbotError as error:
             show_error(error)
             return
@@ -105,7 +105,7 @@ def _empty(kb: KbRecord) -> None:
     named = st.text_input(t("mykb.name"), t("mykb.name_own"), max_chars=80, key="mykb_empty_name")
     if st.button(t("mykb.empty"), icon=":material/note_add:", key="mykb_empty", **guarded(Action.CHANGE_QUESTIONS)):
         try:
-            made = get_app().kb_evaluation.empty_set(kb.kb_id, named.strip() or t("mykb.name_own"))
+            made = get_app().question_sets.empty_set(kb.kb_id, named.strip() or t("mykb.name_own"))
         except ChatbotError as error:
             show_error(error)
             return

@@ -46,8 +46,8 @@ def show_questions(kb: KbRecord) -> None:
 
 
 def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
-    evaluation = get_app().kb_evaluation
-    check = evaluation.check(questions)
+    question_sets = get_app().question_sets
+    check = question_sets.check(questions)
     deleted = show_others(questions)
     reviewed = _show_state(questions, check)
     edited = _table(questions, check)
@@ -78,7 +78,7 @@ def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
             run_set(kb, saved.set_id)
     export.download_button(
         t("mykb.export"),
-        evaluation.export(edited),
+        question_sets.export(edited),
         f"{questions.name}.jsonl",
         icon=":material/download:",
         help=t("mykb.export_help"),
@@ -200,7 +200,7 @@ def _place(each: SetQuestion, check: SetCheck) -> str:
 
 
 def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
-    evaluation = get_app().kb_evaluation
+    question_sets = get_app().question_sets
     name = st.text_input(t("mykb.name"), questions.name, max_chars=80, key=f"mykb-name-{questions.set_id}")
     renamed = st.button(
         t("admin.kb_rename"),
@@ -212,7 +212,7 @@ def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
     if renamed and name.strip():
         _save(questions, replace(edited, name=name.strip()))
     try:
-        from_chat = evaluation.chat_questions(kb.kb_id)
+        from_chat = question_sets.chat_questions(kb.kb_id)
     except ChatbotError as error:
         show_error(error)
         from_chat = ()
@@ -245,7 +245,7 @@ def _confirm_delete(questions: QuestionSet) -> None:
         st.markdown(t("mykb.delete_sure", name=plain(questions.name)))
         if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes"):
             try:
-                get_app().kb_evaluation.delete_set(questions.kb_id, questions.set_id)
+                get_app().question_sets.delete_set(questions.kb_id, questions.set_id)
             except ChatbotError as error:
                 show_error(error)
                 return

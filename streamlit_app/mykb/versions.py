@@ -25,7 +25,7 @@ def table_key(questions: QuestionSet) -> str:
 
 def sets_of(kb: KbRecord) -> dict[str, QuestionSet]:
     """Return set id -> set: the saved ones, newest first, and the one being edited even if someone deleted it."""
-    sets = {one.set_id: one for one in get_app().kb_evaluation.sets(kb.kb_id)}
+    sets = {one.set_id: one for one in get_app().question_sets.sets(kb.kb_id)}
     edited = _edited()
     if edited and edited.kb_id == kb.kb_id and edited.set_id not in sets:
         sets[edited.set_id] = edited
@@ -54,7 +54,7 @@ def show_others(questions: QuestionSet) -> bool:
     if (both := st.session_state.pop("mykb_joined", None)) is not None:
         text = t("mykb.joined_both", count=number(both)) if both else t("mykb.joined")
         st.info(text, icon=":material/merge:")
-    saved = {one.set_id: one.changed_at for one in get_app().kb_evaluation.sets(questions.kb_id)}
+    saved = {one.set_id: one.changed_at for one in get_app().question_sets.sets(questions.kb_id)}
     if saved.get(questions.set_id) == questions.changed_at:
         return False
     deleted = questions.set_id not in saved
@@ -73,7 +73,7 @@ def save(base: QuestionSet, mine: QuestionSet) -> QuestionSet | None:
         mine: the version with the edits.
     """
     try:
-        saved, both = get_app().kb_evaluation.save_joined(base, mine)
+        saved, both = get_app().question_sets.save_joined(base, mine)
     except ChatbotError as error:
         show_error(error)
         return None

@@ -230,7 +230,7 @@ def test_the_question_file_of_a_kb_can_be_evaluated(rated: tuple[ChatSessions, s
     desk, conversation_id, turn_id = rated
     desk.add_question(SESSION, conversation_id, turn_id, "far")
     kb_id = desk.conversation(SESSION, conversation_id).kb_id
-    result = app_of(settings, DemoModel()).kb_evaluation.evaluate_file(kb_id, desk.questions_path(kb_id))
+    result = app_of(settings, DemoModel()).kb_evaluation.evaluate(kb_id, desk.questions_path(kb_id))
     assert result["questions"] == {"far": 1}
     assert result["accepted"] == {"far": 0.0}
 

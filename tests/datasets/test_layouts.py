@@ -256,7 +256,7 @@ def test_runs_over_different_splits_are_runs_over_different_data(app: App) -> No
     place(app, "BEIR zip")
     for name in ("nfcorpus", "nfcorpus#train"):
         app.runs.run_now(mteb_dataset_name=name)
-    assert sorted(field.dataset for field in app.archive.fields()) == ["nfcorpus", "nfcorpus/train"]
+    assert sorted(field.dataset for field in app.archive.groups()) == ["nfcorpus", "nfcorpus/train"]
 
 
 def test_a_data_set_in_which_nothing_can_be_scored_is_refused_before_the_run(app: App) -> None:

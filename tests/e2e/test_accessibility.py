@@ -28,7 +28,7 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo", retrieval_strategy="LEXICAL")
     app = build_app(settings)
     kb_id = app.kbs.add_sample().kb_id
-    app.kb_evaluation.save(replace(app.kb_evaluation.propose_now(kb_id, count=8), name="propuestas"))
+    app.question_sets.save(replace(app.kb_evaluation.propose_now(kb_id, count=8), name="propuestas"))
     conversation = app.chat.start(SESSION, kb_id, "kb")
     asked = app.chat.begin(SESSION, conversation, "¿Cuántos días de vacaciones tengo al año?", UserContext())
     assert asked.join(60)

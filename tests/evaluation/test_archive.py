@@ -11,11 +11,10 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import RunNotFound
-from chatbot_mvp.runs.leaderboard import fields, leaderboard
 from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.lists import RunFilter, kind_of, leaderboard, main_metric, run_groups, search
 from chatbot_mvp.runs.notes import RunNote
 from chatbot_mvp.runs.result import result_json
-from chatbot_mvp.runs.search import RunFilter, kind_of, main_metric, search
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.file_cache import FileCache
 from tests.made_results import made_line
@@ -77,8 +76,8 @@ def test_the_list_is_read_once_and_never_opens_a_result(app: App, settings: Sett
     again, _ = app.archive.runs()
     assert again[0] is first[0]
     assert app.archive.search(RunFilter(text="lexical valle")) == again
-    [field] = app.archive.fields()
-    [place] = app.archive.leaderboard(field, "recall@5")
+    [field] = app.archive.groups()
+    [place] = leaderboard(field, "recall@5")
     assert place.interval == tuple(first[0].intervals["recall@5"])
     app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=2)
     assert len(app.archive.runs()[0]) == 2
@@ -154,7 +153,7 @@ def test_each_kind_of_run_has_a_main_metric() -> None:
 def test_only_runs_over_the_same_questions_and_documents_share_a_field() -> None:
     ours = [run("a"), run("b"), run("c", queries=3), run("d", dataset_sha256="2"), run("e", documents=8)]
     answers = [run("f", kind="ragas", dataset="one"), run("g", kind="ragas", dataset="two")]
-    assert [[each.run_id for each in field.runs] for field in fields([*ours, *answers])] == [
+    assert [[each.run_id for each in field.runs] for field in run_groups([*ours, *answers])] == [
         *(["a", "b"], ["c"], ["d"], ["e"], ["f", "g"])
     ]
 
@@ -162,7 +161,7 @@ def test_only_runs_over_the_same_questions_and_documents_share_a_field() -> None
 def test_the_best_is_first_ties_share_a_rank_and_who_was_not_scored_is_last() -> None:
     values = {"a": 0.5, "b": None, "c": 0.9, "d": 0.5, "e": 0.1}
     runs = [run(name, metrics={"recall@5": value, "mrr": 0.3}) for name, value in values.items()]
-    [field] = fields([*runs, run("f", metrics={"mrr": 1.0}), run("g", intervals={"mrr": [0.1, 0.2]})])
+    [field] = run_groups([*runs, run("f", metrics={"mrr": 1.0}), run("g", intervals={"mrr": [0.1, 0.2]})])
     assert field.metrics == ["recall@5", "mrr"]
     places = leaderboard(field, "recall@5")
     assert [(place.rank, place.run.run_id) for place in places] == [
@@ -174,5 +173,5 @@ def test_the_best_is_first_ties_share_a_rank_and_who_was_not_scored_is_last() ->
 
 def test_of_a_metric_that_should_be_low_the_lowest_is_first() -> None:
     name = "complement_recall@5"
-    [field] = fields([run(key, metrics={name: value}) for key, value in (("a", 0.4), ("b", 0.1))])
+    [field] = run_groups([run(key, metrics={name: value}) for key, value in (("a", 0.4), ("b", 0.1))])
     assert [place.run.run_id for place in leaderboard(field, name)] == ["b", "a"]

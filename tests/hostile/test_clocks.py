@@ -77,7 +77,7 @@ def test_a_limiter_and_a_background_job_go_on(app: App, set_clock: Set, jump: ti
         time.sleep(0.02)
     [ended] = app.kb_evaluation.jobs(kb.kb_id)
     assert (ended.status.job_id, ended.status.state) == (job, "done")
-    assert len(again(app.settings.data_dir).kb_evaluation.sets(kb.kb_id)) == 1
+    assert len(again(app.settings.data_dir).question_sets.sets(kb.kb_id)) == 1
 
 
 @pytest.mark.parametrize("ahead", [BESIDE, -BESIDE])
@@ -86,18 +86,18 @@ def test_two_servers_with_ten_minutes_between_their_clocks_keep_each_others_work
 ) -> None:
     other = again(app.settings.data_dir)
     kb = app.kbs.add("normas.md", TEXT.encode())
-    mine = app.kb_evaluation.empty_set(kb.kb_id, "mías")
+    mine = app.question_sets.empty_set(kb.kb_id, "mías")
     set_clock(ahead)
     asked = tuple(SetQuestion(KbQuestion(str(n), question, "far")) for n, question in enumerate((DIET, DAYS)))
-    saved = other.kb_evaluation.save(replace(mine, questions=asked))
+    saved = other.question_sets.save(replace(mine, questions=asked))
     other.live.change("kb_top_k", 7)
     set_clock(timedelta(0))
     with pytest.raises(QuestionSetChanged):
-        app.kb_evaluation.save(replace(mine, name="otras"))
-    again_saved = app.kb_evaluation.save(replace(saved, name="otras"))
+        app.question_sets.save(replace(mine, name="otras"))
+    again_saved = app.question_sets.save(replace(saved, name="otras"))
     assert again_saved.changed_at > saved.changed_at
     set_clock(ahead)
-    assert other.kb_evaluation.question_set(kb.kb_id, mine.set_id).name == "otras"
+    assert other.question_sets.question_set(kb.kb_id, mine.set_id).name == "otras"
     assert again(app.settings.data_dir).settings.kb_top_k == 7
 
 

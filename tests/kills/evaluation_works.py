@@ -13,7 +13,6 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
-from chatbot_mvp.types import Progress
 from chatbot_mvp.wings.promise.service import Promises
 from chatbot_mvp.wings.review.service import Reviews
 from chatbot_mvp.wings.review.verdicts import question_id, state_of, verdict_of
@@ -21,7 +20,7 @@ from chatbot_mvp.wings.sharing.service import Sharing
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import TuneOptions, TuneResult
 from tests.fakes import FakeEmbedder, fake_app
-from tests.kills.works import QUESTION, SESSION, SOURCE, Say, Work
+from tests.kills.works import QUESTION, SESSION, SOURCE, Say, Work, make_room, told
 
 BUCKET_VARIABLES = ("CHAOS_S3_ENDPOINT", "CHAOS_S3_KEY", "CHAOS_S3_SECRET", "CHAOS_S3_BUCKET")
 """Environment variables that name the bucket of ``SyncWork``."""
@@ -29,7 +28,6 @@ SPACE = 'retrieval_strategy = ["LEXICAL", "BRIDGE"]\n'
 REVIEWER = "Ana"
 _ITEMS = 6
 _NOTES = "run_notes.jsonl"
-_KBS = 4
 
 
 def outcome(result: TuneResult) -> str:
@@ -47,9 +45,7 @@ class TuneWork(Work):
         return fake_app(settings, embedder=lambda _: FakeEmbedder())
 
     def work(self, app: App, say: Say, number: int) -> None:
-        def progress(state: Progress) -> None:
-            say("phase", "", state.phase)
-
+        progress = told(say)
         say("phase", "", "plan")
         left = [state.tune_id for state in app.get(Tuner).tunes() if state.result is None]
         if not left:
@@ -93,12 +89,7 @@ class SyncWork(Work):
         return fake_app(settings, embedder=lambda _: FakeEmbedder())
 
     def work(self, app: App, say: Say, number: int) -> None:
-        known = app.kbs.records()
-        if len(known) >= _KBS:
-            say("phase", "", "delete")
-            say("begun", known[-1].kb_id, "deleted")
-            app.kbs.delete(known[-1].kb_id)
-            say("done", known[-1].kb_id, "deleted")
+        make_room(app, say, most=4)
         say("phase", "", "add")
         record = app.kbs.add(f"manual-{number}.md", f"# {number}\n\n{SOURCE}".encode())
         say("done", record.kb_id, "kept")
@@ -136,13 +127,13 @@ class PromiseWork(Work):
             app.kbs.add("manual.md", f"{SOURCE}\n{SOURCE[10:]}\nFin del manual.\n".encode())
         ]
         kb_id = records[0].kb_id
-        sets = app.kb_evaluation.sets(kb_id)
+        sets = app.question_sets.sets(kb_id)
         if not sets:
             asked = SetQuestion(KbQuestion("q", QUESTION, "far"))
-            sets = [app.kb_evaluation.save(replace(app.kb_evaluation.empty_set(kb_id, "mías"), questions=(asked,)))]
+            sets = [app.question_sets.save(replace(app.question_sets.empty_set(kb_id, "mías"), questions=(asked,)))]
         results = app.kb_evaluation.results(kb_id)
         if not results:
-            app.kb_evaluation.evaluate_set(kb_id, sets[0].set_id)
+            app.kb_evaluation.evaluate(kb_id, sets[0].set_id)
             results = app.kb_evaluation.results(kb_id)
         for step in range(5):
             level = (1 + (number + step) % 40) / 100
@@ -195,11 +186,11 @@ class ReviewWork(Work):
         if not state.given:
             return found, damaged
         # The next line brings the set up to date.
-        sets = [one.set_id for one in app.kb_evaluation.sets(kb_id)]
+        sets = [one.set_id for one in app.question_sets.sets(kb_id)]
         if len(sets) > 1:
             found.append(f"{len(sets)} sets take the labels")
         app.get(Reviews).choose_set(kb_id, state.set_id or sets[0])
-        labels = {one.question.question_id: one.question for one in app.kb_evaluation.sets(kb_id)[0].questions}
+        labels = {one.question.question_id: one.question for one in app.question_sets.sets(kb_id)[0].questions}
         for (item, _), one in state.given.items():
             if labels.get(question_id(item)) != one.label:
                 found.append(f"the label of {item} is {labels.get(question_id(item))}, not {one.label}")

@@ -18,7 +18,7 @@ from chatbot_mvp.runs.notes import RunNotes
 from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import Progress
+from chatbot_mvp.types import ProgressCallback
 from tests.fakes import FakeEmbedder, fake_app
 
 Said = list[list[Any]]
@@ -31,8 +31,6 @@ QUESTION = "¿De cuántos días laborables de vacaciones dispone cada persona?"
 ANSWER = "Cada persona dispone de 23 días laborables de vacaciones. [1]"
 _TURNS = 20
 """Turns after which a new conversation begins."""
-_KBS = 6
-"""Knowledge bases that are kept; each further upload first deletes one."""
 
 
 def app_over(data: Path) -> App:
@@ -171,16 +169,21 @@ class ChatWork(Work):
         return found, damaged
 
 
+def make_room(app: App, say: Say, most: int = 6) -> None:
+    """Delete a knowledge base if there are ``most``, the number that are kept."""
+    known = app.kbs.records()
+    if len(known) >= most:
+        say("phase", "", "delete")
+        say("begun", known[-1].kb_id, "deleted")
+        app.kbs.delete(known[-1].kb_id)
+        say("done", known[-1].kb_id, "deleted")
+
+
 class UploadWork(Work):
     """Uploads of three files each, and deleted knowledge bases."""
 
     def work(self, app: App, say: Say, number: int) -> None:
-        known = app.kbs.records()
-        if len(known) >= _KBS:
-            say("phase", "", "delete")
-            say("begun", known[-1].kb_id, "deleted")
-            app.kbs.delete(known[-1].kb_id)
-            say("done", known[-1].kb_id, "deleted")
+        make_room(app, say)
         files = [(f"{part}-{number}.md", f"# {part} {number}\n\n{SOURCE * 20}".encode()) for part in "abc"]
         say("phase", "", "read")
         job = app.uploads.take(files)
@@ -217,13 +220,15 @@ def figures(result: RunResult) -> str:
     return repr((sorted(result.metrics.items()), sorted(result.scored.items()), rows))
 
 
+def told(say: Say) -> ProgressCallback:
+    return lambda state: say("phase", "", state.phase)
+
+
 class RunWork(Work):
     """Benchmark runs; the next process resumes what a kill has left."""
 
     def work(self, app: App, say: Say, number: int) -> None:
-        def progress(state: Progress) -> None:
-            say("phase", "", state.phase)
-
+        progress = told(say)
         say("phase", "", "prepare")
         results = app.settings.results_dir
         left = [folder.run_id for folder in run_folders(results) if folder.state() == "unfinished"]

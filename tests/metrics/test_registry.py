@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
-from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
+from chatbot_mvp.metrics.registry import COMPARED, JUDGE_METRICS, METRICS
 from chatbot_mvp.metrics.spec import shown_in
-from chatbot_mvp.runs import known_metrics
-from chatbot_mvp.runs.known_metrics import COMPARED
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES
 
@@ -29,7 +27,7 @@ def test_what_runs_are_compared_by_has_a_value_per_query() -> None:
 
 
 def test_the_metrics_that_runs_are_compared_by_stand_in_a_fixed_order() -> None:
-    ragas = [name for name, spec in known_metrics.METRICS.items() if spec.takes == "row"]
+    ragas = [name for name, spec in METRICS.items() if spec.takes == "row"]
     assert [name for name in COMPARED if name not in ragas] == [
         *("hit@1", "recall@5", "recall@10", "all_gold@5", "ndcg@10", "mrr", "map"),
         *("generation_recall", "accepted", "refused", "useful", "generation_score", "f1", "exact_match", "accuracy"),

@@ -2,87 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from chatbot_mvp.runs.causes import Cause, QueryOutcome, cause_of, fate_of, gold_paths, outcome_of_row
+from chatbot_mvp.runs.causes import Cause, cause_of, fate_of, gold_paths
 from chatbot_mvp.runs.payloads import GoldRanks, Retrieved
 from tests.made_results import made_row
 
-FOUND = QueryOutcome(frozenset("gh"), ("g", "h", "a", "b", "c"), cut=2)
+ROW: dict[str, Any] = {
+    "gold": ["g", "h"],
+    "retrieved": ["g", "h", "a", "b", "c"],
+    "answer": "el puente",
+    "answer_type": "extractive",
+}
 """Both gold documents in the context of two, no answer."""
-ANSWERED = replace(FOUND, answered=True)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "cause"),
-    [
-        (FOUND, "ok"),
-        (replace(FOUND, candidates=("g", "a", "b")), "not_retrieved"),
-        (replace(FOUND, candidates=()), "not_retrieved"),
-        (replace(FOUND, candidates=("g", "a", "h")), "below_cut"),
-        # The earliest place counts: one gold document is too low, the other was never found.
-        (replace(FOUND, gold=frozenset("ghx"), candidates=("g", "a", "h")), "not_retrieved"),
-        # A reranker lifts what was too low, does not lift it, or loses what stood high enough.
-        (replace(FOUND, candidates=("a", "b", "g", "h"), context=("g", "h"), reranked=True), "ok"),
-        (replace(FOUND, candidates=("g", "a", "h"), context=("g", "a"), reranked=True), "below_cut"),
-        (replace(FOUND, context=("g", "a"), reranked=True), "lost_in_reranking"),
-        # A context can also be short of characters; there was no reranker to blame.
-        (replace(FOUND, context=("g",)), "below_cut"),
-        (replace(FOUND, gold=frozenset()), "not_scored"),
-        (replace(FOUND, failed=True), "not_scored"),
-        # With answers.
-        (replace(ANSWERED, right=True), "ok"),
-        (replace(ANSWERED, right=True, candidates=()), "ok"),
-        (replace(ANSWERED, right=False), "answered_wrong"),
-        (replace(ANSWERED, right=False, abstained=True), "unknown_wrongly"),
-        (replace(ANSWERED, right=False, abstained=True, candidates=("g", "a")), "not_retrieved"),
-        (replace(ANSWERED, right=False, context=("g",), reranked=True), "lost_in_reranking"),
-        (replace(ANSWERED, judge_failed=True), "judge_failed"),
-        (replace(ANSWERED, judge_failed=True, right=False), "answered_wrong"),
-        (replace(ANSWERED, judge_failed=True, abstained=True), "unknown_wrongly"),
-        (ANSWERED, "not_scored"),
-        (replace(ANSWERED, gold=frozenset(), right=False), "not_scored"),
-        (replace(ANSWERED, failed=True, right=True), "not_scored"),
-        # In a KB run strict mode decides whether to answer.
-        (replace(FOUND, accepted=1.0), "ok"),
-        (replace(FOUND, accepted=0.0), "refused_wrongly"),
-        (replace(FOUND, accepted=0.0, candidates=("g",)), "not_retrieved"),
-        (replace(FOUND, accepted=0.0, gold=frozenset()), "refused_wrongly"),
-        (replace(FOUND, accepted=1.0, gold=frozenset()), "not_scored"),
-        (replace(FOUND, refused=1.0, gold=frozenset()), "ok"),
-        (replace(FOUND, refused=0.0, gold=frozenset()), "accepted_wrongly"),
-    ],
+RIGHT, WRONG, UNKNOWN = (
+    {"response": "Fue el puente."},
+    {"response": "No, la torre."},
+    {"response": "No", "abstained": True},
 )
-def test_cause(outcome: QueryOutcome, cause: str) -> None:
-    assert cause_of(outcome) == Cause(cause)
-
-
-ROW: dict[str, Any] = {"gold": ["g"], "retrieved": ["a", "g"], "answer": "el puente", "answer_type": "extractive"}
+UNSCORED = {"response": "¿?", "answer": ""}
 
 
 @pytest.mark.parametrize(
     ("fields", "cause"),
     [
         ({}, "ok"),
-        ({"retrieved": ["a", "b", "g"]}, "below_cut"),
+        ({"retrieved": ["g", "a", "b"]}, "not_retrieved"),
+        ({"retrieved": []}, "not_retrieved"),
+        ({"retrieved": ["g", "a", "h"]}, "below_cut"),
+        # The earliest place counts: one gold document is too low, the other was never found.
+        ({"gold": ["g", "h", "x"], "retrieved": ["g", "a", "h"]}, "not_retrieved"),
+        # A reranker lifts what was too low, does not lift it, or loses what stood high enough.
+        ({"retrieved": ["a", "b", "g", "h"], "generation_doc_ids": ["g", "h"], "reranked": True}, "ok"),
+        ({"retrieved": ["g", "a", "h"], "generation_doc_ids": ["g", "a"], "reranked": True}, "below_cut"),
+        ({"generation_doc_ids": ["g", "a"], "reranked": True}, "lost_in_reranking"),
         # What a reranker got may reach deeper than what is scored.
-        ({"retrieved": ["a"], "candidates": ["a", "b", "g"], "generation_doc_ids": ["a"]}, "below_cut"),
-        ({"generation_doc_ids": ["a"], "reranked": True}, "lost_in_reranking"),
-        ({"response": "Fue el puente."}, "ok"),
-        ({"response": "Fue la torre."}, "answered_wrong"),
-        ({"response": "No lo sé.", "abstained": True}, "unknown_wrongly"),
-        ({"response": None}, "ok"),
-        ({"response": "¿?", "answer": "", "judge_failed": True}, "judge_failed"),
+        ({"retrieved": ["g"], "candidates": ["g", "b", "h"], "generation_doc_ids": ["g"]}, "below_cut"),
+        # A context can also be short of characters; there was no reranker to blame.
+        ({"generation_doc_ids": ["g"]}, "below_cut"),
+        ({"gold": []}, "not_scored"),
         ({"failed": True}, "not_scored"),
+        # With answers.
+        (RIGHT, "ok"),
+        ({**RIGHT, "retrieved": []}, "ok"),
+        (WRONG, "answered_wrong"),
+        (UNKNOWN, "unknown_wrongly"),
+        ({**UNKNOWN, "answer": "no", "answer_type": "label"}, "unknown_wrongly"),
+        ({**UNKNOWN, "retrieved": ["g", "a"]}, "not_retrieved"),
+        ({**WRONG, "generation_doc_ids": ["g"], "reranked": True}, "lost_in_reranking"),
+        ({**UNSCORED, "judge_failed": True}, "judge_failed"),
+        ({**WRONG, "judge_failed": True}, "answered_wrong"),
+        ({**UNKNOWN, "judge_failed": True}, "unknown_wrongly"),
+        (UNSCORED, "not_scored"),
+        ({**WRONG, "gold": []}, "not_scored"),
+        ({**RIGHT, "failed": True}, "not_scored"),
+        # In a KB run strict mode decides whether to answer.
+        ({"metrics": {"accepted": 1.0}}, "ok"),
+        ({"metrics": {"accepted": 0.0}}, "refused_wrongly"),
+        ({"metrics": {"accepted": 0.0}, "retrieved": ["g"]}, "not_retrieved"),
+        ({"metrics": {"accepted": 0.0}, "gold": []}, "refused_wrongly"),
+        ({"metrics": {"accepted": 1.0}, "gold": []}, "not_scored"),
+        ({"metrics": {"refused": 1.0}, "gold": []}, "ok"),
+        ({"metrics": {"refused": 0.0}, "gold": []}, "accepted_wrongly"),
     ],
 )
-def test_a_row_of_a_result_is_read_with_the_fields_that_it_has(fields: dict[str, Any], cause: str) -> None:
+def test_cause(fields: dict[str, Any], cause: str) -> None:
     given = {**ROW, **fields}
     candidates = given.pop("candidates", [])
-    assert cause_of(outcome_of_row(made_row(**given), 2, "es", candidates)) == Cause(cause)
+    assert cause_of(made_row(**given), 2, "es", candidates) == Cause(cause)
 
 
 # --- of one document

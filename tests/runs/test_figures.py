@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.metrics.answers.text import AnswerCase
-from chatbot_mvp.runs.causes import cause_of, outcome_of_row
-from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows, run_figures
+from chatbot_mvp.runs.causes import cause_of
+from chatbot_mvp.runs.figures import answer_metrics, context_metrics, result_of_rows
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.storage.formats import RESULT
@@ -32,7 +32,12 @@ def row(response: str | None, answer: str, kind: str, context: list[str], **more
         response=response,
         **more,
     )
-    return replace(found, cause=cause_of(outcome_of_row(found, 1, "en", ["a", "g"])).value)
+    return replace(found, cause=cause_of(found, 1, "en", ["a", "g"]).value)
+
+
+MANIFEST = RunManifest(
+    "r1", "valle", "ref", "0" * 64, "BRIDGE", {}, "f", "1", 2, 5, "2030", generator="p/m", judge="p/j"
+)
 
 
 def test_answers_are_scored_where_they_apply_and_failures_are_told_apart() -> None:
@@ -43,7 +48,7 @@ def test_answers_are_scored_where_they_apply_and_failures_are_told_apart() -> No
         row("No idea", "New York", "extractive", ["a"]),
         row(None, "New York", "extractive", ["g"], failed=True),
     ]
-    figures = run_figures(rows)
+    figures = result_of_rows(MANIFEST, rows, 0, {})
     assert figures.scored["accuracy"] == (1, 1)
     assert figures.scored["answer_contains"] == (3, 4)
     assert figures.scored["f1"] == (4, 5)
@@ -62,21 +67,17 @@ def test_answers_are_scored_where_they_apply_and_failures_are_told_apart() -> No
 
 def test_without_any_answer_a_run_has_no_metric_of_answers() -> None:
     bare = made_row(gold=["g"], retrieved=["g"], metrics={"mrr": 1.0}, cause="ok")
-    assert list(run_figures([bare]).metrics) == ["mrr"]
-    assert run_figures([bare]).reranker_rescue_count is None
+    result = result_of_rows(MANIFEST, [bare], 0, {})
+    assert (list(result.metrics), result.reranker_rescue_count) == (["mrr"], None)
 
 
-def test_a_result_of_rows_has_the_figures_of_the_rows_and_the_names_of_the_manifest() -> None:
+def test_a_result_of_rows_has_figures_and_the_names_of_the_manifest() -> None:
     rows = [row("Yes", "yes", "label", ["g"]), row("Boston", "New York", "extractive", ["a"])]
-    manifest = RunManifest(
-        "r1", "valle", "ref", "0" * 64, "BRIDGE", {}, "f", "1", 2, 5, "2030", generator="p/m", judge="p/j"
-    )
-    result, figures = result_of_rows(manifest, rows, 3, {"retrieve": 1}), run_figures(rows)
+    result = result_of_rows(MANIFEST, rows, 3, {"retrieve": 1})
     for name in ("metrics", "scored", "readings", "intervals", "splits", "causes", "reranker_rescue_count"):
-        assert getattr(result, name) == getattr(figures, name), name
         assert getattr(result, name), name
     for name in ("run_id", "kind", "dataset", "dataset_sha256", "strategy", "fingerprint", "queries", "documents"):
-        assert getattr(result, name) == getattr(manifest, name), name
+        assert getattr(result, name) == getattr(MANIFEST, name), name
     assert (result.generator, result.judge, result.started_at) == ("p/m", "p/j", "2030")
     assert (result.damaged_records, result.failures, result.per_query) == (3, {"retrieve": 1}, tuple(rows))
     assert result.format_version == RESULT

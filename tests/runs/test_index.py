@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.runs.index import append_submission, read_submissions
-from chatbot_mvp.runs.line import line_of
+from chatbot_mvp.runs.line import append_submission, line_of, read_submissions
 from chatbot_mvp.runs.result import RunResult
 from tests.made_results import made_result
 

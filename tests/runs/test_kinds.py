@@ -12,13 +12,12 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.kinds import RUN_KINDS, run_kind
-from chatbot_mvp.runs.leaderboard import fields
+from chatbot_mvp.runs.line import append_submission
+from chatbot_mvp.runs.lists import kind_of, leaderboard, listed_kinds, main_metric, run_groups
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import result_json
-from chatbot_mvp.runs.search import kind_of, listed_kinds, main_metric
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import write_json
 from tests.conftest import Command
@@ -84,17 +83,17 @@ def test_the_programs_own_kinds_are_rows() -> None:
 def test_a_run_whose_kind_is_not_installed_is_listed_ranked_and_read(app: App) -> None:
     [line] = app.archive.runs()[0]
     assert (kind_of(line), main_metric(line)) == ("gone", "understood")
-    [field] = fields([line])
-    assert (field.kind, app.archive.leaderboard(field, "understood")[0].value) == ("gone", 0.5)
+    [field] = run_groups([line])
+    assert (field.kind, leaderboard(field, "understood")[0].value) == ("gone", 0.5)
     assert app.archive.run("ended").metrics == {"understood": 0.5}
     assert app.archive.unfinished() == []
     assert app.runs.so_far("begun") == {}
 
 
-@pytest.mark.parametrize("call", ["resume_now", "retry_now"])
-def test_a_run_whose_kind_is_not_installed_is_not_resumed_and_the_legal_kinds_are_told(app: App, call: str) -> None:
+@pytest.mark.parametrize("retry", [False, True])
+def test_a_run_whose_kind_is_not_installed_is_not_resumed_and_the_legal_kinds_are_told(app: App, retry: bool) -> None:
     with pytest.raises(UnknownChoice, match=r"'gone'.*benchmark, kb"):
-        getattr(app.runs, call)("begun")
+        app.runs.resume_now("begun", retry_failed=retry)
 
 
 def test_what_does_not_retrieve_cannot_be_exported_as_a_ranking(app: App) -> None:
@@ -109,7 +108,7 @@ def test_a_run_whose_kind_is_not_installed_is_printed(command: Command, app: App
 
 def test_a_kind_that_retrieves_is_the_same_data_by_its_name_only_if_it_says_so() -> None:
     one, other = (made_line(kind=kind, dataset="a", dataset_sha256="1") for kind in ("kb", "kb"))
-    assert len(fields([one, other, made_line(kind="kb", dataset="b", dataset_sha256="1")])) == 1
+    assert len(run_groups([one, other, made_line(kind="kb", dataset="b", dataset_sha256="1")])) == 1
     assert not run_kind("benchmark").same_data_by_content
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.errors import RunUnreadable
-from chatbot_mvp.runs.index import append_submission, read_submissions
-from chatbot_mvp.runs.line import line_json, line_of, parse_line
+from chatbot_mvp.runs.line import append_submission, line_of, parse_line, read_submissions
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
@@ -159,8 +158,8 @@ def test_nan_and_infinity_are_neither_written_nor_read(tmp_path: Path, bad: floa
 
 def test_a_line_has_the_figures_of_its_result_and_comes_back() -> None:
     line = line_of(made_result(**FULL))
-    assert parse_line(json.dumps(line_json(line)).encode()) == line
-    assert "per_query" not in line_json(line)
+    assert parse_line(json.dumps(asdict(line)).encode()) == line
+    assert "per_query" not in asdict(line)
     assert (line.queries, line.usage.calls, line.intervals) == (2, 1, {"mrr": (0.25, 0.75), "f1": None})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from chatbot_mvp.api import KbQuestion, SetQuestion, UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.runs.line import line_json, line_of
+from chatbot_mvp.runs.line import line_of
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult, parse_result, result_json
@@ -58,8 +58,8 @@ def plant(app: App, foreign: str) -> Planted:
         ),
         SetQuestion(KbQuestion("b", f"¿Quién es {foreign}?", "far")),
     )
-    made = app.kb_evaluation.empty_set(kb.kb_id, foreign[:80])
-    app.kb_evaluation.save(replace(made, questions=questions))
+    made = app.question_sets.empty_set(kb.kb_id, foreign[:80])
+    app.question_sets.save(replace(made, questions=questions))
     first = app.runs.run_now(eval_max_queries=_SAMPLE_QUERIES, generation_enabled=False)
     second = app.runs.run_now(eval_max_queries=_SAMPLE_QUERIES, generation_enabled=False)
     for result in (first, second):
@@ -96,7 +96,7 @@ def _rewrite(app: App, result: RunResult, foreign: str) -> None:
     manifest |= dict.fromkeys(("dataset", "strategy", "fingerprint", "code_version", "prompts", "generator"), foreign)
     manifest["settings_masked"] = dict.fromkeys(manifest["settings_masked"], foreign)
     write_json(folder / "manifest.json", manifest)
-    foreign_line = line_json(line_of(parse_result((folder / f"{result.run_id}.json").read_bytes(), result.run_id)))
+    foreign_line = asdict(line_of(parse_result((folder / f"{result.run_id}.json").read_bytes(), result.run_id)))
     append_lines(app.settings.submissions_path, [foreign_line])
 
 
@@ -141,7 +141,7 @@ def _ragas(app: App, like: RunResult, foreign: str) -> str:
     write_json(folder / f"{run_id}.json", values)
     manifest = json.loads((app.settings.results_dir / like.run_id / "manifest.json").read_text("utf-8"))
     write_json(folder / "manifest.json", {**manifest, "run_id": run_id, "kind": "ragas"})
-    line = line_json(line_of(parse_result((folder / f"{run_id}.json").read_bytes(), run_id)))
+    line = asdict(line_of(parse_result((folder / f"{run_id}.json").read_bytes(), run_id)))
     append_lines(app.settings.submissions_path, [line])
     return run_id
 

@@ -90,8 +90,8 @@ def test_every_error_metric_cause_strategy_and_provider_has_a_text(language: str
         text = catalogue(language)[f"error.{code}"]
         assert placeholders(text) <= placeholders(error.texts[code]), code
     for metric in METRICS.values():
-        assert placeholders(catalogue(language)[metric.label_key]) <= {"k"}
-        assert catalogue(language)[metric.help_key]
+        assert placeholders(catalogue(language)[f"metric_label.{metric.family}"]) <= {"k"}
+        assert catalogue(language)[f"metric_help.{metric.family}"]
     for cause in Cause:
         assert catalogue(language)[f"cause.{cause.value}"]
     for name in STRATEGIES:

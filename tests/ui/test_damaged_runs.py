@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.cli.commands import cli as command
-from chatbot_mvp.exports.unbundle import read_bundle
+from chatbot_mvp.exports.bundle import read_bundle
 from chatbot_mvp.settings.model import load_settings
 from tests.made_results import LINE
 from tests.raising import raises

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.runs.index import append_submission
+from chatbot_mvp.runs.line import append_submission
 from chatbot_mvp.runs.records import RunFolder
 from streamlit_app.shared.state import get_app
 from tests.made_results import LINE, made_result

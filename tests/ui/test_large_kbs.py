@@ -53,7 +53,7 @@ def test_of_many_chunks_a_question_offers_those_with_a_word(monkeypatch: pytest.
     monkeypatch.setattr(one_question, "_MOST_CHUNKS", 5)
     text = "".join(f"# Asunto {n}\n\nTexto sobre el asunto {n}.\n\n" for n in range(20)) + "# Ñandú\n\nUn ave."
     kb = get_app().kbs.add("asuntos.md", text.encode())
-    service = get_app().kb_evaluation
+    service = get_app().question_sets
     set_id = service.save(replace(service.empty_set(kb.kb_id, "mías"))).set_id
     page = open_page("mykb")
 

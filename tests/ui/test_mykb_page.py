@@ -31,8 +31,8 @@ def kb(data_dir: Path, no_keys: None) -> KbRecord:
 
 
 def with_set(kb: KbRecord, name: str = "mías") -> str:
-    desk = get_app().kb_evaluation
-    return desk.save(replace(desk.empty_set(kb.kb_id, name), questions=QUESTIONS)).set_id
+    sets = get_app().question_sets
+    return sets.save(replace(sets.empty_set(kb.kb_id, name), questions=QUESTIONS)).set_id
 
 
 def wait(kb: KbRecord) -> str:
@@ -72,7 +72,7 @@ def test_with_a_knowledge_base_it_proposes_and_shows_what_was_proposed(kb: KbRec
     set_id = wait(kb)
     page = page.run()
     assert page.session_state["mykb_set"] == set_id
-    counts = get_app().kb_evaluation.question_set(kb.kb_id, set_id).counts()
+    counts = get_app().question_sets.question_set(kb.kb_id, set_id).counts()
     assert counts["answerable"] > 0
     assert str(sum(counts.values())) in page.button(key="mykb_run").label
 
@@ -91,7 +91,7 @@ def test_a_question_is_added_and_another_changed_in_the_form(kb: KbRecord) -> No
     assert "Pasajes esperados que no están en el documento tal cual: 1" in texts(page)
 
     def place() -> str:
-        return f"{set_id}-{get_app().kb_evaluation.question_set(kb.kb_id, set_id).changed_at}"
+        return f"{set_id}-{get_app().question_sets.question_set(kb.kb_id, set_id).changed_at}"
 
     at = f"{place()}-new"
     chunk = get_app().kbs.chunks(kb.kb_id)[0]
@@ -99,7 +99,7 @@ def test_a_question_is_added_and_another_changed_in_the_form(kb: KbRecord) -> No
     page.selectbox(key=f"mykb-c-{at}").set_value(chunk.chunk_id)
     page = page.button(key=f"mykb-one-save-{at}").click().run()
     assert not page.exception
-    added = get_app().kb_evaluation.question_set(kb.kb_id, set_id).questions[-1]
+    added = get_app().question_sets.question_set(kb.kb_id, set_id).questions[-1]
     assert (added.question.question, added.origin) == ("¿Cuántas vacaciones hay?", "person")
     assert (added.question.paragraph, added.question.heading) == (chunk.text, chunk.section)
 
@@ -107,8 +107,8 @@ def test_a_question_is_added_and_another_changed_in_the_form(kb: KbRecord) -> No
     at = f"{place()}-b"
     page.text_area(key=f"mykb-p-{at}").set_value("Cada persona dispone de 23 días.")
     page = page.button(key=f"mykb-one-save-{at}").click().run()
-    questions = get_app().kb_evaluation.question_set(kb.kb_id, set_id)
-    assert get_app().kb_evaluation.check(questions).lost == ()
+    questions = get_app().question_sets.question_set(kb.kb_id, set_id)
+    assert get_app().question_sets.check(questions).lost == ()
     assert "no están en el documento" not in texts(page)
 
 
@@ -121,7 +121,7 @@ def test_a_set_of_another_version_says_so_until_it_is_reviewed(kb: KbRecord) -> 
     assert "tal cual: 2" in texts(page)
     page = page.button(key="mykb_accept").click().run()
     assert "para otra versión del documento" not in texts(page)
-    [copied] = get_app().kb_evaluation.sets(later.kb_id)
+    [copied] = get_app().question_sets.sets(later.kb_id)
     assert copied.set_id != set_id
 
 
@@ -238,15 +238,14 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
 
 
 def test_figures_of_automatic_questions_are_not_taken_for_those_of_people(kb: KbRecord) -> None:
-    desk = get_app().kb_evaluation
-    asked(kb, desk.save(desk.propose_now(kb.kb_id, 12)).set_id)
+    asked(kb, get_app().question_sets.save(get_app().kb_evaluation.propose_now(kb.kb_id, 12)).set_id)
     assert "con las palabras del propio documento: 1 de 1" in texts(results())
 
 
 def test_without_kinds_the_threshold_is_not_judged(kb: KbRecord) -> None:
-    desk = get_app().kb_evaluation
+    sets = get_app().question_sets
     only = (SetQuestion(KbQuestion("x", "¿Dieta?")),)
-    asked(kb, desk.save(replace(desk.empty_set(kb.kb_id, "x"), questions=only)).set_id)
+    asked(kb, sets.save(replace(sets.empty_set(kb.kb_id, "x"), questions=only)).set_id)
     page = results()
     assert "Ninguna pregunta dice si tiene respuesta" in texts(page)
     assert not [button for button in page.button if button.key == "mykb_apply"]

@@ -212,7 +212,7 @@ def test_the_records_of_a_run_have_the_evidence_and_the_passages_of_the_answer(t
     path = tmp_path / "questions.jsonl"
     rows = [{"id": name, "question": question, "kind": kind} for name, (question, kind) in asked.items()]
     path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
-    result = told.app.kb_evaluation.evaluate_file(told.kb_id, path)
+    result = told.app.kb_evaluation.evaluate(told.kb_id, path)
     folder = told.app.settings.results_dir / str(result["run_id"])
     records = [json.loads(line) for line in (folder / "records.jsonl").read_text("utf-8").splitlines()]
     recorded = {row["query_id"]: row["payload"] for row in records if row["phase"] == "retrieve"}

@@ -30,9 +30,9 @@ def kb(data_dir: Path, no_keys: None) -> KbRecord:
 @pytest.fixture
 def first(kb: KbRecord) -> QuestionSet:
     """The set as both tabs have it at first."""
-    desk = get_app().kb_evaluation
+    sets = get_app().question_sets
     rows = (SetQuestion(KbQuestion("a", "¿Y la dieta?", "far")), SetQuestion(KbQuestion("b", "¿Y el vino?", "far")))
-    return desk.save(replace(desk.empty_set(kb.kb_id, "mías"), questions=rows))
+    return sets.save(replace(sets.empty_set(kb.kb_id, "mías"), questions=rows))
 
 
 def typed(page: AppTest, rows: dict[int, dict[str, Any]], press: str = "") -> AppTest:
@@ -51,11 +51,11 @@ def typed(page: AppTest, rows: dict[int, dict[str, Any]], press: str = "") -> Ap
 def other_tab_saves(first: QuestionSet, row: int, text: str) -> None:
     rows = list(first.questions)
     rows[row] = rows[row].changed_to(replace(rows[row].question, question=text), True)
-    get_app().kb_evaluation.save(replace(first, questions=tuple(rows)))
+    get_app().question_sets.save(replace(first, questions=tuple(rows)))
 
 
 def asked(first: QuestionSet) -> list[str]:
-    found = get_app().kb_evaluation.question_set(first.kb_id, first.set_id)
+    found = get_app().question_sets.question_set(first.kb_id, first.set_id)
     return [each.question.question for each in found.questions]
 
 
@@ -104,12 +104,12 @@ def test_the_other_version_can_be_loaded_instead(first: QuestionSet) -> None:
 
 def test_a_set_that_the_other_tab_deleted_stays_until_it_is_saved_or_given_up(first: QuestionSet) -> None:
     page = typed(open_page("mykb"), {0: {"question": MINE}})
-    get_app().kb_evaluation.delete_set(first.kb_id, first.set_id)
+    get_app().question_sets.delete_set(first.kb_id, first.set_id)
     page = typed(page, {0: {"question": MINE}})
     assert "Otra persona ha borrado este conjunto" in texts(page)
     page = typed(page, {0: {"question": MINE}}, press="mykb_save")
     assert asked(first) == [MINE, "¿Y el vino?"]
-    get_app().kb_evaluation.delete_set(first.kb_id, first.set_id)
+    get_app().question_sets.delete_set(first.kb_id, first.set_id)
     page = page.run()
     assert "Otra persona ha borrado este conjunto" in texts(page)
     page = page.button(key="mykb_load").click().run()
@@ -119,7 +119,7 @@ def test_a_set_that_the_other_tab_deleted_stays_until_it_is_saved_or_given_up(fi
 
 def test_reviewed_questions_of_another_version_are_saved_with_what_is_typed(kb: KbRecord, first: QuestionSet) -> None:
     later = get_app().kbs.add("normas.md", KB.replace("48", "52").encode())
-    copied = get_app().kb_evaluation.copy_set(kb.kb_id, first.set_id, later.kb_id)
+    copied = get_app().question_sets.copy_set(kb.kb_id, first.set_id, later.kb_id)
     page = typed(open_page("mykb"), {0: {"question": MINE}})
     page = typed(page, {0: {"question": MINE}}, press="mykb_accept")
     assert "para otra versión del documento" not in texts(page)

@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     question = SetQuestion(
         KbQuestion("a", "¿De cuánto es la dieta?", "answerable", "La dieta completa es de 48 euros.")
     )
-    app.kb_evaluation.save(replace(app.kb_evaluation.empty_set(kb.kb_id, "mías"), questions=(question,)))
+    app.question_sets.save(replace(app.question_sets.empty_set(kb.kb_id, "mías"), questions=(question,)))
     for _ in range(2):
         app.runs.run_now(eval_max_queries=2)
     return made
@@ -109,8 +109,8 @@ def without_kb(app: App) -> None:
 
 def without_set(app: App) -> None:
     for record in app.kbs.records():
-        for one in app.kb_evaluation.sets(record.kb_id):
-            app.kb_evaluation.delete_set(record.kb_id, one.set_id)
+        for one in app.question_sets.sets(record.kb_id):
+            app.question_sets.delete_set(record.kb_id, one.set_id)
 
 
 @pytest.mark.sampled(3)

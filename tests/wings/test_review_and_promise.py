@@ -29,7 +29,7 @@ def test_an_answer_called_wrong_without_the_right_passage_counts_against_the_pro
     ask(app, kb_id, DIET, DAYS)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "wrong", ANA)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DAYS), "right", ANA)
-    run = app.kb_evaluation.evaluate_set(kb_id, labels(app, kb_id).set_id)
+    run = app.kb_evaluation.evaluate(kb_id, labels(app, kb_id).set_id)
     state = app.get(Promises).make(kb_id, run["run_id"], 0.05)
     assert state.promise.left_out == 0 and len(state.promise.scores) == 2
     result = app.kb_evaluation.result(kb_id, run["run_id"])

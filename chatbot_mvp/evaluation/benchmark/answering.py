@@ -6,44 +6,23 @@ delay the generator.
 
 from __future__ import annotations
 
-from chatbot_mvp.evaluation.benchmark import generation, judgement
 from chatbot_mvp.evaluation.benchmark.engine import Engine
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.worker import Task
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.payloads import generated_of, retrieved_of
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVE, generated_of, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.runs.task_loop import Done, Lane, TaskLoop, costed
 from chatbot_mvp.types import Progress, ProgressCallback
 
-GENERATE, JUDGE = generation.PHASE, judgement.PHASE
 
-
-def answer(
-    run: PreparedRun, journal: Journal, engine: Engine, spending: Spending, progress: ProgressCallback
-) -> dict[str, float]:
-    """Generate and judge the missing answers; return the seconds of each phase in this attempt. Phases overlap.
-
-    Raises:
-        BudgetReached, ProviderQuotaExhausted, RunError: the run ended early. Records stay; a resume does the rest.
-        ProviderError: every request would fail, for example because of a refused key.
-    """
-    return _Answering(run, journal, engine, spending, progress).work()
-
-
-class _Answering:
+class Answering:
     """One attempt at answering and judging. Only ``_generate`` and ``_judge`` execute in worker threads."""
 
     def __init__(
-        self,
-        run: PreparedRun,
-        journal: Journal,
-        engine: Engine,
-        spending: Spending,
-        progress: ProgressCallback,
+        self, run: PreparedRun, journal: Journal, engine: Engine, spending: Spending, progress: ProgressCallback
     ) -> None:
         self._run = run
         self._journal = journal
@@ -63,6 +42,12 @@ class _Answering:
         self._all_told = False
 
     def work(self) -> dict[str, float]:
+        """Generate and judge the missing answers; return the seconds of each phase in this attempt. Phases overlap.
+
+        Raises:
+            BudgetReached, ProviderQuotaExhausted, RunError: the run ended early. Records stay; a resume does the rest.
+            ProviderError: every request would fail, for example because of a refused key.
+        """
         retrieved = self._journal.ok(RETRIEVE)
         ready = [query_id for query_id in self._run.query_ids if query_id in retrieved]
         with self._loop.winding_up():

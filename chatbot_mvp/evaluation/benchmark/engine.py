@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.searching import Searched
-from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunWorker, Task
+from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunModels, RunWorker, Task
 from chatbot_mvp.plugins.registry import Registry
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.runs.task_loop import Done
@@ -82,10 +81,6 @@ class LocalEngine:
         pass
 
 
-def _no_check(settings: Settings) -> None:
-    """There is nothing that could be missing."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunEngine:
     """A value of EVAL_ENGINE."""
@@ -97,7 +92,7 @@ class RunEngine:
     Args: the run's worker in this process; what builds the same worker in another process; the run's budget in US
     dollars, None for no limit. Raises ConfigurationError if the engine cannot be used.
     """
-    require: Callable[[Settings], None] = _no_check
+    require: Callable[[Settings], None] = lambda settings: None
     """Checks, before a run is created, what can be checked at once. Raises ConfigurationError."""
     elsewhere: bool = True
     """Whether its workers are other processes, which do not see that another provider is chosen."""

@@ -5,20 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
-from chatbot_mvp.evaluation.benchmark import generation, judgement
 from chatbot_mvp.llm.base import Usage
 from chatbot_mvp.llm.prices import load_prices
 from chatbot_mvp.llm.registry import find_provider
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVAL
+from chatbot_mvp.runs.records import run_folders
+from chatbot_mvp.runs.spending import LLM_REQUEST
 from chatbot_mvp.settings.model import Settings
-
-RETRIEVAL, GENERATE, JUDGE = "retrieval", generation.PHASE, judgement.PHASE
 
 CHARS_PER_TOKEN = 4.0
 """Typical for Spanish and English prose: 3.5 to 4.5 characters per token, depending on the tokenizer."""
+
+_RUNS_LOOKED_AT, _RUNS_USED = 20, 3  # earlier runs, for their latencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +167,49 @@ def cost_of(
         return None, None
     cost = prices.cost(name, settings.model_of(name), Usage(round(prompt_tokens), round(completion_tokens)))
     return cost, row.model_dump(mode="json", include={"input", "output", "date", "source"})
+
+
+def seconds_per_call(results_dir: Path, model: str, phase: str, at_once: int) -> float | None:
+    """Return the seconds that a call adds to a phase with ``at_once`` concurrent calls; None if there are no events.
+
+    Uses the newest runs on this machine that asked the model in this phase. Enrichment and questions of chunks count as
+    retrieval, as in a run's usage.
+    """
+    wanted = RETRIEVAL if phase in ("enrich", "questions") else phase
+    found: list[float] = []
+    for folder in run_folders(results_dir)[:_RUNS_LOOKED_AT]:
+        events = [
+            event
+            for event in folder.read_events(LLM_REQUEST)
+            if event.get("model") == model and event.get("phase") == wanted and not event.get("cached")
+        ]
+        if (each := share_of_time(events, at_once)) is not None:
+            found.append(each)
+        if len(found) == _RUNS_USED:
+            break
+    return median(found) if found else None
+
+
+def share_of_time(events: Sequence[Mapping[str, Any]], at_once: int) -> float | None:
+    """Return the seconds per call; None without calls.
+
+    The smaller of median latency / ``at_once`` and busy time / calls. A latency includes the wait for a request slot,
+    which other calls used meanwhile.
+    """
+    if not events:
+        return None
+    latency: float = median(event["seconds"] for event in events) / at_once
+    return min(latency, busy_seconds(events) / len(events))
+
+
+def busy_seconds(events: Sequence[Mapping[str, Any]]) -> float:
+    """Return the seconds during which at least one call was running. Pauses between calls do not count."""
+    busy, until = 0.0, float("-inf")
+    spans = sorted(
+        (datetime.fromisoformat(event["time"]).timestamp() - event["seconds"], event["seconds"]) for event in events
+    )
+    for start, seconds in spans:
+        end = start + seconds
+        busy += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return busy

@@ -7,27 +7,21 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from chatbot_mvp.evaluation.benchmark.chunk_texts import (
-    chunk_texts_at_once,
-)
+from chatbot_mvp.evaluation.benchmark.chunk_texts import chunk_texts_at_once
 from chatbot_mvp.evaluation.benchmark.estimate import (
-    GENERATE,
-    JUDGE,
-    RETRIEVAL,
     Amount,
     Estimate,
     PhaseEstimate,
     PilotReport,
     cost_of,
+    seconds_per_call,
     total_of,
 )
-from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.payloads import generated_of, judged_of, retrieved_of
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVAL, RETRIEVE, generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.spending import LLM_REQUEST, spent_of
 from chatbot_mvp.runs.usage import NO_USAGE, Spent
 from chatbot_mvp.settings.model import Settings
@@ -56,6 +50,7 @@ class Extrapolation:
         self._rest = self._total - self._done
         self._stand_in = run.settings.retrieval_strategy if missing else ""
         self._kept = self._settings.llm_cache_enabled and self._settings.llm_temperature == 0 and not missing
+        self._folder = run.folder
         self._events = list(run.folder.read_events(LLM_REQUEST))
         self._journal = Journal(run.folder)
 
@@ -72,15 +67,9 @@ class Extrapolation:
     def _report(self, seconds: float) -> PilotReport:
         written = [Spent.of(completion) for replies in self._written.values() for completion in replies]
         spent = Spent.total([spent_of(event) for event in self._events] + written)
-        failed = {
-            key
-            for phase in (RETRIEVE, GENERATE, JUDGE)
-            for key, record in self._journal.of(phase).items()
-            if record.status == "failed"
-        }
         return PilotReport(
             queries=self._done,
-            failed=len(failed),
+            failed=len(self._folder.failed_queries()),
             calls=spent.calls,
             cached=spent.cached,
             tokens=spent.tokens,
@@ -160,10 +149,10 @@ class Extrapolation:
 
     def _seconds(self, phase: str, settings: Settings, calls: float, at_once: int) -> tuple[Amount | None, Any]:
         """Return (seconds that ``calls`` calls take, source of that figure: "pilot", "earlier_runs" or "")."""
+        if not calls:
+            return Amount(0, 0, 0), "pilot"
         fresh = self._fresh(phase)
-        if not calls or not fresh:
-            if not calls:
-                return Amount(0, 0, 0), "pilot"
+        if not fresh:
             each = seconds_per_call(self._settings.results_dir, settings.language_model, phase, at_once)
             return (None, "") if each is None else (Amount(calls * each).rounded(1), "earlier_runs")
         mean = fmean(fresh)
@@ -179,11 +168,8 @@ class Extrapolation:
 
     def _retrieve_seconds(self) -> Amount:
         """Estimate the seconds of retrieval for all queries of the run, because the pilot's rankings are not reused."""
-        taken = [
-            sum(retrieved_of(record).seconds.values())
-            for record in self._journal.of(RETRIEVE).values()
-            if record.status == "ok"
-        ]
+        found = [retrieved_of(record) for record in self._journal.of(RETRIEVE).values() if record.status == "ok"]
+        taken = [sum(retrieved.seconds.values()) for retrieved in found]
         return projected(taken, self._total, done=False).rounded(1)
 
 

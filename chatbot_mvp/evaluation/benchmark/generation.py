@@ -16,11 +16,8 @@ from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Grounding, Message
 from chatbot_mvp.metrics.answers.text import normalise
 from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
 from chatbot_mvp.prompting.loader import PromptFolder
-from chatbot_mvp.runs.payloads import GENERATE
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
-
-PHASE = GENERATE
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)

@@ -17,10 +17,11 @@ from chatbot_mvp.datasets.sampling import sample
 from chatbot_mvp.errors import ImportRefused, RunError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, run_ids
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
-from chatbot_mvp.evaluation.benchmark.trec import Ranking, known_ids
+from chatbot_mvp.evaluation.benchmark.trec import RankingFile, known_ids
+from chatbot_mvp.exports.bundle import Bundle
 from chatbot_mvp.runs.manifest import TREC, RunManifest
+from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.fields import deciding
@@ -47,13 +48,7 @@ class ImportedRun:
     """Number of queries in the file that the settings exclude from the run (EVAL_MAX_QUERIES, DEV_MODE)."""
 
 
-def keep_bundle(
-    manifest: RunManifest,
-    result: RunResult,
-    files: Mapping[str, bytes],
-    settings: Settings,
-    finish: Callable[[RunResult], None],
-) -> ImportedRun:
+def keep_bundle(bundle: Bundle, settings: Settings, finish: Callable[[RunResult], None]) -> ImportedRun:
     """Store a finished run under its own id.
 
     Args:
@@ -62,12 +57,13 @@ def keep_bundle(
     Raises:
         ImportRefused (run_exists), RunError (import_not_written)
     """
+    manifest = bundle.manifest
     run_id = manifest.run_id
-    kept = replace(result, imported=manifest.imported)
+    kept = replace(bundle.result, imported=manifest.imported)
     with _staged(settings, run_id) as root:
         folder = RunFolder(root, run_id)
         folder.create(manifest)
-        for name, content in files.items():
+        for name, content in bundle.files.items():
             write_atomically(folder.path / name, content)
         folder.finish(kept)
         finish(kept)
@@ -75,7 +71,7 @@ def keep_bundle(
 
 
 def import_trec(
-    trec: Ranking,
+    trec: RankingFile,
     name: str,
     reference: str,
     whole: Dataset,

@@ -17,10 +17,7 @@ from chatbot_mvp.judges.score_text import score_from_text
 from chatbot_mvp.llm.base import ChatModel, Completion, Message
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.prompting.fence import as_data, fence_name
-from chatbot_mvp.runs.payloads import JUDGE
 from chatbot_mvp.types import Chunk
-
-PHASE = JUDGE
 
 _REPLY_TOKENS = 256
 """Token limit of a reply: enough for a score and a sentence. A reply that was cut off, for example by the thinking of a

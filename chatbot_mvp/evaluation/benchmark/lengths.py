@@ -7,31 +7,24 @@ from dataclasses import dataclass
 
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.evaluation.benchmark import generation, judgement
-from chatbot_mvp.evaluation.benchmark.chunk_texts import (
-    ENRICH,
-    QUESTIONS,
-    chunk_texts_at_once,
-    missing_chunk_texts,
-)
+from chatbot_mvp.evaluation.benchmark.chunk_texts import ENRICH, QUESTIONS, chunk_texts_at_once, missing_chunk_texts
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.estimate import (
     CHARS_PER_TOKEN,
-    GENERATE,
-    JUDGE,
-    RETRIEVAL,
     Amount,
     Estimate,
     PhaseEstimate,
     cost_of,
+    seconds_per_call,
     total_of,
 )
-from chatbot_mvp.evaluation.benchmark.latency import seconds_per_call
 from chatbot_mvp.llm.base import Message
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
 from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
 from chatbot_mvp.retrieval.stages.rerankers import LLM_CALLS_AT_ONCE
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVAL
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 
@@ -47,12 +40,7 @@ _MEASURED = 200
 
 
 def estimate_from_lengths(corpus: RunCorpus, settings: Settings) -> Estimate | None:
-    """Estimate a run over ``corpus`` from lengths alone; None if the run asks no language model.
-
-    Args:
-        corpus: the sampled corpus that the run measures.
-        settings: settings of the run.
-    """
+    """Estimate a run over a sampled corpus from lengths alone; None if the run asks no language model."""
     chunks, language, queries = corpus.chunks(), corpus.language(settings), corpus.dataset.queries
     needs = [
         *_chunk_texts(chunks, language, settings),
@@ -138,23 +126,13 @@ def _answers(chunks: Sequence[Chunk], language: str, queries: Sequence[Query], s
     tokens = sum(_answer_tokens(query) for query in queries)
     has_model = find_provider(settings.chosen_provider).has_model
     prompt = len(queries) * _mean(asked) / CHARS_PER_TOKEN
-    needs = [
-        _Need(
-            GENERATE,
-            settings,
-            len(queries),
-            prompt if has_model else 0.0,
-            tokens if has_model else 0.0,
-            requests_at_once(settings),
-        )
-    ]
+    prompt, tokens = (prompt, tokens) if has_model else (0.0, 0.0)
+    needs = [_Need(GENERATE, settings, len(queries), prompt, tokens, requests_at_once(settings))]
     if settings.judge:
         judge = settings.of_judge
         calls = len(queries) * len(settings.judge_metric_names)
-        tokens = calls * _VERDICT_TOKENS
-        needs.append(
-            _Need(JUDGE, judge, calls, calls * _mean(judged) / CHARS_PER_TOKEN, tokens, requests_at_once(judge))
-        )
+        prompt = calls * _mean(judged) / CHARS_PER_TOKEN
+        needs.append(_Need(JUDGE, judge, calls, prompt, calls * _VERDICT_TOKENS, requests_at_once(judge)))
     return needs
 
 

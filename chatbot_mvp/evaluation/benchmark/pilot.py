@@ -14,24 +14,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from chatbot_mvp.errors import RunError, RunProviderLeft, RunStopped
-from chatbot_mvp.evaluation.benchmark.chunk_texts import (
-    missing_chunk_texts,
-    write_chunk_texts,
-)
-from chatbot_mvp.evaluation.benchmark.estimate import (
-    GENERATE,
-    JUDGE,
-    Estimate,
-)
+from chatbot_mvp.evaluation.benchmark.chunk_texts import missing_chunk_texts, write_chunk_texts
+from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.extrapolation import Extrapolation
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
+from chatbot_mvp.evaluation.benchmark.worker import RunModels
 from chatbot_mvp.llm.base import ChatModel, ChatRequest, Completion
 from chatbot_mvp.llm.registry import requests_at_once
 from chatbot_mvp.llm.wrapped import WrappedModel
 from chatbot_mvp.runs.journal import Journal
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVE
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import ProgressCallback
@@ -55,11 +48,7 @@ def pilot_folder(cache_dir: Path) -> Iterator[Path]:
 
 
 def run_pilot(
-    whole: PreparedRun,
-    count: int,
-    parts: RunParts,
-    progress: ProgressCallback,
-    budget_usd: float | None = None,
+    whole: PreparedRun, count: int, parts: RunParts, progress: ProgressCallback, budget_usd: float | None = None
 ) -> Estimate:
     """Execute ``count`` queries of a run, and extrapolate to the whole run.
 

@@ -20,7 +20,7 @@ from chatbot_mvp.settings.model import Settings
 
 @dataclass(frozen=True, slots=True)
 class CachedVectors:
-    """Counts how many of the documents' vectors are cached."""
+    """How many of the documents' vectors are cached."""
 
     cached: int
     total: int

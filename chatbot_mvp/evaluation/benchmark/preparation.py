@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 from chatbot_mvp import __version__
 from chatbot_mvp.datasets import Dataset, Query
@@ -87,34 +88,36 @@ def prepare_run(
 
 
 def manifest_of(run_id: str, reference: str, corpus: RunCorpus, settings: Settings, preset: str = "") -> RunManifest:
-    """Return the manifest of a run that starts now.
-
-    Args:
-        reference: identifies the data set, so that a resume can load it again.
-        preset: as in ``RunManifest``.
-    """
+    """Return the manifest of a run that starts now; arguments as in ``prepare_run``."""
     dataset = corpus.dataset
     return RunManifest(
         run_id=run_id,
         dataset=dataset.name,
         dataset_ref=reference,
-        dataset_sha256=dataset.sha256,
         strategy=settings.retrieval_strategy,
         settings_masked=settings.model_dump(mode="json", exclude={"data_dir"}),
-        fingerprint=run_fingerprint(settings),
-        code_version=__version__,
         queries=len(dataset.queries),
         documents=len(dataset.documents),
         started_at=utc_now(),
-        generator=settings.generator,
-        judge=settings.judge,
-        prompts=PROMPTS.key if settings.generation_enabled else "",
         kind=corpus.kind,
         evaluation=corpus.facts(),
-        generator_fingerprint=generator_fingerprint(settings),
-        judge_fingerprint=judge_fingerprint(settings),
         preset=preset,
+        **_decisive(dataset, settings),
     )
+
+
+def _decisive(dataset: Dataset, settings: Settings) -> dict[str, Any]:
+    """Return the fields of a manifest that decide the figures, so that a resume needs the same."""
+    return {
+        "dataset_sha256": dataset.sha256,
+        "code_version": __version__,
+        "prompts": PROMPTS.key if settings.generation_enabled else "",
+        "generator": settings.generator,
+        "judge": settings.judge,
+        "fingerprint": run_fingerprint(settings),
+        "generator_fingerprint": generator_fingerprint(settings),
+        "judge_fingerprint": judge_fingerprint(settings),
+    }
 
 
 def reopen_run(
@@ -140,17 +143,7 @@ def reopen_run(
         raise RunError("run_already_finished", run_id=manifest.run_id)
     settings = settings.with_recorded(manifest.settings_masked)
     corpus, _ = _cut(load(manifest), settings)
-    now = {
-        "dataset_sha256": corpus.dataset.sha256,
-        "code_version": __version__,
-        "prompts": PROMPTS.key if settings.generation_enabled else "",
-        "generator": settings.generator,
-        "judge": settings.judge,
-        "fingerprint": run_fingerprint(settings),
-        "generator_fingerprint": generator_fingerprint(settings),
-        "judge_fingerprint": judge_fingerprint(settings),
-    }
-    for name, value in now.items():
+    for name, value in _decisive(corpus.dataset, settings).items():
         if (then := getattr(manifest, name)) != value:
             raise RunError(
                 "run_mismatch", run_id=manifest.run_id, difference=f"{name} was {then!r} and is now {value!r}"

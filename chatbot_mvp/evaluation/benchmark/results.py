@@ -9,21 +9,22 @@ from dataclasses import fields, replace
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.evaluation.benchmark import generation, judgement, retrieving
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.metrics.answers.text import OFFICIAL, RULES, AnswerCase
 from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
-from chatbot_mvp.runs.causes import cause_of, outcome_of_row
+from chatbot_mvp.runs.causes import cause_of
 from chatbot_mvp.runs.figures import answer_metrics, result_of_rows
 from chatbot_mvp.runs.journal import Journal
-from chatbot_mvp.runs.payloads import Retrieved, generated_of, judged_of, retrieved_of
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVE, Retrieved, generated_of, judged_of, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import Metrics, QueryRow
 from chatbot_mvp.types import ProgressCallback
 
 SIMILARITY_PHASE = "similarity"
+QUESTIONS_CHECKED = "questions_checked"
+"""Event with the ``QuestionCounts`` of the questions that a model wrote for the documents."""
 
 
 def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
@@ -32,14 +33,14 @@ def rows_of(run: PreparedRun, journal: Journal) -> list[QueryRow]:
     cut = run.settings.reranker_top_n if run.settings.reranker_enabled else run.settings.kb_top_k
     rows = []
     for query in run.queries:
-        record = journal.of(retrieving.PHASE)[query.query_id]
+        record = journal.of(RETRIEVE)[query.query_id]
         retrieved = retrieved_of(record)
         row = _ranking_row(run, query, record, retrieved)
         if run.settings.generation_enabled:
             row = _answered_row(run, journal, query, row)
         # In a KB run the row has the context; a passage that stands below it was found nevertheless.
         ranked = replace(row, retrieved=retrieved.doc_ids)
-        cause = cause_of(outcome_of_row(ranked, cut, run.language, retrieved.pre_rerank_candidate_ids))
+        cause = cause_of(ranked, cut, run.language, retrieved.pre_rerank_candidate_ids)
         rows.append(replace(row, cause=cause.value))
     return rows
 
@@ -68,7 +69,7 @@ def _ranking_row(run: PreparedRun, query: Query, record: QueryRecord, retrieved:
 
 def _answered_row(run: PreparedRun, journal: Journal, query: Query, row: QueryRow) -> QueryRow:
     """Add the answer, the judge's scores and reasons, and the metrics of both to a row."""
-    record = journal.of(generation.PHASE).get(query.query_id)
+    record = journal.of(GENERATE).get(query.query_id)
     scores: Metrics = {}
     if record is None:  # its retrieval failed
         pass
@@ -77,7 +78,7 @@ def _answered_row(run: PreparedRun, journal: Journal, query: Query, row: QueryRo
     else:
         generated = generated_of(record)
         row = replace(row, response=generated.response, abstained=generated.abstained)
-        if (judged := journal.of(judgement.PHASE).get(query.query_id)) is not None:
+        if (judged := journal.of(JUDGE).get(query.query_id)) is not None:
             judgements = judged_of(judged)
             scores = judgements.scores
             row = replace(row, judge_reasons=judgements.reasons)
@@ -123,7 +124,7 @@ def with_similarity(
 
 def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> RunResult:
     """Return the result without seconds, memory and spending, which are not in the records."""
-    retrieved = journal.of(retrieving.PHASE)
+    retrieved = journal.of(RETRIEVE)
     result = replace(
         result_of_rows(run.manifest, rows, journal.damaged, _failures(journal)),
         rerank_failures=sum(bool(retrieved_of(retrieved[key]).rerank_error) for key in run.query_ids),
@@ -136,11 +137,11 @@ def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> R
 
 def _passage_questions(run: PreparedRun) -> dict[str, int]:
     """Return the latest counts of the questions that a model wrote for the passages; {} without such questions."""
-    found = deque(run.folder.read_events(retrieving.QUESTIONS_CHECKED), maxlen=1)
+    found = deque(run.folder.read_events(QUESTIONS_CHECKED), maxlen=1)
     return {count.name: event[count.name] for event in found for count in fields(QuestionCounts)}
 
 
 def _failures(journal: Journal) -> dict[str, int]:
     """Return phase -> number of queries for which it failed, without phases that never failed."""
-    phases = (retrieving.PHASE, generation.PHASE, judgement.PHASE)
+    phases = (RETRIEVE, GENERATE, JUDGE)
     return {phase: count for phase in phases if (count := journal.failed(phase))}

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import RunProviderLeft
-from chatbot_mvp.evaluation.benchmark.answering import GENERATE, answer
+from chatbot_mvp.errors import RunError, RunProviderLeft
+from chatbot_mvp.evaluation.benchmark.answering import Answering
 from chatbot_mvp.evaluation.benchmark.engine import BuildWorker, Engine, LocalEngine, run_engine
-from chatbot_mvp.evaluation.benchmark.models import RunModels, asks_model, run_models
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
-from chatbot_mvp.evaluation.benchmark.results import SIMILARITY_PHASE, result_of, rows_of, with_similarity
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE as RETRIEVE
-from chatbot_mvp.evaluation.benchmark.retrieving import retrieve
-from chatbot_mvp.evaluation.benchmark.worker import RunWorker
+from chatbot_mvp.evaluation.benchmark.results import (
+    QUESTIONS_CHECKED,
+    SIMILARITY_PHASE,
+    result_of,
+    rows_of,
+    with_similarity,
+)
+from chatbot_mvp.evaluation.benchmark.worker import RunModels, RunWorker, asks_model, run_models
 from chatbot_mvp.llm.chosen import Left, ModelSource
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.enrichment import PHASE as ENRICH
 from chatbot_mvp.retrieval.indexes.questions import PHASE as QUESTIONS
-from chatbot_mvp.runs.index import append_submission
 from chatbot_mvp.runs.journal import Journal
 from chatbot_mvp.runs.kinds import BENCHMARK
-from chatbot_mvp.runs.parts import Parts
+from chatbot_mvp.runs.line import append_submission
+from chatbot_mvp.runs.parts import ShardParts
+from chatbot_mvp.runs.payloads import GENERATE, RETRIEVAL, RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
@@ -36,6 +43,8 @@ from chatbot_mvp.runs.session import Session, working_on
 from chatbot_mvp.runs.spending import Spending
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress, ProgressCallback
+
+_log = logging.getLogger(__name__)
 
 Exporter = Callable[[RunFolder, RunResult, Dataset], None]
 """Writes one finished run in one form."""
@@ -130,15 +139,15 @@ def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]
     if run.follows_choice:
         parts = parts.while_chosen(run.folder.run_id, run.settings.chosen_provider)
         progress = _while_chosen(run, parts, progress)
-    told = clock.watching(_within_budget(spending, _with_events(run.folder, progress)))
+    told = clock.watching(_watched(run.folder, spending, progress))
 
-    parts_of_workers = Parts(run.folder, run.manifest)
+    parts_of_workers = ShardParts(run.folder, run.manifest)
     parts_of_workers.absorb(session.journal, spending)
     with _engine(run, parts, spending.budget_usd) as engine:
         with clock(RETRIEVE):
-            retrieve(run, session.journal, engine, spending, told)
+            _retrieve(run, session.journal, engine, spending, told)
         if run.settings.generation_enabled:
-            clock.seconds |= answer(run, session.journal, engine, spending, progress)
+            clock.seconds |= Answering(run, session.journal, engine, spending, progress).work()
     parts_of_workers.absorb(session.journal, spending)
     with clock("aggregate"):
         progress(Progress("aggregate", 0, 1))
@@ -149,6 +158,39 @@ def _rows(run: PreparedRun, parts: RunParts, session: Session) -> list[QueryRow]
             cache = VectorCache(vector_cache_path(run.settings.cache_dir))
             rows = with_similarity(rows, lambda: parts.embedders.of(run.settings), cache, progress)
     return rows
+
+
+def _retrieve(
+    run: PreparedRun, journal: Journal, engine: Engine, spending: Spending, progress: ProgressCallback
+) -> None:
+    """Retrieve for all queries without a ranking, and record the rankings.
+
+    Raises:
+        RunError (run_out_of_quota): a provider used in retrieval has no quota left; the records stay.
+    """
+    missing = journal.missing(RETRIEVE, run.query_ids)
+    if not missing:
+        return
+    progress(Progress("index", 0, len(run.dataset.documents)))
+    questions = engine.prepare(missing, progress, partial(spending.seen, RETRIEVAL))
+    if questions is not None:
+        run.folder.event(QUESTIONS_CHECKED, **asdict(questions))
+    total, before = len(run.queries), len(run.queries) - len(missing)
+    done = before
+    started = time.monotonic()
+    progress(Progress(RETRIEVE, before, total, 0.0, before))
+    for found in engine.search(engine.shards(missing)):
+        journal.add(found.records)
+        for record in found.records:
+            if reason := retrieved_of(record).rerank_error:
+                _log.warning(
+                    "query %r was not reranked, and its passages keep their order: %s", record.query_id, reason
+                )
+        engine.recorded(RETRIEVE, [record.query_id for record in found.records])
+        done += len(found.records)
+        if found.refused:
+            raise RunError("run_out_of_quota", run_id=run.manifest.run_id, done=done, total=total, reason=found.refused)
+        progress(Progress(RETRIEVE, done, total, time.monotonic() - started, before, failed=journal.failed(RETRIEVE)))
 
 
 def _engine(run: PreparedRun, parts: RunParts, budget_usd: float | None) -> AbstractContextManager[Engine]:
@@ -178,21 +220,13 @@ def _while_chosen(run: PreparedRun, parts: RunParts, progress: ProgressCallback)
     return report
 
 
-def _within_budget(spending: Spending, progress: ProgressCallback) -> ProgressCallback:
-    """Wrap ``progress`` to check the budget between the batches in which retrieval asks a language model."""
+def _watched(folder: RunFolder, spending: Spending, progress: ProgressCallback) -> ProgressCallback:
+    """Wrap the ``progress`` of retrieval to record each batch of embedded texts, and to check the budget between the
+    batches in which retrieval asks a language model."""
 
     def report(state: Progress) -> None:
         if state.phase in (ENRICH, QUESTIONS, RETRIEVE) and state.done < state.total:
             spending.step()
-        progress(state)
-
-    return report
-
-
-def _with_events(folder: RunFolder, progress: ProgressCallback) -> ProgressCallback:
-    """Wrap ``progress`` to record an event for each batch of embedded texts."""
-
-    def report(state: Progress) -> None:
         if state.phase == "embed_corpus" and state.done > state.done_before:
             folder.event("embedding_batch", done=state.done, total=state.total)
         progress(state)

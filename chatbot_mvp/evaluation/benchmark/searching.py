@@ -16,8 +16,6 @@ from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
 
-PHASE = RETRIEVE
-
 
 @dataclass(frozen=True, slots=True)
 class Searched:
@@ -43,7 +41,7 @@ def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> Sear
         if not concerns_one_request(error):
             raise
         if len(batch) == 1:
-            return Searched([QueryRecord(run.manifest.run_id, batch[0].query_id, PHASE, "failed", {}, str(error))])
+            return Searched([QueryRecord(run.manifest.run_id, batch[0].query_id, RETRIEVE, "failed", {}, str(error))])
         # A single query may have made the request fail. Retry one by one, so that the others are not lost.
         records: list[QueryRecord] = []
         for query in batch:
@@ -92,7 +90,7 @@ def _without(trace: RetrievalTrace, doc_id: str) -> RetrievalTrace:
 def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
     if error := _failed_expansion(trace):
         # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
-        return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "failed", {}, error)
+        return QueryRecord(run.manifest.run_id, query.query_id, RETRIEVE, "failed", {}, error)
     if query.query_id in run.dataset.queries_that_are_documents:
         trace = _without(trace, query.query_id)
     hits = trace.retrieved[: run.settings.retrieval_k]
@@ -114,7 +112,7 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
         payload["reranked"] = notes["reranked"]
         payload["rerank_error"] = notes.get("error")
         payload["pre_rerank_candidate_ids"] = list(trace.pre_rerank_candidate_ids)
-    return QueryRecord(run.manifest.run_id, query.query_id, PHASE, "ok", payload)
+    return QueryRecord(run.manifest.run_id, query.query_id, RETRIEVE, "ok", payload)
 
 
 def gold_ranks(trace: RetrievalTrace, gold: Sequence[str]) -> dict[str, dict[str, Any]]:

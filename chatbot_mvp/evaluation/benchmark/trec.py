@@ -24,7 +24,7 @@ _COLUMNS = 6
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankingFile:
     """The rankings in a file of another program, with ids as in the file."""
 
     path: str
@@ -34,22 +34,28 @@ class Ranking:
     """query -> document -> score, best first, in the order of ``trec_order``."""
 
 
-def read_ranking(path: Path) -> Ranking:
+def read_ranking(path: Path) -> RankingFile:
     """Read and check a TREC run file or ranx' JSON.
 
     Raises:
         ImportRefused (nothing_to_import): the file is too large, damaged or empty.
         ImportRefused (trec_line_wrong): a line of a TREC run file is invalid; the error gives its number.
     """
-    text = _text(path)
     name = path.name.removesuffix(".gz")
-    if text.lstrip()[:1] in ("{", "["):
-        rankings, name = _ranx(path, text), Path(name).stem
-    else:
-        rankings, name = _trec(path, text)
-    if not any(rankings.values()):
-        raise ImportRefused("nothing_to_import", path=str(path), reason="it ranks nothing")
-    return Ranking(str(path), name, {query: trec_order(scores) for query, scores in rankings.items()})
+    try:
+        text = _text(path)
+        if text.lstrip()[:1] in ("{", "["):
+            rankings, name = _ranx(text), Path(name).stem
+        else:
+            rankings, name = _trec(path, text)
+        if not any(rankings.values()):
+            raise ValueError("it ranks nothing")
+    except ValueError as error:
+        raise ImportRefused("nothing_to_import", path=str(path), reason=str(error)) from error
+    return RankingFile(str(path), name, {query: trec_order(scores) for query, scores in rankings.items()})
+
+
+# Each of the following raises ValueError with what is wrong.
 
 
 def _text(path: Path) -> str:
@@ -58,18 +64,14 @@ def _text(path: Path) -> str:
             content = file.read(_MOST_BYTES + 1)
         text = content.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise ImportRefused(
-            "nothing_to_import", path=str(path), reason=f"it cannot be read as text: {error}"
-        ) from error
+        raise ValueError(f"it cannot be read as text: {error}") from error
     if len(content) > _MOST_BYTES:
-        raise ImportRefused(
-            "nothing_to_import", path=str(path), reason=f"it is larger than {_MOST_BYTES / 1e6:,.0f} MB"
-        )
+        raise ValueError(f"it is larger than {_MOST_BYTES / 1e6:,.0f} MB")
     return text
 
 
 def _trec(path: Path, text: str) -> tuple[dict[str, dict[str, float]], str]:
-    """Return (query -> document -> score, tag of the first line)."""
+    """Return (query -> document -> score, tag of the first line). An ImportRefused names the line that is wrong."""
     rankings: dict[str, dict[str, float]] = {}
     tag = ""
     # Not splitlines, because an id may contain one of the rarer line separators.
@@ -77,59 +79,49 @@ def _trec(path: Path, text: str) -> tuple[dict[str, dict[str, float]], str]:
         columns = line.split()
         if not columns:
             continue
-        query, document, score = _parsed(path, number, columns)
+        try:
+            query, document, score = _parsed(columns)
+            if document in rankings.setdefault(query, {}):
+                raise ValueError(f"{query!r} has {document!r} a second time")
+        except ValueError as error:
+            raise ImportRefused("trec_line_wrong", path=str(path), line=number, reason=str(error)) from error
         tag = tag or columns[5]
-        if document in rankings.setdefault(query, {}):
-            raise ImportRefused(
-                "trec_line_wrong", path=str(path), line=number, reason=f"{query!r} has {document!r} a second time"
-            )
         rankings[query][document] = score
     if not rankings:
-        raise ImportRefused("nothing_to_import", path=str(path), reason="it has no line")
+        raise ValueError("it has no line")
     return rankings, tag
 
 
-def _ranx(path: Path, text: str) -> dict[str, dict[str, float]]:
-    """Return query -> document -> score."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ImportRefused(
-            "nothing_to_import", path=str(path), reason=f"it begins as JSON and is not JSON ({error})"
-        ) from error
-    if not isinstance(values, dict) or not all(isinstance(scores, dict) for scores in values.values()):
-        raise ImportRefused(
-            "nothing_to_import", path=str(path), reason="it is not a JSON object {query: {document: score}}"
-        )
-    for query, scores in values.items():
-        for doc, score in scores.items():
-            if not isinstance(score, int | float) or not math.isfinite(score):
-                reason = f"the score {score!r} of document {doc!r} for query {query!r} is no finite number"
-                raise ImportRefused("nothing_to_import", path=str(path), reason=reason)
-    return values
-
-
-def _parsed(path: Path, number: int, columns: list[str]) -> tuple[str, str, float]:
+def _parsed(columns: list[str]) -> tuple[str, str, float]:
     if len(columns) != _COLUMNS:
-        raise ImportRefused(
-            "trec_line_wrong", path=str(path), line=number, reason=f"{len(columns)} columns in place of {_COLUMNS}"
-        )
+        raise ValueError(f"{len(columns)} columns in place of {_COLUMNS}")
     query, _, document, rank, score, _ = columns
     try:
         int(rank)
         parsed = float(score)
     except ValueError as error:
-        raise ImportRefused(
-            "trec_line_wrong", path=str(path), line=number, reason=f"{rank!r} or {score!r} is no number"
-        ) from error
+        raise ValueError(f"{rank!r} or {score!r} is no number") from error
     if not math.isfinite(parsed):
-        raise ImportRefused(
-            "trec_line_wrong", path=str(path), line=number, reason=f"the score {score!r} is no finite number"
-        )
+        raise ValueError(f"the score {score!r} is no finite number")
     return query, document, parsed
 
 
-def known_ids(trec: Ranking, whole: Dataset, cut: Dataset) -> dict[str, dict[str, float]]:
+def _ranx(text: str) -> dict[str, dict[str, float]]:
+    """Return query -> document -> score."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it begins as JSON and is not JSON ({error})") from error
+    if not isinstance(values, dict) or not all(isinstance(scores, dict) for scores in values.values()):
+        raise ValueError("it is not a JSON object {query: {document: score}}")
+    for query, scores in values.items():
+        for doc, score in scores.items():
+            if not isinstance(score, int | float) or not math.isfinite(score):
+                raise ValueError(f"the score {score!r} of document {doc!r} for query {query!r} is no finite number")
+    return values
+
+
+def known_ids(trec: RankingFile, whole: Dataset, cut: Dataset) -> dict[str, dict[str, float]]:
     """Return the rankings with the ids of the data set. Exports percent-encode white space in ids; decode it.
 
     Args:
@@ -148,7 +140,7 @@ def known_ids(trec: Ranking, whole: Dataset, cut: Dataset) -> dict[str, dict[str
     }
 
 
-def _resolved(trec: Ranking, kind: str, ids: Mapping[str, object], known: set[str], dataset: str) -> dict[str, str]:
+def _resolved(trec: RankingFile, kind: str, ids: Mapping[str, object], known: set[str], dataset: str) -> dict[str, str]:
     resolved = {given: given if given in known else unquote(given) for given in ids}
     unknown = [given for given, own in resolved.items() if own not in known]
     if unknown:

@@ -17,23 +17,63 @@ from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.benchmark import generation, judgement
 from chatbot_mvp.evaluation.benchmark.chunk_texts import write_chunk_texts
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.searching import Searched, search
-from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.base import ChatModel, Completion
+from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.llm.language_model import needed
+from chatbot_mvp.llm.registry import address_of, find_provider, requests_at_once
 from chatbot_mvp.llm.wrapped import TellingModel
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.runs.payloads import GENERATE, JUDGE
 from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.task_loop import Done, failed_task
 from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
-GENERATE, JUDGE = generation.PHASE, judgement.PHASE
+
+def asks_model(settings: Settings) -> bool:
+    """Return whether a run sends requests to the language model of its provider."""
+    strategy = get_strategy(settings.retrieval_strategy)
+    reranks = settings.reranker_kind == "llm"
+    searches = strategy.needs_language_model or settings.query_expansion_llm or reranks
+    return find_provider(settings.chosen_provider).has_model and (searches or settings.generation_enabled)
+
+
+@dataclass(frozen=True)
+class RunModels:
+    """The models that answer and judge in a run."""
+
+    generator: ChatModel
+    generator_calls: int
+    """Maximum number of concurrent requests, at least 1."""
+    judge: ChatModel | None
+    """None if answers are not judged."""
+    judge_calls: int = 1
+    share_calls: bool = False
+    """True if generator and judge use the same address and therefore share its limit of concurrent requests."""
+
+
+def run_models(settings: Settings, providers: ModelSource) -> RunModels:
+    """Return the models that a run's settings name, with the maximum number of concurrent requests for each.
+
+    Raises:
+        UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting: the generator or the judge cannot be used.
+    """
+    judging = settings.of_judge if settings.judge else None
+    return RunModels(
+        providers.model(settings),
+        requests_at_once(settings),
+        providers.model(judging) if judging else None,
+        requests_at_once(judging) if judging else 1,
+        share_calls=judging is not None and address_of(judging) == address_of(settings),
+    )
+
 
 OnReply = Callable[[Completion], None]
 """Called with every reply of a language model, also when the task fails afterwards."""

@@ -7,12 +7,7 @@ from collections.abc import Mapping
 from chatbot_mvp.evaluation.drops.verdict import LOST_SHARE, MetricDrop
 from chatbot_mvp.metrics.statistics.noninferiority import POWER, Verdict
 
-SAYS: Mapping[Verdict, str] = {
-    "better": "better",
-    "not_worse": "not worse",
-    "worse": "WORSE",
-    "unclear": "cannot tell",
-}
+SAYS: Mapping[Verdict, str] = {"better": "better", "not_worse": "not worse", "worse": "WORSE", "unclear": "cannot tell"}
 """Verdict -> its words in a report."""
 
 

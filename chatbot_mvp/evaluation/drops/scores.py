@@ -16,7 +16,6 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.runs.comparison import ComparedRun
 from chatbot_mvp.runs.kinds import run_kind
-from chatbot_mvp.runs.known_metrics import has_failed, score_of
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.rows import STORED, QueryRow, Recorded
 from chatbot_mvp.text import LANGUAGES
@@ -111,7 +110,7 @@ def measured(runs: Sequence[ComparedRun]) -> Measured:
         fingerprint=manifest.fingerprint,
         code_version=manifest.code_version,
         runs=tuple(run.run_id for run in runs),
-        failed=sum(any(has_failed(row) for row in found) for found in repeats.values()),
+        failed=sum(any(row.has_failed for row in found) for found in repeats.values()),
         questions={query_id: _of_question(found, first.result.repeats) for query_id, found in repeats.items()},
         texts={query_id: found[0].question for query_id, found in repeats.items()},
         settings=masked_settings(manifest.settings_masked),
@@ -134,7 +133,7 @@ def _of_question(rows: Sequence[QueryRow], judged: int) -> QuestionScores:
     for name in one.metrics:
         if name not in METRICS:
             continue
-        values = [value for row in rows if (value := score_of(row, name)) is not None]
+        values = [value for row in rows if (value := row.score(name)) is not None]
         scores[name] = round(fmean(values), 6) if values else None
         if len(values) > 1:
             noise[name] = round(variance(values) / len(values), 9)

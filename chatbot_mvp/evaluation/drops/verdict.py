@@ -1,4 +1,4 @@
-"""Compare today's scores with a baseline's: the verdict per metric and for all together, with its exit code."""
+"""Compare today's scores with a baseline's or with required levels: the verdicts, with their exit codes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 
 from chatbot_mvp.errors import NotComparable, UnknownChoice
-from chatbot_mvp.evaluation.drops.scores import TESTED_METRICS, WATCHED, Measured
-from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests
-from chatbot_mvp.runs.comparison import QueryChange
+from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.drops.scores import TESTED_METRICS, WATCHED, Measured, measured
+from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests, level_verdict
+from chatbot_mvp.runs.comparison import QueryChange, changes, refuse_different
 from chatbot_mvp.runs.configuration import changed_settings
+from chatbot_mvp.runs.line import line_of
+from chatbot_mvp.runs.lists import main_metric
+from chatbot_mvp.runs.result import RunResult
 
 TOLERANCE = 0.02
 """Default of the drop of a mean that is accepted."""
 LOST_SHARE = 0.05
 """Share of the paired questions that one side alone may have scored. Above it, the rest shows nothing of the whole."""
 EXIT_CODES: Mapping[Verdict, int] = {"better": 0, "not_worse": 0, "worse": 3, "unclear": 4}
-_EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,18 +177,14 @@ class _Pairs:
         return np.array([sign * (now - base) for _, base, now in self.rows], dtype=np.float64)
 
     def metric(self, test: GainTest, texts: Mapping[str, str]) -> MetricDrop:
-        gains = self.gains
-        order = sorted(range(len(gains)), key=lambda row: (-round(abs(float(gains[row])), 9), self.rows[row][0]))
-        changes = {
-            row: QueryChange(self.rows[row][0], texts.get(self.rows[row][0], ""), *self.rows[row][1:]) for row in order
-        }
+        improved, worsened = changes(self.rows, texts, TESTED_METRICS[self.name].higher_is_better)
         found = MetricDrop(
             metric=self.name,
             base=float(np.mean([base for _, base, _ in self.rows])) if self.rows else None,
             today=float(np.mean([now for _, _, now in self.rows])) if self.rows else None,
             test=test,
-            worsened=tuple(changes[row] for row in order if gains[row] < -_EQUAL),
-            improved=tuple(changes[row] for row in order if gains[row] > _EQUAL),
+            worsened=worsened,
+            improved=improved,
             lost=self.lost,
         )
         if found.loses_too_many and test.verdict in ("better", "not_worse"):
@@ -196,3 +196,81 @@ def _configuration(before: Measured, today: Measured) -> dict[str, tuple[str, st
     names = ("strategy", "fingerprint", "code_version", "content_sha256")
     pairs = {name: (getattr(before, name)[:16], getattr(today, name)[:16]) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def tested_drops(
+    archive: RunArchive, run_ids: Sequence[str], metrics: Sequence[str], tolerance: float
+) -> list[DropReport]:
+    """Test finished runs against the first of them: whether a metric fell by more than ``tolerance``.
+
+    Args:
+        metrics: names; by default the main metric of the first run.
+        tolerance: drop of a mean that is accepted, 0 or more.
+
+    Raises:
+        RunNotFound, RunUnreadable, NotComparable, UnknownChoice
+    """
+    base, *others = [archive.compared(run_id) for run_id in run_ids]
+    before = measured([base])
+    names = list(metrics) or main_of(archive, before)
+    reports = []
+    for other in others:
+        refuse_different(base, other)
+        today = measured([other])
+        reports.append(judge(base.run_id, before, today, list(before.questions), names, tolerance))
+    return reports
+
+
+def main_of(archive: RunArchive, today: Measured) -> tuple[str, ...]:
+    """Return the main metric of the kind of run; its first scored one if that is not scored; () without any."""
+    name = main_metric(line_of(archive.run(today.runs[0])))
+    return (name,) if name in today.metrics else today.metrics[:1]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCheck:
+    """One metric of a run against its required level."""
+
+    metric: str
+    required: float
+    mean: float | None
+    """Mean with failed questions as the worst score; None if nothing is scored."""
+    interval: tuple[float, float] | None
+    """Its bounds, each one-sided at 95 %."""
+    verdict: Verdict
+    """not_worse: the mean reaches the level. worse: its interval does not reach it. unclear: only its interval does."""
+
+    @property
+    def line(self) -> str:
+        """The check in one line."""
+        says = {"not_worse": "reached", "worse": "MISSED"}.get(self.verdict, "cannot tell")
+        if self.mean is None or self.interval is None:
+            return f"{self.metric}: not scored, required {self.required:g}: {says}"
+        low, high = self.interval
+        return f"{self.metric}: {self.mean:.4f} [{low:.4f}, {high:.4f}], required {self.required:g}: {says}"
+
+
+def check_levels(result: RunResult, levels: Mapping[str, float]) -> list[LevelCheck]:
+    """Check the means of a run against required levels, which are upper limits for a metric where lower is better.
+
+    Raises:
+        UnknownChoice: a metric that the run does not have.
+    """
+    found = []
+    for metric, required in levels.items():
+        if metric not in result.metrics or metric not in METRICS:
+            legal = [name for name in result.metrics if name in METRICS]
+            raise UnknownChoice(kind="metric", found=metric, legal=", ".join(legal) or "-")
+        sign = 1.0 if METRICS[metric].higher_is_better else -1.0
+        scores = [score for row in result.per_query if (score := row.score(metric)) is not None]
+        verdict, mean, bounds = level_verdict(sign * np.array(scores, dtype=np.float64), sign * required)
+        interval = None if bounds is None else tuple(sorted((sign * bounds[0], sign * bounds[1])))
+        shown = None if interval is None else (interval[0], interval[1])
+        found.append(LevelCheck(metric, required, None if mean is None else sign * mean, shown, verdict))
+    return found
+
+
+def exit_code(verdicts: list[Verdict]) -> int:
+    """Return 3 if one of the verdicts is worse, else 4 if one is unclear, else 0."""
+    codes = {EXIT_CODES[verdict] for verdict in verdicts}
+    return next((code for code in (3, 4) if code in codes), 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,8 @@ class ModelProposer:
             if len(self.answerable) >= answerable and len(self._unchecked) >= near:
                 break
             chunk = self._chunks[row]
-            asked = self._asked(self._proposal_messages(chunk, wanted_near), Proposals)
+            fenced = {"passage": chunk.text, "section": chunk.section}
+            asked = self._asked(self._messages("propose", fenced, count=_PER_CHUNK, near=wanted_near), Proposals)
             silent = 0 if asked.value else silent + 1
             if asked.value:
                 self._take(chunk, asked.value, answerable)
@@ -141,7 +142,8 @@ class ModelProposer:
             if len(self.near) >= near:
                 return
             passages = list(self._find(question)) or [chunk]
-            asked = self._asked(self._check_messages(question, passages), Answered)
+            fenced = {"passage": "\n\n".join(passage.text for passage in passages), "question": question}
+            asked = self._asked(self._messages("check", fenced), Answered)
             if asked.value is None:
                 self.dropped["no_reply"] += 1
                 self.trouble = asked.detail
@@ -155,16 +157,13 @@ class ModelProposer:
             self._tell(progress, "kb_propose_near", len(self.near), near, started)
 
     def _is_new(self, question: str) -> bool:
-        key = fold(question)
         if not question:
             return False
-        if _POINTS.search(question):
-            self.dropped["points_at_text"] += 1
+        fault = "points_at_text" if _POINTS.search(question) else "repeated" if fold(question) in self._seen else ""
+        if fault:
+            self.dropped[fault] += 1
             return False
-        if key in self._seen:
-            self.dropped["repeated"] += 1
-            return False
-        self._seen.add(key)
+        self._seen.add(fold(question))
         return True
 
     def _asked(self, messages: tuple[Message, ...], reply: type[Any]) -> Asked[Any]:
@@ -179,20 +178,15 @@ class ModelProposer:
         seconds = time.monotonic() - started
         progress(Progress(phase, done, total, seconds, tokens=self._tokens, cost_usd=self._cost))
 
-    def _proposal_messages(self, chunk: Chunk, near: int) -> tuple[Message, ...]:
+    def _messages(self, prompt: str, fenced: Mapping[str, str], **values: int) -> tuple[Message, ...]:
+        """Return the messages of a prompt and its ``<prompt>_user``, with the data in a fence."""
         texts = _PROMPTS.texts(self._language)
-        passage, section = as_data(chunk.text), as_data(chunk.section)
-        fence = fence_name(passage, section, "propose")
-        system = texts["propose"].format(fence=fence, count=_PER_CHUNK, near=near).strip()
-        user = texts["propose_user"].format(fence=fence, passage=passage, section=section).strip()
-        return Message("system", system), Message("user", user)
-
-    def _check_messages(self, question: str, passages: Sequence[Chunk]) -> tuple[Message, ...]:
-        texts = _PROMPTS.texts(self._language)
-        passage, asked = as_data("\n\n".join(chunk.text for chunk in passages)), as_data(question)
-        fence = fence_name(passage, asked, "check")
-        user = texts["check_user"].format(fence=fence, passage=passage, question=asked).strip()
-        return Message("system", texts["check"].format(fence=fence).strip()), Message("user", user)
+        data = {name: as_data(text) for name, text in fenced.items()}
+        fence = fence_name(*data.values(), prompt)
+        return (
+            Message("system", texts[prompt].format(fence=fence, **values).strip()),
+            Message("user", texts[f"{prompt}_user"].format(fence=fence, **data).strip()),
+        )
 
 
 def find_evidence(text: str, quoted: str) -> tuple[int, int] | None:

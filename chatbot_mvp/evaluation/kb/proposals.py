@@ -1,9 +1,16 @@
-"""Propose a question set, by a model if there is one, else by rules. Includes questions without an answer."""
+"""Make question sets: proposed by a model if there is one, else by rules, or of the queries of a data set.
+
+Proposals include questions without an answer.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 
+from chatbot_mvp.datasets import Dataset
+from chatbot_mvp.documents.chunking import LIMIT_CHARS
+from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import (
     ChatbotError,
     KbEvaluationError,
@@ -13,12 +20,15 @@ from chatbot_mvp.errors import (
     RunStopped,
 )
 from chatbot_mvp.evaluation.kb.by_model import ModelProposer
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, places_of
 from chatbot_mvp.evaluation.kb.rules import answerable_by_rules, far_by_rules, near_by_rules, renumbered, split_count
-from chatbot_mvp.evaluation.kb.sets import QuestionSet
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.metrics.decisions import ANSWERABLE
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.types import Chunk, ProgressCallback
@@ -27,12 +37,7 @@ _OTHER_KBS, _OF_EACH = 5, 4  # source of questions on other subjects
 
 
 def make_proposals(
-    kbs: KnowledgeBases,
-    kb_id: str,
-    name: str,
-    count: int,
-    model: ChatModel | None,
-    progress: ProgressCallback,
+    kbs: KnowledgeBases, kb_id: str, name: str, count: int, model: ChatModel | None, progress: ProgressCallback
 ) -> tuple[QuestionSet, ChatbotError | None]:
     """Return (proposed set, not saved; the stop or provider error that ended the work early, or None).
 
@@ -87,3 +92,36 @@ def _questions_elsewhere(store: KbStore, kb_id: str, language: str) -> list[str]
 def _passages(pipeline: Pipeline, question: str) -> tuple[Chunk, ...]:
     [trace] = pipeline.retrieve([question])
     return tuple(hit.chunk for hit in trace.chunks_final)
+
+
+def kb_of_dataset(store: KbStore, dataset: Dataset, max_chars: int) -> tuple[KbRecord, QuestionSet]:
+    """Store the documents as a knowledge base; return it and its question set, which is not saved.
+
+    The expected paragraph of a question is its first relevant document. Questions whose document was cut off, or is
+    too long for one chunk, expect no paragraph, so that their rank is not scored.
+
+    Args:
+        max_chars: limit of the text; documents beyond it are cut off (``KbRecord.kb_truncated``).
+
+    Raises:
+        UploadError (upload_empty): the documents have no text.
+    """
+    titles: Counter[str] = Counter()
+    files = []
+    for document in dataset.documents:
+        title = " ".join(document.title.replace("/", "-").split()) or document.doc_id
+        titles[title] += 1
+        name = title if titles[title] == 1 else f"{title} ({titles[title]})"
+        text = document.text.strip()
+        files.append((f"{name}.md", ParsedText(text, "utf-8", len(text), False)))
+    record = store.keep(files, max_chars, dataset.name)
+    text = store.document(record.kb_id).text
+    questions = []
+    for query in dataset.judged or dataset.queries:
+        relevant = [doc_id for doc_id, grade in dataset.qrels.get(query.query_id, {}).items() if grade > 0]
+        paragraph = dataset.documents[dataset.rows[relevant[0]]].text.strip() if relevant else ""
+        found = len(paragraph) <= LIMIT_CHARS and places_of(text, paragraph)
+        answers = (query.answer,) if query.answer else ()
+        question = KbQuestion(query.query_id, query.text, ANSWERABLE, paragraph if found else None, answers=answers)
+        questions.append(SetQuestion(question, origin="file"))
+    return record, QuestionSet("", record.kb_id, dataset.name, record.sha256, questions=tuple(questions))

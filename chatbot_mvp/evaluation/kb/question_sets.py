@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from chatbot_mvp.errors import EmptyDataset, QuestionSetChanged
-from chatbot_mvp.evaluation.kb.joining import join
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions, parse_questions, unique_ids
 from chatbot_mvp.evaluation.kb.sets import (
     Origin,
@@ -16,6 +15,7 @@ from chatbot_mvp.evaluation.kb.sets import (
     SetCheck,
     SetQuestion,
     check_set,
+    join,
     new_question_id,
 )
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
@@ -37,20 +37,12 @@ class QuestionSets:
         return self._sets.all(kb_id)
 
     def question_set(self, kb_id: str, set_id: str) -> QuestionSet:
-        """Return a question set.
-
-        Raises:
-            QuestionSetNotFound
-        """
+        """Return a question set. Raises QuestionSetNotFound."""
         return self._sets.load(kb_id, set_id)
 
     @performs(Action.READ)
     def check(self, questions: QuestionSet) -> SetCheck:
-        """Check whether a set still fits the current text of its knowledge base.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Check whether a set still fits the current text of its knowledge base. Raises KbNotFound, KbUnreadable."""
         record = self._kbs.store.record(questions.kb_id)
         return check_set(questions, self._kbs.store.document(questions.kb_id).text, record.sha256)
 
@@ -88,11 +80,7 @@ class QuestionSets:
 
     @performs(Action.CHANGE_QUESTIONS)
     def empty_set(self, kb_id: str, name: str) -> QuestionSet:
-        """Create and save a set without questions.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
+        """Create and save a set without questions. Raises KbNotFound, KbUnreadable."""
         return self._sets.save(QuestionSet("", kb_id, name, self._kbs.store.record(kb_id).sha256))
 
     @performs(Action.CHANGE_QUESTIONS)
@@ -138,11 +126,7 @@ class QuestionSets:
 
     @performs(Action.CHANGE_QUESTIONS)
     def delete_set(self, kb_id: str, set_id: str) -> None:
-        """Delete a set; its results stay.
-
-        Raises:
-            QuestionSetNotFound
-        """
+        """Delete a set; its results stay. Raises QuestionSetNotFound."""
         self._sets.delete(kb_id, set_id)
 
 

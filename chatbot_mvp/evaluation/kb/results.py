@@ -1,14 +1,24 @@
-"""The result of a question set: what the retrieval found for each question of a finished run."""
+"""Finished KB runs as results of question sets: what the retrieval found for each question, and where it stands."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.chat.citations import Source, quoted_sources
+from chatbot_mvp.evaluation.kb.corpus import QUESTIONS
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
-from chatbot_mvp.runs.payloads import Span
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.llm.base import ChatRequest, Grounding
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.metrics.decisions import UNANSWERABLE
+from chatbot_mvp.runs.payloads import RETRIEVE, Span, retrieved_of
+from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.types import Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +96,115 @@ class KbResult:
         at = figures_at(self.scores, self.min_evidence)
         wrong = at.wrong_answers.value
         return {
-            "hit@1": self.figures["hit@1"],
-            "hit@3": self.figures["hit@3"],
-            "mrr": self.figures["mrr"],
+            **{name: self.figures[name] for name in ("hit@1", "hit@3", "mrr")},
             "accepted": at.coverage.value,
             "refused": None if wrong is None else 1 - wrong,
         }
+
+
+_AROUND = 600  # characters of the paragraph shown on either side of an expected passage
+
+
+def kb_figures(result: RunResult) -> dict[str, Any]:
+    """Return the figures of a KB run, as ``kb evaluate`` prints them. A figure that cannot be computed is None.
+
+    Returns:
+        ``questions`` {kind: n}; ``accepted`` {kind: share with evidence >= KB_MIN_EVIDENCE}; ``hit@1``, ``hit@3``,
+        ``mrr`` and ``useful`` over the questions whose paragraph is in the knowledge base; ``scored`` their number;
+        ``auroc`` {near, far}: evidence of the answerable against those; ``seconds_per_question_p50``, ``_p95``.
+    """
+    accepted: dict[str, list[float]] = {}
+    for row in result.per_query:
+        if (answered := row.metrics.get("accepted")) is not None:
+            accepted.setdefault(row.question_type, []).append(answered)
+        elif (refused := row.metrics.get("refused")) is not None:
+            accepted.setdefault(row.question_type, []).append(1 - refused)
+    return {
+        "questions": dict(Counter(row.question_type or "unknown" for row in result.per_query)),
+        "accepted": {kind: sum(values) / len(values) for kind, values in accepted.items()},
+        **{name: result.metrics.get(name) for name in ("hit@1", "hit@3", "mrr", "useful")},
+        "scored": result.scored.get("mrr", (0, 0))[0],
+        "auroc": {kind: result.auroc.get(kind) for kind in UNANSWERABLE},
+        **{f"seconds_per_question_{name}": result.question_seconds.get(name) for name in ("p50", "p95")},
+    }
+
+
+def read_kb_result(folder: RunFolder) -> KbResult:
+    """Return a finished KB run as a result. Questions whose retrieval failed have no evidence and are left out.
+
+    Raises:
+        ChatbotError, OSError, KeyError, ValueError, TypeError: it is no finished KB run, or a file is unreadable.
+    """
+    manifest, result = folder.manifest(), folder.result()
+    records, _ = folder.records(RETRIEVE)
+    questions = {one.question_id: one for one in load_questions(folder.path / QUESTIONS)}
+    rows = []
+    for row in result.per_query:
+        if row.evidence is None:
+            continue
+        retrieved = retrieved_of(records[row.query_id])
+        rows.append(
+            ResultRow(
+                questions[row.query_id],
+                row.evidence,
+                tuple(FoundPassage(*passage) for passage in retrieved.passages),
+                retrieved.places,
+                next((rank for rank, doc_id in enumerate(row.retrieved, 1) if doc_id in row.gold), None),
+                sum(retrieved.seconds.values()),
+            )
+        )
+    facts = {name: manifest.evaluation[name] for name in ("kb_id", "kb_sha256", "set_id", "set_name", "automatic")}
+    return KbResult(
+        **facts,
+        result_id=manifest.run_id,
+        started_at=manifest.started_at,
+        fingerprint=manifest.fingerprint,
+        strategy=manifest.strategy,
+        min_evidence=manifest.settings_masked["kb_min_evidence"],
+        rows=tuple(rows),
+        figures=kb_figures(result),
+    )
+
+
+def found_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
+    """Return the passages found, best first, highlighted as an answer without a model would quote them.
+
+    Empty if the knowledge base's text has changed since the run.
+
+    Raises:
+        KbNotFound, KbUnreadable
+    """
+    text = _text_of(store, result)
+    if text is None:
+        return ()
+    passages = tuple(
+        Chunk(one.chunk_id, result.kb_id, one.section, text[one.start : one.end], one.start, one.end)
+        for one in row.found
+    )
+    grounding = Grounding(row.question.question, passages, store.record(result.kb_id).language)
+    reply = DemoModel().complete(ChatRequest((), grounding=grounding))
+    quoted = {source.number: source for source in quoted_sources(reply.quotes or (), passages)}
+    return tuple(quoted.get(number, Source(number, chunk, ())) for number, chunk in enumerate(passages, 1))
+
+
+def expected_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
+    """Return the first occurrence of the expected passage, highlighted, with its surroundings; empty if it is missing.
+
+    Raises:
+        KbNotFound, KbUnreadable
+    """
+    text = _text_of(store, result)
+    if text is None or not row.places:
+        return ()
+    start, end = row.places[0]
+    before, after = text.rfind("\n\n", 0, start), text.find("\n\n", end)
+    begin = max(before + 2 if before >= 0 else 0, start - _AROUND)
+    stop = min(after if after >= 0 else len(text), end + _AROUND)
+    chunk = Chunk("", result.kb_id, row.question.heading or "", text[begin:stop], begin, stop)
+    return (Source(1, chunk, ((start, end),)),)
+
+
+def _text_of(store: KbStore, result: KbResult) -> str | None:
+    """Return the text of a result's knowledge base; None if it has changed since the run."""
+    unchanged = store.record(result.kb_id).sha256 == result.kb_sha256
+    return store.document(result.kb_id).text if unchanged else None

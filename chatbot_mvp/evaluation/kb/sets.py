@@ -1,4 +1,4 @@
-"""Question sets of a knowledge base on disk: ``<kb>/evaluation/sets/<set_id>.json``, one file each."""
+"""Question sets of a knowledge base on disk, ``<kb>/evaluation/sets/<set_id>.json``, and two versions of one joined."""
 
 from __future__ import annotations
 
@@ -72,11 +72,10 @@ class QuestionSet:
 
     def with_added(self, questions: Sequence[SetQuestion]) -> QuestionSet:
         """Return this set with ``questions`` added, except those already in it (ignoring case and white space)."""
-        known = {" ".join(each.question.question.casefold().split()) for each in self.questions}
+        known = set(map(_wording, self.questions))
         added = []
         for each in questions:
-            key = " ".join(each.question.question.casefold().split())
-            if key not in known:
+            if (key := _wording(each)) not in known:
                 known.add(key)
                 added.append(each)
         return replace(self, questions=(*self.questions, *added))
@@ -99,6 +98,10 @@ def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
         questions.kb_sha256 != sha256,
         tuple(one.question_id for one in asked if one.paragraph and not places_of(text, one.paragraph)),
     )
+
+
+def _wording(each: SetQuestion) -> str:
+    return " ".join(each.question.question.casefold().split())
 
 
 def new_question_id() -> str:
@@ -165,11 +168,7 @@ class QuestionSetStore:
         return saved
 
     def delete(self, kb_id: str, set_id: str) -> None:
-        """Delete a set.
-
-        Raises:
-            QuestionSetNotFound
-        """
+        """Delete a set. Raises QuestionSetNotFound."""
         self.load(kb_id, set_id)
         (self._folder(kb_id) / f"{set_id}.json").unlink(missing_ok=True)
 
@@ -183,3 +182,46 @@ def _question(row: Mapping[str, Any]) -> SetQuestion:
     return SetQuestion(
         **{**complete(row, SetQuestion), "question": KbQuestion(**{**asked, "answers": tuple(asked["answers"])})}
     )
+
+
+def join(base: QuestionSet, mine: QuestionSet, theirs: QuestionSet) -> tuple[QuestionSet, int]:
+    """Return the saved version with my edits added, and the number of questions that both sides changed.
+
+    No text is lost: a question that both reworded is there in both versions, and one that only one side deleted stays
+    if the other side changed it.
+
+    Args:
+        base: the version that both sides began with.
+        mine: ``base`` with my edits. Its new questions have no id.
+        theirs: the version that is saved now.
+    """
+    before, own, saved = _by_id(base), _by_id(mine), _by_id(theirs)
+    rows: list[SetQuestion] = []
+    both = 0
+    for key, each in saved.items():
+        was, edited = before.get(key), own.get(key)
+        if edited in (was, each):
+            rows.append(each)
+        elif each == was:
+            rows += [edited] if edited else []
+        else:
+            rows.append(each)
+            rows += [replace(edited, question=replace(edited.question, question_id=""))] if edited else []
+            both += 1
+    for each in mine.questions:
+        key = each.question.question_id
+        if not key:
+            rows.append(each)
+        elif key not in saved and each != before.get(key):
+            rows.append(each)
+            both += 1
+    return replace(
+        theirs,
+        name=theirs.name if mine.name == base.name else mine.name,
+        kb_sha256=theirs.kb_sha256 if mine.kb_sha256 == base.kb_sha256 else mine.kb_sha256,
+        questions=tuple(rows),
+    ), both
+
+
+def _by_id(questions: QuestionSet) -> dict[str, SetQuestion]:
+    return {each.question.question_id: each for each in questions.questions if each.question.question_id}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from chatbot_mvp.metrics.registry import METRICS
-from chatbot_mvp.metrics.statistics.aggregate import aggregate
 from chatbot_mvp.metrics.statistics.bootstrap import percentile_intervals
 
 SPLITS = ("question_type", "answer_type", "level")
@@ -26,15 +24,10 @@ class Summary:
     """Mean with every failed query as the metric's worst value (0, or 1 for a complement); None without queries."""
     scored: int
     """Number of queries with a score."""
-    failed: int
-    """Number of queries without a score because they failed. Other unscored queries have no reference to score by."""
     total: int
     """Number of queries to which the metric applies."""
     interval: tuple[float, float] | None
     """95 % percentile bootstrap interval of ``mean``; None below two scored queries."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "interval": list(self.interval) if self.interval else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +63,30 @@ def summarise(rows: Sequence[Scores], names: Sequence[str]) -> dict[str, Summary
 
 def _summary(name: str, values: Sequence[tuple[float | None, bool]], interval: tuple[float, float]) -> Summary:
     worst = METRICS[name].worst if name in METRICS else 0.0
-    left_out = aggregate(value for value, _ in values)
-    counted_in = aggregate(worst if value is None and failed else value for value, failed in values)
+    scores = [value for value, _ in values if value is not None]
+    # A query without a score that did not fail has no reference to score by.
+    with_failures = [worst if value is None else value for value, failed in values if failed or value is not None]
     return Summary(
-        mean=left_out.mean,
-        mean_with_failures=counted_in.mean,
-        scored=left_out.scored,
-        failed=counted_in.scored - left_out.scored,
-        total=left_out.total,
-        interval=interval if left_out.scored >= 2 else None,
+        mean=_mean(scores),
+        mean_with_failures=_mean(with_failures),
+        scored=len(scores),
+        total=len(values),
+        interval=interval if len(scores) >= 2 else None,
     )
+
+
+def _mean(scores: Sequence[float]) -> float | None:
+    return sum(scores) / len(scores) if scores else None
 
 
 def split(rows: Sequence[Scores], names: Sequence[str]) -> dict[str, dict[str, dict[str, Summary]]]:
     """Return field -> value -> metric -> summary. Fields without values are left out."""
     result: dict[str, dict[str, dict[str, Summary]]] = {}
     for field in SPLITS:
-        groups = _grouped(rows, field)
+        groups: dict[str, list[Scores]] = {}
+        for row in rows:
+            if value := (row.groups or {}).get(field, ""):
+                groups.setdefault(value, []).append(row)
         if groups:
             result[field] = {value: summarise(groups[value], names) for value in sorted(groups)}
     return result
-
-
-def _grouped(rows: Iterable[Scores], field: str) -> dict[str, list[Scores]]:
-    groups: dict[str, list[Scores]] = {}
-    for row in rows:
-        if value := (row.groups or {}).get(field, ""):
-            groups.setdefault(value, []).append(row)
-    return groups

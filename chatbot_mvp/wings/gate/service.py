@@ -8,10 +8,9 @@ from typing import Self
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import DatasetError, UnknownChoice
-from chatbot_mvp.evaluation.drops.runs import main_of
 from chatbot_mvp.evaluation.drops.scores import WATCHED, Measured, measured
-from chatbot_mvp.evaluation.drops.verdict import TOLERANCE, DropReport, judge
-from chatbot_mvp.runs.known_metrics import COMPARED
+from chatbot_mvp.evaluation.drops.verdict import TOLERANCE, DropReport, judge, main_of
+from chatbot_mvp.metrics.registry import COMPARED
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.formats import BASELINE
 from chatbot_mvp.types import ProgressCallback, ignore_progress
@@ -115,4 +114,4 @@ class Gate:
         if not questions.is_file():
             raise DatasetError("dataset_file_missing", path=str(questions))
         kb_id = self._kbs.add(document.name, document.read_bytes()).kb_id if document.is_file() else source.kb
-        return str(self._kb_evaluation.evaluate_file(kb_id, questions, progress)["run_id"])
+        return str(self._kb_evaluation.evaluate(kb_id, questions, progress)["run_id"])

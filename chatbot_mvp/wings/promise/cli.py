@@ -50,9 +50,9 @@ def kb_promise(
     kb_id = kb_of(app, document)
     with ProgressLine() as progress:
         if SET_ID.fullmatch(questions) and not asked.is_file():
-            run = app.kb_evaluation.evaluate_set(kb_id, questions, progress)
+            run = app.kb_evaluation.evaluate(kb_id, questions, progress)
         else:
-            run = app.kb_evaluation.evaluate_file(kb_id, asked, progress)
+            run = app.kb_evaluation.evaluate(kb_id, asked, progress)
         state = app.get(Promises).make(kb_id, run["run_id"], level, unit)
     if as_json:
         values = {name: value for name, value in asdict(state.promise).items() if name != "scores"}

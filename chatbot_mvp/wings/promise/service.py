@@ -65,6 +65,7 @@ class Promises:
         self._live = app.live
         self._kbs = app.kbs
         self._evaluation = app.kb_evaluation
+        self._question_sets = app.question_sets
 
     @classmethod
     def of(cls, app: App) -> Self:
@@ -179,7 +180,7 @@ class Promises:
 
     def _by_people(self, kb_id: str, set_id: str) -> Sequence[SetQuestion]:
         """Return the kept questions of a set that neither rules nor a model made."""
-        found = self._evaluation.question_set(kb_id, set_id)
+        found = self._question_sets.question_set(kb_id, set_id)
         return [one for one in found.questions if one.keep and one.origin in _PEOPLE]
 
     def _is_wrong(self, result: KbResult, row: ResultRow) -> bool:

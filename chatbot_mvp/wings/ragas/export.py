@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from chatbot_mvp.errors import NothingToExport
-from chatbot_mvp.exports.answers import UNANSWERED
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun, context_ids
+from chatbot_mvp.exports.rankings import UNANSWERED
 
 
 def to_ragas(run: FinishedRun) -> Exported:

@@ -11,14 +11,13 @@ from chatbot_mvp.embedding.base import InputType
 from chatbot_mvp.embedding.cache import PART_CHARS, VectorCache, parts
 from chatbot_mvp.evaluation.benchmark.chunk_texts import missing_chunk_texts, texts_to_embed
 from chatbot_mvp.evaluation.benchmark.engine import BuildWorker, RunEngine, cut
-from chatbot_mvp.evaluation.benchmark.models import RunModels
 from chatbot_mvp.evaluation.benchmark.searching import Searched
-from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunWorker, Task
+from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunModels, RunWorker, Task
 from chatbot_mvp.llm.base import ignore_reply
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
 from chatbot_mvp.retrieval.strategies import get_strategy
-from chatbot_mvp.runs.parts import Parts
+from chatbot_mvp.runs.parts import ShardParts
 from chatbot_mvp.runs.task_loop import THREADS_PER_CALL, Done
 from chatbot_mvp.types import Progress, ProgressCallback
 from chatbot_mvp.wings.ray.connection import connected, require_ray
@@ -49,7 +48,7 @@ class RayEngine:
         self._worker = worker
         self._pool = pool
         self._one_at_a_time = one_at_a_time
-        self._parts = Parts(worker.run.folder, worker.run.manifest)
+        self._parts = ShardParts(worker.run.folder, worker.run.manifest)
         self._on_reply: OnReply = ignore_reply
 
     @property

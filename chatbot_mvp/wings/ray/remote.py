@@ -10,13 +10,12 @@ from typing import Any, Generic, TypeVar
 from chatbot_mvp.embedding.base import InputType
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.benchmark.engine import BuildWorker
-from chatbot_mvp.evaluation.benchmark.retrieving import RETRIEVAL_CALLS
-from chatbot_mvp.evaluation.benchmark.searching import PHASE as RETRIEVE
 from chatbot_mvp.evaluation.benchmark.searching import Searched
 from chatbot_mvp.evaluation.benchmark.worker import Task
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.remote.limiter import make_limiters_by
-from chatbot_mvp.runs.parts import Part, Parts
+from chatbot_mvp.runs.parts import ShardPart, ShardParts
+from chatbot_mvp.runs.payloads import RETRIEVAL, RETRIEVE
 from chatbot_mvp.runs.task_loop import Done
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ignore_progress
@@ -53,7 +52,7 @@ class RemoteWorker:
         self._error: ChatbotError | None = None
         try:
             self._worker = build(settings, run_id)
-            self._parts = Parts(self._worker.run.folder, self._worker.run.manifest)
+            self._parts = ShardParts(self._worker.run.folder, self._worker.run.manifest)
             if settings.generation_enabled:
                 # Made now: while a client is being made, requests with a slot would pile up and then leave at once.
                 _ = self._worker.models
@@ -100,7 +99,7 @@ class RemoteWorker:
             except ChatbotError as error:
                 return Returned(None, error, replies)
             if not found.refused and all(record.status == "ok" for record in found.records):
-                self._parts.write(path, Part(found.records, RETRIEVAL_CALLS, replies))
+                self._parts.write(path, ShardPart(found.records, RETRIEVAL, replies))
             return Returned(found, None, replies)
 
     def do(self, task: Task) -> Returned[Done]:
@@ -114,5 +113,5 @@ class RemoteWorker:
         except ChatbotError as error:
             return Returned(None, error, replies)
         if done.record.status == "ok":
-            self._parts.write(path, Part([done.record], task.phase, replies))
+            self._parts.write(path, ShardPart([done.record], task.phase, replies))
         return Returned(done, None, replies)

@@ -64,7 +64,7 @@ class Reviews:
     def __init__(self, app: App) -> None:
         self._live = app.live
         self._kbs = app.kbs
-        self._evaluation = app.kb_evaluation
+        self._question_sets = app.question_sets
         self._answers = LiveAnswers(app.settings.conversations_dir)
 
     @classmethod
@@ -191,7 +191,7 @@ class Reviews:
             QuestionSetNotFound
             as ``judge``
         """
-        self._evaluation.question_set(kb_id, set_id)
+        self._question_sets.question_set(kb_id, set_id)
         self._append(kb_id, {"type": "set", "set_id": set_id})
 
     @performs(Action.REVIEW)
@@ -267,7 +267,7 @@ class Reviews:
                 questions = self._set(kb_id, state)
                 state.set_id = questions.set_id
                 pending = state.pending()
-                self._evaluation.save(with_labels(questions, pending))
+                self._question_sets.save(with_labels(questions, pending))
                 break
             except QuestionSetChanged:  # by someone who edits the set on the page: read it again
                 if not left:
@@ -282,9 +282,9 @@ class Reviews:
         """Return the set that takes the labels; a new one if there is none."""
         if state.set_id:
             with suppress(QuestionSetNotFound):
-                return self._evaluation.question_set(kb_id, state.set_id)
+                return self._question_sets.question_set(kb_id, state.set_id)
         name = "Respuestas revisadas" if self._kbs.store.record(kb_id).language == "es" else "Reviewed answers"
-        made = self._evaluation.empty_set(kb_id, name)
+        made = self._question_sets.empty_set(kb_id, name)
         append_lines(self._path(kb_id), [{VERSION: REVIEWS, "type": "set", "set_id": made.set_id}])
         return made
 

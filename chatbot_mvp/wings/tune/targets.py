@@ -12,7 +12,7 @@ from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.kb.corpus import KbCorpus
 from chatbot_mvp.evaluation.kb.sets import SET_ID
-from chatbot_mvp.evaluation.sources import RunSources, kb_reference, names_kb
+from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference, names_kb
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import ProgressCallback
 from chatbot_mvp.wings.tune.errors import TuneError
@@ -40,7 +40,7 @@ def find_target(app: App, target: str, questions: str) -> Found:
     if questions:
         asked = questions if SET_ID.fullmatch(questions) else str(Path(questions).expanduser().resolve())
         return app.sources.find(kb_reference(target, asked))
-    newest = next((one for one in app.kb_evaluation.sets(target) if one.kept), None)
+    newest = next((one for one in app.question_sets.sets(target) if one.kept), None)
     if newest is None:
         raise TuneError("tune_questions_missing", kb_id=target, legal="none")
     return app.sources.find(kb_reference(target, newest.set_id))

@@ -13,12 +13,10 @@ import numpy as np
 
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, manifest_of
-from chatbot_mvp.evaluation.benchmark.retrieving import PHASE
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute_rows
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats
-from chatbot_mvp.runs.known_metrics import score_of
-from chatbot_mvp.runs.payloads import retrieved_of
+from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.rows import QueryRow
 from chatbot_mvp.runs.spending import Spending
@@ -84,7 +82,7 @@ class Trials:
         known = self._rows.setdefault(configuration.config_id, {})
         if missing := [query_id for query_id in query_ids if query_id not in known]:
             run = self._run(configuration, [*known, *missing])
-            recorded = run.folder.records(PHASE)[0]
+            recorded = run.folder.records(RETRIEVE)[0]
             before = sum(query_id in recorded for query_id in missing)
             self._before += before
             self._done += before
@@ -104,12 +102,12 @@ class Trials:
         """
         rows = self.measure(configuration, query_ids, phase)
         sign = 1.0 if METRICS[metric].higher_is_better else -1.0
-        found = [score_of(rows[query_id], metric) for query_id in query_ids]
+        found = [rows[query_id].score(metric) for query_id in query_ids]
         return sign * np.array([METRICS[metric].worst if score is None else score for score in found], dtype=np.float64)
 
     def cost(self, configuration: Configuration) -> Cost:
         """Return the cost of a measured configuration, from its records."""
-        records = RunFolder(self.folder, configuration.config_id).records(PHASE)[0].values()
+        records = RunFolder(self.folder, configuration.config_id).records(RETRIEVE)[0].values()
         found = [retrieved_of(record) for record in records if record.status == "ok"]
         contexts = [sum(end - start for _, _, start, end in one.passages) for one in found if one.passages]
         usd = self._spent.get(configuration.config_id, 0.0)
@@ -144,13 +142,13 @@ class Trials:
         """Return a callback that reports the retrievals of one configuration as those of the tune."""
 
         def report(state: Progress) -> None:
-            if state.phase == PHASE:
+            if state.phase == RETRIEVE:
                 done = min(base + state.done, self.retrievals)
                 seconds = time.monotonic() - self._started
                 before = min(self._before, done)
                 self._latest = Progress(phase, done, self.retrievals, seconds, before, state.failed)
             # A brief phase repeats the latest report, so that a stop is noticed there, too.
-            self.progress(self._latest if state.phase in (PHASE, *_BRIEF) else state)
+            self.progress(self._latest if state.phase in (RETRIEVE, *_BRIEF) else state)
 
         return report
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from chatbot_mvp.metrics.registry import METRICS
+from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats
-from chatbot_mvp.runs.known_metrics import COMPARED, score_of
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.wings.tune.confirming import Difference, Verdict, differences, interval, verdict_of
 from chatbot_mvp.wings.tune.halving import Searched, front, halving
@@ -151,7 +150,7 @@ def _other_metrics(plan: TunePlan, trials: Trials, winner: Configuration) -> tup
     sides = [trials.measure(one, plan.untouched, CONFIRM) for one in (plan.today, winner)]
     found = []
     for name in COMPARED:
-        pairs = [tuple(score_of(rows[query_id], name) for rows in sides) for query_id in plan.untouched]
+        pairs = [tuple(rows[query_id].score(name) for rows in sides) for query_id in plan.untouched]
         scored = np.array([pair for pair in pairs if None not in pair], dtype=np.float64)
         if name == plan.metric or name not in METRICS or not len(scored):
             continue

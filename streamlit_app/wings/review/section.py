@@ -183,7 +183,7 @@ def _undo_button(kb: KbRecord, reviewer: str) -> None:
 
 def _after(kb: KbRecord, summary: ReviewSummary) -> None:
     """Draw what to do with the labels: the set that takes them, and its evaluation."""
-    sets = {one.set_id: one for one in get_app().kb_evaluation.sets(kb.kb_id)}
+    sets = {one.set_id: one for one in get_app().question_sets.sets(kb.kb_id)}
     if summary.set_id not in sets:
         return
     which, run = st.columns([2, 1], vertical_alignment="bottom")

@@ -137,7 +137,7 @@ def test_a_failed_answer_is_not_scored_and_a_retry_asks_for_it_alone(app_with: C
     away = False
     models.generator.requests.clear()
     models.judge.requests.clear()
-    again = app.runs.retry_now(result.run_id)
+    again = app.runs.resume_now(result.run_id, retry_failed=True)
     assert len(models.generator.requests) == len(failed)
     assert len(models.judge.requests) == 2 * len(failed)
     assert (again.failures, again.scored["f1"]) == ({}, (QUERIES, QUERIES))
@@ -195,7 +195,7 @@ def test_a_provider_that_is_away_is_given_up_and_retried_later(app_with: Callabl
         app.runs.run_now(nim_max_concurrent_requests=1)
     [run] = app.archive.unfinished()
     models.generator.reply = "algo"
-    assert app.runs.retry_now(run.run_id).scored["f1"] == (QUERIES, QUERIES)
+    assert app.runs.resume_now(run.run_id, retry_failed=True).scored["f1"] == (QUERIES, QUERIES)
 
 
 def test_a_slow_judge_does_not_hold_the_generator(app_with: Callable[..., App]) -> None:

@@ -285,7 +285,7 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
     stub.rule = lambda asked: None
     # A retry that dies before its result is there is found and finished, though nothing is failed any more.
     with pytest.raises(RunStopped):
-        app_of(asking).runs.retry_now(run_id, stop_when(lambda now: now.phase == "aggregate"))
+        app_of(asking).runs.resume_now(run_id, stop_when(lambda now: now.phase == "aggregate"), retry_failed=True)
     new = sum(stub.attempts.values()) - before
     assert 1 <= new <= 3, "one answer and its judgements"
     assert app_of(asking).archive.run(run_id).failures == {"generate": 1}, "the old result can still be read"
@@ -310,7 +310,7 @@ def test_a_provider_that_stays_away_is_given_up_and_tried_again_by_a_retry(
     assert "benchmark retry" in str(error)
     assert stub.asked(GENERATE) <= 3 * QUERIES
     stub.rule = lambda asked: None
-    assert same(app_of(away).runs.retry_now(run_id), unbroken(away, tmp_path))
+    assert same(app_of(away).runs.resume_now(run_id, retry_failed=True), unbroken(away, tmp_path))
 
 
 @pytest.mark.sampled(2)

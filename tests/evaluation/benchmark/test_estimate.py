@@ -11,9 +11,16 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import RunStopped
-from chatbot_mvp.evaluation.benchmark.estimate import CHARS_PER_TOKEN, Amount, Estimate, PhaseEstimate, total_of
+from chatbot_mvp.evaluation.benchmark.estimate import (
+    CHARS_PER_TOKEN,
+    Amount,
+    Estimate,
+    PhaseEstimate,
+    busy_seconds,
+    share_of_time,
+    total_of,
+)
 from chatbot_mvp.evaluation.benchmark.extrapolation import projected
-from chatbot_mvp.evaluation.benchmark.latency import busy_seconds, share_of_time
 from chatbot_mvp.evaluation.benchmark.pilot import spread
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import Settings
@@ -101,7 +108,7 @@ def test_a_pilot_of_ten_tells_calls_tokens_cost_and_seconds_of_the_run_that_foll
 
 def test_lengths_alone_ask_nothing_write_nothing_and_come_near(make: Callable[..., App], stub: OpenAiStub) -> None:
     app = make(llm_cache_enabled=False, eval_max_queries=12)
-    estimate = app.runs.estimate()
+    estimate = app.runs.plan_run().estimate
     assert stub.calls == 0
     assert not app.settings.data_dir.exists()
     assert estimate is not None
@@ -113,21 +120,21 @@ def test_lengths_alone_ask_nothing_write_nothing_and_come_near(make: Callable[..
     assert estimate.total.calls == Amount(usage.calls)
     assert close(estimate.total.prompt_tokens.expected, usage.prompt_tokens, 0.2)
     # Now there are calls of the same model to go by.
-    after = phases(app.runs.estimate())
+    after = phases(app.runs.plan_run().estimate)
     assert {phase.seconds_basis for phase in after.values()} == {"earlier_runs"}
 
 
 def test_a_model_without_a_price_has_no_cost_and_a_free_one_costs_nothing(make: Callable[..., App]) -> None:
-    estimate = make(openai_model_name="house-model").runs.estimate()
+    estimate = make(openai_model_name="house-model").runs.plan_run().estimate
     assert estimate is not None
     assert [(phase.cost_usd, phase.price) for phase in estimate.phases] == [(None, None)] * 2
     assert estimate.total.cost_usd is None
-    demo = make(provider="demo").runs.estimate()
+    demo = make(provider="demo").runs.plan_run().estimate
     assert demo is not None
     assert [(phase.phase, phase.model, phase.calls.expected) for phase in demo.phases] == [("generate", "demo", 40)]
     assert demo.total.cost_usd == Amount(0)
     assert demo.total.prompt_tokens.expected == 0
-    mixed = make(judge_provider="openai", judge_model_name="house-model").runs.estimate()
+    mixed = make(judge_provider="openai", judge_model_name="house-model").runs.plan_run().estimate
     assert mixed is not None
     assert [phase.cost_usd is None for phase in mixed.phases] == [False, True]
     assert mixed.total.cost_usd is None
@@ -141,16 +148,16 @@ def test_a_run_that_asks_no_model_has_no_estimate(make: Callable[..., App]) -> N
 
 def test_what_retrieval_asks_of_a_model_is_counted(make: Callable[..., App]) -> None:
     app = make(generation_enabled=False, retrieval_strategy="CONTEXTUAL_HYBRID", reranker_enabled=True)
-    found = phases(app.runs.estimate(eval_max_corpus=60, eval_max_queries=5, reranker_candidates=20))
+    found = phases(app.runs.plan_run(eval_max_corpus=60, eval_max_queries=5, reranker_candidates=20).estimate)
     assert {name: phase.calls.expected for name, phase in found.items()} == {"enrich": 60, "retrieval": 100}
-    found = phases(app.runs.estimate(eval_max_corpus=60, eval_max_queries=5, retrieval_context_questions=4))
+    found = phases(app.runs.plan_run(eval_max_corpus=60, eval_max_queries=5, retrieval_context_questions=4).estimate)
     assert (found["enrich"].calls.expected, found["questions"].calls.expected) == (60, 60)
     assert found["questions"].completion_tokens.expected > found["enrich"].completion_tokens.expected
     plan = app.runs.plan_run(retrieval_context_questions=4)
     assert plan.phases.index("enrich") < plan.phases.index("questions") < plan.phases.index("check_questions")
     assert "questions" not in app.runs.plan_run(retrieval_context_questions=0).phases
     # No bundled question is short enough to be expanded.
-    assert make(generation_enabled=False, query_expansion_llm=True).runs.estimate() is None
+    assert make(generation_enabled=False, query_expansion_llm=True).runs.plan_run().estimate is None
 
 
 def test_a_pilot_of_an_enriching_strategy_enriches_a_few_and_retrieves_with_a_stand_in(
@@ -175,7 +182,9 @@ def test_a_pilot_asks_for_questions_of_a_few_passages(make: Callable[..., App], 
     calls = {name: (phase.calls.expected, phase.free_calls) for name, phase in found.items()}
     assert calls == {"enrich": (80, 4), "questions": (80, 4), "generate": (40, 0)}
     assert {phase.seconds_basis for phase in found.values()} == {"pilot"}
-    assert phases(app.runs.estimate())["questions"].calls.expected == 76, "the run reuses the replies of the pilot"
+    assert phases(app.runs.plan_run().estimate)["questions"].calls.expected == 76, (
+        "the run reuses the replies of the pilot"
+    )
 
 
 def test_a_second_pilot_is_free_and_does_not_take_the_rest_for_free(make: Callable[..., App], stub: OpenAiStub) -> None:
@@ -242,7 +251,7 @@ def test_busy_time_is_that_of_any_call_and_pauses_do_not_count() -> None:
 
 
 def test_models_of_one_provider_share_its_limit_and_those_of_two_work_side_by_side(make: Callable[..., App]) -> None:
-    estimate = make().runs.estimate()
+    estimate = make().runs.plan_run().estimate
     assert estimate is not None
     one, two = (replace(phase, seconds=Amount(10.0)) for phase in estimate.phases)
     assert total_of([one, two]).seconds == Amount(20.0)

@@ -21,7 +21,6 @@ from chatbot_mvp.app import App
 from chatbot_mvp.cli.printing import result_lines
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.evaluation.benchmark.trec import known_ids, read_ranking
-from chatbot_mvp.exports import unbundle
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
@@ -187,7 +186,7 @@ def test_links_two_runs_doubles_and_sizes_are_refused(
         [("r/a", b"0" * 2_000)],
         [(f"r/{number}", b"") for number in range(101)],
     ]
-    monkeypatch.setattr(unbundle, "_MOST_BYTES", 1_000)
+    monkeypatch.setattr("chatbot_mvp.exports.bundle._MOST_BYTES", 1_000)
     for number, entries in enumerate(cases):
         path = tmp_path / f"{number}.zip"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

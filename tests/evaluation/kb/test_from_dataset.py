@@ -7,19 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App, build_app
+from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.datasets import load_dataset
-from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.settings.model import Settings
 from tests.conftest import Command
 from tests.raising import raises
 
 NAME = "valle_multihop"
-
-
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
 
 
 def test_every_query_expects_its_first_relevant_document_and_a_run_finds_what_the_data_sets_run_finds(
@@ -44,7 +39,7 @@ def test_every_query_expects_its_first_relevant_document_and_a_run_finds_what_th
 def test_a_second_time_gives_the_same_knowledge_base_and_set(app: App) -> None:
     first, again = app.kb_evaluation.keep_dataset(NAME), app.kb_evaluation.keep_dataset(NAME)
     assert (first[0].kb_id, first[1].set_id) == (again[0].kb_id, again[1].set_id)
-    assert len(app.kb_evaluation.sets(first[0].kb_id)) == 1
+    assert len(app.question_sets.sets(first[0].kb_id)) == 1
 
 
 def test_queries_whose_document_is_cut_off_expect_nothing(app: App) -> None:

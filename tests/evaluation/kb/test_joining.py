@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from chatbot_mvp.api import KbQuestion, QuestionSet, SetQuestion
-from chatbot_mvp.evaluation.kb.joining import join
+from chatbot_mvp.evaluation.kb.sets import join
 
 EDITS = ("as it was", "reworded", "deleted")
 

@@ -50,7 +50,7 @@ def test_auroc_by_hand() -> None:
 def evaluate(app: App, tmp_path: Path, *lines: str) -> dict[str, Any]:
     path = tmp_path / "q.jsonl"
     path.write_text("\n".join(lines), "utf-8")
-    return app.kb_evaluation.evaluate_file(app.kbs.add("kb.md", KB.encode()).kb_id, path)
+    return app.kb_evaluation.evaluate(app.kbs.add("kb.md", KB.encode()).kb_id, path)
 
 
 def test_a_questions_paragraph_is_looked_for_in_the_first_chunks(app: App, tmp_path: Path) -> None:
@@ -78,5 +78,5 @@ def test_progress_is_reported_up_to_the_last_question(app: App, tmp_path: Path) 
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "¿Dieta?"}\n{"question": "¿Días?"}\n', "utf-8")
     told = []
-    app.kb_evaluation.evaluate_file(app.kbs.add("kb.md", KB.encode()).kb_id, path, told.append)
+    app.kb_evaluation.evaluate(app.kbs.add("kb.md", KB.encode()).kb_id, path, told.append)
     assert [(each.done, each.total) for each in told if each.phase == "retrieve"] == [(0, 2), (1, 2), (2, 2)]

@@ -21,7 +21,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.runs.kinds import KB
-from chatbot_mvp.runs.leaderboard import fields
+from chatbot_mvp.runs.lists import run_groups
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Progress, ignore_progress
@@ -39,14 +39,9 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
-
-
 def saved(app: App, kb_id: str, questions: tuple[KbQuestion, ...] = QUESTIONS) -> QuestionSet:
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    return app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one) for one in questions)))
+    empty = app.question_sets.empty_set(kb_id, "mías")
+    return app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one) for one in questions)))
 
 
 def reference(app: App, kb_id: str, questions: tuple[KbQuestion, ...] = QUESTIONS) -> str:
@@ -102,8 +97,8 @@ def test_a_runs_figures_are_those_of_the_pipeline_that_the_chat_answers_with(
     text = app.kbs.document(kb_id).text
     links = (Path(__file__).parents[3] / "benchmarks" / "kb_links_es.jsonl").read_text("utf-8")
     long = KbQuestion("long", "¿Qué dice el manual?", "answerable", text[:6_000])
-    path.write_text(f"{app.kb_evaluation.export(questions)}{links}{long.as_line()}", "utf-8")
-    figures = app.kb_evaluation.evaluate_file(kb_id, path)
+    path.write_text(f"{app.question_sets.export(questions)}{links}{long.as_line()}", "utf-8")
+    figures = app.kb_evaluation.evaluate(kb_id, path)
     expected = expected_figures(app, kb_id, load_questions(path))
     for name, value in expected.items():
         assert figures[name] == (pytest.approx(value) if not isinstance(value, dict) else value), name
@@ -165,8 +160,8 @@ def test_a_run_that_is_stopped_and_resumed_gives_the_result_of_one_in_one_go(app
     [begun] = app.archive.unfinished()
     assert (begun.run_id, begun.recorded, begun.queries) == (run_id, 2, 5)
     # Meanwhile the set is emptied and the strategy changed: the run goes on with what it started with.
-    made = app.kb_evaluation.question_set(kb_id, asked.rpartition("/")[2])
-    app.kb_evaluation.save(replace(made, questions=()))
+    made = app.question_sets.question_set(kb_id, asked.rpartition("/")[2])
+    app.question_sets.save(replace(made, questions=()))
     again = build_app(load_settings(data_dir=app.settings.data_dir, retrieval_strategy="BRIDGE", kb_min_evidence=0.9))
     resumed = again.runs.resume_now(run_id)
     assert (resumed.metrics, resumed.per_query) == (whole.metrics, whole.per_query)
@@ -201,7 +196,7 @@ def test_two_runs_over_the_same_questions_are_compared_listed_and_exported(app: 
     deltas = {delta.metric: delta for delta in comparison.runs[0].metrics}
     assert list(deltas) == ["hit@1", "mrr", "accepted", "refused", "useful"]
     assert [change.query_id for change in deltas["accepted"].worsened] == ["a", "b"]
-    [field] = fields(app.archive.runs()[0])
+    [field] = run_groups(app.archive.runs()[0])
     assert (field.kind, len(field.runs)) == (KB, 2)
     for name, form in FORMATS.items():
         if not form.needs_answers:
@@ -245,7 +240,7 @@ def test_repeated_ids_of_a_file_are_told_apart(app: App, tmp_path: Path) -> None
     assert unique_ids(["a", "a", "a-2", "b"]) == ["a", "a-2", "a-2-2", "b"]
     path = tmp_path / "q.jsonl"
     path.write_text('{"id": "x", "question": "¿Dieta?"}\n{"id": "x", "question": "¿Días?"}\n', "utf-8")
-    assert app.kb_evaluation.evaluate_file(small(app), path)["questions"] == {"unknown": 2}
+    assert app.kb_evaluation.evaluate(small(app), path)["questions"] == {"unknown": 2}
 
 
 def test_the_commands_evaluate_resume_show_list_and_plan_such_a_run(
@@ -278,7 +273,7 @@ def test_the_commands_evaluate_resume_show_list_and_plan_such_a_run(
 def test_a_lone_surrogate_in_a_question_file_does_not_end_the_run(app: App, tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "¿De cuánto es la dieta \\ud83d completa?", "kind": "answerable"}\n', "utf-8")
-    figures = app.kb_evaluation.evaluate_file(small(app), path)
+    figures = app.kb_evaluation.evaluate(small(app), path)
     assert app.kb_evaluation.results(small(app))[0].result_id == figures["run_id"]
 
 

@@ -33,18 +33,13 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture
-def app(settings: Settings) -> App:
-    return build_app(load_settings(data_dir=settings.data_dir, retrieval_strategy="LEXICAL", provider="demo"))
-
-
 def added(app: App, text: str = KB) -> str:
     return app.kbs.add("normas.md", text.encode()).kb_id
 
 
 def saved(app: App, kb_id: str) -> QuestionSet:
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    return app.kb_evaluation.save(replace(empty, questions=QUESTIONS))
+    empty = app.question_sets.empty_set(kb_id, "mías")
+    return app.question_sets.save(replace(empty, questions=QUESTIONS))
 
 
 def ended(app: App, kb_id: str) -> EvaluationJob:
@@ -55,43 +50,43 @@ def ended(app: App, kb_id: str) -> EvaluationJob:
 def test_a_set_is_kept_and_knows_which_passages_are_there(app: App) -> None:
     kb_id = added(app)
     made = saved(app, kb_id)
-    again = build_app(app.settings).kb_evaluation.question_set(kb_id, made.set_id)
+    again = build_app(app.settings).question_sets.question_set(kb_id, made.set_id)
     assert again == made
     assert again.counts() == {"answerable": 2, "near": 0, "far": 1, "unknown": 0}
-    check = app.kb_evaluation.check(again)
+    check = app.question_sets.check(again)
     assert (check.kb_changed, check.lost) == (False, ())
 
 
 def test_a_set_taken_to_a_new_version_says_what_changed_until_it_is_reviewed(app: App) -> None:
     old, new = added(app), added(app, LATER)
-    copied = app.kb_evaluation.copy_set(old, saved(app, old).set_id, new)
-    check = app.kb_evaluation.check(copied)
+    copied = app.question_sets.copy_set(old, saved(app, old).set_id, new)
+    check = app.question_sets.check(copied)
     assert (check.kb_changed, check.lost) == (True, ("a",))
-    reviewed = app.kb_evaluation.save(replace(copied, kb_sha256=app.kbs.store.record(new).sha256))
-    assert not app.kb_evaluation.check(reviewed).kb_changed
-    assert [one.set_id for one in app.kb_evaluation.sets(new)] == [copied.set_id]
+    reviewed = app.question_sets.save(replace(copied, kb_sha256=app.kbs.store.record(new).sha256))
+    assert not app.question_sets.check(reviewed).kb_changed
+    assert [one.set_id for one in app.question_sets.sets(new)] == [copied.set_id]
     app.kbs.delete(new)
-    assert app.kb_evaluation.sets(new) == []
+    assert app.question_sets.sets(new) == []
 
 
 def test_export_and_import_are_the_file_that_kb_evaluate_reads(app: App, tmp_path: Path) -> None:
     kb_id = added(app)
-    text = app.kb_evaluation.export(saved(app, kb_id))
+    text = app.question_sets.export(saved(app, kb_id))
     assert [json.loads(line)["id"] for line in text.splitlines()] == ["a", "b", "c"]
     path = tmp_path / "mías.jsonl"
     path.write_text(text, "utf-8")
     assert load_questions(path) == [each.question for each in QUESTIONS[:3]]
-    imported = app.kb_evaluation.import_set(kb_id, "mías.jsonl", text.encode())
+    imported = app.question_sets.import_set(kb_id, "mías.jsonl", text.encode())
     assert imported.name == "mías"
     assert imported.kept == [each.question for each in QUESTIONS[:3]]
     with raises("dataset_file_unreadable", match="line 1"):
-        app.kb_evaluation.import_set(kb_id, "rota.jsonl", b"{")
+        app.question_sets.import_set(kb_id, "rota.jsonl", b"{")
 
 
 def test_ids_are_made_and_never_shared(app: App) -> None:
     kb_id = added(app)
     twice = (*QUESTIONS[:1], *QUESTIONS[:1], SetQuestion(KbQuestion("", "¿Otra?")))
-    made = app.kb_evaluation.save(replace(app.kb_evaluation.empty_set(kb_id, "x"), questions=twice))
+    made = app.question_sets.save(replace(app.question_sets.empty_set(kb_id, "x"), questions=twice))
     ids = [each.question.question_id for each in made.questions]
     assert len(set(ids)) == 3
     assert all(ids)
@@ -101,9 +96,9 @@ def test_questions_of_the_chat_join_a_set_once(app: App) -> None:
     kb_id = added(app)
     path = app.chat.questions_path(kb_id)
     path.write_text('{"id": "fb-1", "question": "¿Y los  viernes?"}\n', "utf-8")
-    made = app.kb_evaluation.empty_set(kb_id, "x").with_added(app.kb_evaluation.chat_questions(kb_id))
+    made = app.question_sets.empty_set(kb_id, "x").with_added(app.question_sets.chat_questions(kb_id))
     assert [(each.question.question_id, each.origin) for each in made.questions] == [("fb-1", "chat")]
-    assert made.with_added(app.kb_evaluation.chat_questions(kb_id)) == made
+    assert made.with_added(app.question_sets.chat_questions(kb_id)) == made
 
 
 def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) -> None:
@@ -134,9 +129,9 @@ def test_proposals_are_made_in_the_background(app: App) -> None:
     app.kb_evaluation.propose(kb_id, "propuestas", 24)
     job = ended(app, kb_id)
     assert (job.kind, job.status.state) == ("propose", "done")
-    made = app.kb_evaluation.question_set(kb_id, job.made)
+    made = app.question_sets.question_set(kb_id, job.made)
     assert (made.name, made.counts()) == ("propuestas", {"answerable": 12, "near": 6, "far": 6, "unknown": 0})
-    assert app.kb_evaluation.check(made).lost == ()
+    assert app.question_sets.check(made).lost == ()
 
 
 def test_a_question_that_somebody_rewords_is_no_longer_an_automatic_one(app: App) -> None:
@@ -146,7 +141,7 @@ def test_a_question_that_somebody_rewords_is_no_longer_an_automatic_one(app: App
     first, second, *rest = made.questions
     reworded = first.changed_to(replace(first.question, question="¿Y esto cómo va?"), True)
     kept = second.changed_to(replace(second.question, heading="Otro"), True)
-    made = app.kb_evaluation.save(replace(made, questions=(reworded, kept, *rest)))
+    made = app.question_sets.save(replace(made, questions=(reworded, kept, *rest)))
     assert (reworded.origin, kept.origin, made.automatic) == ("person", "rules", 3)
     app.kb_evaluation.start(kb_id, made.set_id)
     assert app.kb_evaluation.result(kb_id, ended(app, kb_id).made).automatic == 3
@@ -156,14 +151,14 @@ def test_a_text_without_anything_to_ask_about_is_told(app: App) -> None:
     kb_id = app.kbs.add("nada.txt", b"uno dos tres").kb_id
     app.kb_evaluation.propose(kb_id, "x", 12)
     assert ended(app, kb_id).status.error_code == "nothing_proposed"
-    assert app.kb_evaluation.sets(kb_id) == []
+    assert app.question_sets.sets(kb_id) == []
 
 
 def test_one_thing_at_a_time_and_a_stop(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     kb_id = added(app)
     made = saved(app, kb_id)
     many = tuple(SetQuestion(KbQuestion(str(n), f"¿Qué dieta hay el día {n}?", "near")) for n in range(5_000))
-    long = app.kb_evaluation.save(replace(made, questions=many))
+    long = app.question_sets.save(replace(made, questions=many))
     job_id = app.kb_evaluation.start(kb_id, long.set_id)
     with raises("run_busy"):
         app.kb_evaluation.start(kb_id, made.set_id)
@@ -200,18 +195,18 @@ def test_of_two_starts_at_once_one_is_queued_and_the_other_is_told(app: App, mon
 
 def test_what_is_not_there_is_told(app: App) -> None:
     kb_id = added(app)
-    empty = app.kb_evaluation.empty_set(kb_id, "vacío")
+    empty = app.question_sets.empty_set(kb_id, "vacío")
     with raises("no_questions_kept"):
         app.kb_evaluation.start(kb_id, empty.set_id)
     for wrong in ("nada", "../../x", ""):
         with pytest.raises(QuestionSetNotFound):
-            app.kb_evaluation.question_set(kb_id, wrong)
+            app.question_sets.question_set(kb_id, wrong)
         with pytest.raises(KbResultNotFound):
             app.kb_evaluation.result(kb_id, wrong)
     with pytest.raises(KbNotFound):
-        app.kb_evaluation.empty_set("otra-00000000", "x")
-    app.kb_evaluation.delete_set(kb_id, empty.set_id)
-    assert app.kb_evaluation.sets(kb_id) == []
+        app.question_sets.empty_set("otra-00000000", "x")
+    app.question_sets.delete_set(kb_id, empty.set_id)
+    assert app.question_sets.sets(kb_id) == []
 
 
 def test_a_damaged_file_hides_no_other(app: App) -> None:
@@ -219,7 +214,7 @@ def test_a_damaged_file_hides_no_other(app: App) -> None:
     made = saved(app, kb_id)
     folder = app.settings.kb_dir / kb_id / "evaluation" / "sets"
     (folder / "20990101T000000000000-aaaa.json").write_text("{", "utf-8")
-    assert [one.set_id for one in app.kb_evaluation.sets(kb_id)] == [made.set_id]
+    assert [one.set_id for one in app.question_sets.sets(kb_id)] == [made.set_id]
 
 
 def test_a_chosen_threshold_decides_the_next_answer_and_outlives_the_process(app: App) -> None:

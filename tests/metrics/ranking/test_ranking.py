@@ -10,6 +10,7 @@ from chatbot_mvp.metrics.ranking.hit import hit_at
 from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
 from chatbot_mvp.metrics.ranking.recall import recall_at
 from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
+from chatbot_mvp.metrics.ranking.ties import trec_order
 from chatbot_mvp.metrics.registry import METRICS, metrics_of, ranking_metrics
 
 RANKING = ["a", "b", "c", "d", "e"]
@@ -103,3 +104,21 @@ def test_no_metric_is_offered_beyond_the_depth_of_the_ranking() -> None:
         "complement_recall@3",
     ]
     assert list(ranking_metrics(20)) == list(metrics_of("ranking"))
+
+
+@pytest.mark.parametrize(
+    ("scores", "order"),
+    [
+        ({"a": 1.0, "b": 3.0, "c": 2.0}, "bca"),
+        ({"a": -1.0, "b": -3.0, "c": 0.0}, "cab"),
+        # Ties go by descending id, whatever the order of the file.
+        ({"b": 1.0, "c": 1.0, "a": 1.0}, "cba"),
+        # trec_eval keeps scores in single precision, in which these are equal.
+        ({"a": 0.1 + 1e-12, "b": 0.1}, "ba"),
+        ({}, ""),
+    ],
+)
+def test_documents_go_by_score_and_ties_by_descending_id(scores: dict[str, float], order: str) -> None:
+    found = trec_order(scores)
+    assert "".join(found) == order
+    assert found == scores, "the scores stay as they were"

@@ -138,7 +138,7 @@ def test_in_a_run_a_failed_expansion_fails_its_query_which_a_retry_does_again(
     assert failed["query_id"] == "q0"
     assert "no answer" in failed["error"]
     away = False
-    retried = app.runs.retry_now(result.run_id)
+    retried = app.runs.resume_now(result.run_id, retry_failed=True)
     assert retried.failures == {}
     assert retried.metrics["recall@5"] == 1.0
 

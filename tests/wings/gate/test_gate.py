@@ -12,7 +12,6 @@ import pytest
 from chatbot_mvp.errors import FileNotWritten, UnknownChoice
 from chatbot_mvp.evaluation.drops.scores import Measured, QuestionScores, answered
 from chatbot_mvp.evaluation.drops.verdict import judge
-from chatbot_mvp.runs.known_metrics import score_of
 from chatbot_mvp.wings.gate.baseline import Baseline, Source, read_baseline, require_same, save_baseline
 from chatbot_mvp.wings.gate.reports import REPORTS
 from tests.made_results import made_row
@@ -61,8 +60,8 @@ def saved(path: Path, measured: Measured) -> Baseline:
 
 def test_a_failed_question_counts_as_the_worst_score_and_an_unscored_one_not_at_all() -> None:
     row = made_row(metrics={"hit@1": None, "complement_recall@5": None, "f1": 0.5}, failed=True)
-    assert [score_of(row, name) for name in ("hit@1", "complement_recall@5", "f1", "map")] == [0.0, 1.0, 0.5, None]
-    assert score_of(made_row(metrics={"hit@1": None}), "hit@1") is None
+    assert [row.score(name) for name in ("hit@1", "complement_recall@5", "f1", "map")] == [0.0, 1.0, 0.5, None]
+    assert made_row(metrics={"hit@1": None}).score("hit@1") is None
 
 
 def test_a_rise_of_a_metric_where_lower_is_better_is_worse() -> None:

@@ -18,12 +18,12 @@ TEXT = f"# Vacaciones\n\n{DAYS}\n\n# Dietas\n\n{DIET}\n\n# Ropa\n\nLa empresa en
 
 
 def saved(app: App, kb_id: str, asked: Sequence[KbQuestion], origin: Origin = "person") -> QuestionSet:
-    empty = app.kb_evaluation.empty_set(kb_id, "mías")
-    return app.kb_evaluation.save(replace(empty, questions=tuple(SetQuestion(one, origin=origin) for one in asked)))
+    empty = app.question_sets.empty_set(kb_id, "mías")
+    return app.question_sets.save(replace(empty, questions=tuple(SetQuestion(one, origin=origin) for one in asked)))
 
 
 def measured(app: App, kb_id: str, questions: QuestionSet) -> KbResult:
-    return app.kb_evaluation.result(kb_id, app.kb_evaluation.evaluate_set(kb_id, questions.set_id)["run_id"])
+    return app.kb_evaluation.result(kb_id, app.kb_evaluation.evaluate(kb_id, questions.set_id)["run_id"])
 
 
 def promised(app: App, kb_id: str, asked: Sequence[KbQuestion], unit: Unit | None = None) -> PromiseState:

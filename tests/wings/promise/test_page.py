@@ -31,9 +31,9 @@ def with_promise(kb: KbRecord, right: int) -> str:
         SetQuestion(KbQuestion(f"r{n}", f"¿dieta completa {' '.join(words[n::right])}?", "answerable", DIET))
         for n in range(right)
     ]
-    desk = get_app().kb_evaluation
-    made = desk.save(replace(desk.empty_set(kb.kb_id, "de *personas*"), questions=tuple(asked)))
-    return str(desk.evaluate_set(kb.kb_id, made.set_id)["run_id"])
+    sets = get_app().question_sets
+    made = sets.save(replace(sets.empty_set(kb.kb_id, "de *personas*"), questions=tuple(asked)))
+    return str(get_app().kb_evaluation.evaluate(kb.kb_id, made.set_id)["run_id"])
 
 
 def test_the_promise_says_how_many_labels_are_missing_and_what_was_left_out(kb: KbRecord) -> None:
@@ -74,10 +74,10 @@ def test_a_promise_is_said_used_in_the_chat_and_taken_back_with_the_reason(
 
 
 def test_questions_of_rules_get_an_error_in_place_of_a_promise(kb: KbRecord) -> None:
-    desk = get_app().kb_evaluation
+    sets = get_app().question_sets
     rules = [replace(one, origin="rules") for one in QUESTIONS]
-    made = desk.save(replace(desk.empty_set(kb.kb_id, "reglas"), questions=tuple(rules)))
-    desk.evaluate_set(kb.kb_id, made.set_id)
+    made = sets.save(replace(sets.empty_set(kb.kb_id, "reglas"), questions=tuple(rules)))
+    get_app().kb_evaluation.evaluate(kb.kb_id, made.set_id)
     page = results().button(key="mykb_promise_make").click().run()
     assert not page.exception
     assert get_app().get(Promises).state(kb.kb_id) is None

@@ -115,9 +115,9 @@ def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_an
     path.write_text(content.replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
     assert changed(app, kb_id) == ("kb",)
     path.write_text(content, "utf-8")
-    more = app.kb_evaluation.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
+    more = app.question_sets.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
     assert changed(app, kb_id) == ("questions",)
-    app.kb_evaluation.delete_set(kb_id, more.set_id)
+    app.question_sets.delete_set(kb_id, more.set_id)
     assert changed(app, kb_id) == ("questions",)
 
 
@@ -130,7 +130,7 @@ def test_an_answer_is_wrong_unless_it_quotes_the_labelled_paragraph(app: App, kb
 
 
 def test_a_result_of_another_text_supports_no_promise(app: App, kb_id: str) -> None:
-    run = app.kb_evaluation.evaluate_set(kb_id, saved(app, kb_id, ASKED).set_id)
+    run = app.kb_evaluation.evaluate(kb_id, saved(app, kb_id, ASKED).set_id)
     path = app.settings.results_dir / run["run_id"] / "manifest.json"
     path.write_text(path.read_text("utf-8").replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
     with raises("result_of_other_text", match="Evaluate the questions again"):

@@ -119,7 +119,7 @@ def test_a_retry_asks_only_for_the_rows_that_failed(
     assert {"provider": 1} in first.not_scored.values()
     monkeypatch.undo()
     stub.requests.clear()
-    second = app_of(asking).runs.retry_now(first.run_id)
+    second = app_of(asking).runs.resume_now(first.run_id, retry_failed=True)
     assert all(word in request.body.decode() or "1. Afirmación" in request.body.decode() for request in stub.requests)
     assert second.failures == {}
     assert same(second, unbroken(asking, rows(6), tmp_path))

@@ -59,7 +59,7 @@ def test_single_keys_label_undo_choose_a_passage_and_quit(
     status, out, err = command("kb", "review", kb_id, "--label", "--reviewer", "Ana")
     assert status == 0 and "waiting: 1; labelled: 2" in out
     assert f"taken back: {first}" in err and f"taken back: {third}" in err
-    [made] = app.kb_evaluation.sets(kb_id)
+    [made] = app.question_sets.sets(kb_id)
     assert {one.question.question for one in made.questions} == {first, second}
     paragraph = made.questions[1].question.paragraph
     assert paragraph and paragraph in KB

@@ -95,7 +95,7 @@ def test_a_verdict_shows_the_next_answer_and_undo_brings_it_back(kb: KbRecord, l
     assert done in texts(page)
     page = press(page, "review-undo")
     assert second in texts(page) and done not in texts(page)
-    found = get_app().kb_evaluation.sets(kb.kb_id)
+    found = get_app().question_sets.sets(kb.kb_id)
     assert [one.question.question for one in found[0].questions] == [first]
 
 

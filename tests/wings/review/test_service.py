@@ -61,7 +61,7 @@ def item(app: App, kb_id: str, question: str, reviewer: str = "nobody yet") -> R
 
 
 def labels(app: App, kb_id: str) -> QuestionSet:
-    return app.kb_evaluation.question_set(kb_id, app.get(Reviews).summary(kb_id).set_id)
+    return app.question_sets.question_set(kb_id, app.get(Reviews).summary(kb_id).set_id)
 
 
 def rows(app: App, kb_id: str) -> dict[str, tuple[str | None, str | None]]:
@@ -201,7 +201,7 @@ def test_a_set_that_someone_saves_meanwhile_keeps_their_change_and_gets_the_labe
 ) -> None:
     ask(app, kb_id, DIET, DAYS)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "right", ANA)
-    save: Callable[[QuestionSet], QuestionSet] = app.kb_evaluation.save
+    save: Callable[[QuestionSet], QuestionSet] = app.question_sets.save
     left = [1]
 
     def save_after_another(questions: QuestionSet) -> QuestionSet:
@@ -209,7 +209,7 @@ def test_a_set_that_someone_saves_meanwhile_keeps_their_change_and_gets_the_labe
             save(replace(labels(app, kb_id), name="con otro nombre"))
         return save(questions)
 
-    monkeypatch.setattr(app.kb_evaluation, "save", save_after_another)
+    monkeypatch.setattr(app.question_sets, "save", save_after_another)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DAYS), "right", ANA)
     assert labels(app, kb_id).name == "con otro nombre" and len(rows(app, kb_id)) == 2
 
@@ -224,7 +224,7 @@ def test_a_label_that_could_not_be_written_is_written_with_the_next_verdict(
         raise QuestionSetChanged(kb_id=kb_id, name=questions.name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(app.kb_evaluation, "save", fails)
+        patch.setattr(app.question_sets, "save", fails)
         with pytest.raises(QuestionSetChanged):
             app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "right", ANA)
     assert rows(app, kb_id) == {}
@@ -238,10 +238,10 @@ def test_a_person_s_change_of_a_label_stays_and_a_deleted_set_is_made_again_with
     ask(app, kb_id, DIET, DAYS, TOWER)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "right", ANA)
     found = labels(app, kb_id)
-    app.kb_evaluation.save(replace(found, questions=(replace(found.questions[0], keep=False),)))
+    app.question_sets.save(replace(found, questions=(replace(found.questions[0], keep=False),)))
     app.get(Reviews).judge(kb_id, item(app, kb_id, DAYS), "right", ANA)
     assert [one.keep for one in labels(app, kb_id).questions] == [False, True]
-    app.kb_evaluation.delete_set(kb_id, labels(app, kb_id).set_id)
+    app.question_sets.delete_set(kb_id, labels(app, kb_id).set_id)
     app.get(Reviews).judge(kb_id, item(app, kb_id, TOWER), "right", ANA)
     assert len(rows(app, kb_id)) == 3
 
@@ -249,7 +249,7 @@ def test_a_person_s_change_of_a_label_stays_and_a_deleted_set_is_made_again_with
 def test_another_set_takes_all_labels_and_keeps_its_own_questions(app: App, kb_id: str) -> None:
     ask(app, kb_id, DIET)
     app.get(Reviews).judge(kb_id, item(app, kb_id, DIET), "right", ANA)
-    own = app.kb_evaluation.import_set(kb_id, "mías.jsonl", b'{"question": "Otra", "kind": "far"}')
+    own = app.question_sets.import_set(kb_id, "mías.jsonl", b'{"question": "Otra", "kind": "far"}')
     app.get(Reviews).choose_set(kb_id, own.set_id)
     assert set(rows(app, kb_id)) == {"Otra", DIET} and labels(app, kb_id).set_id == own.set_id
 

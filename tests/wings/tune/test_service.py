@@ -263,10 +263,10 @@ def test_chunk_sizes_are_measured_over_their_own_chunks_and_applied(app: App, tm
     result = carried_out(app, plan)
     of = {trial.configuration.config_id: trial for trial in result.trials}
     assert of[small.config_id].context_chars != of[plan.today.config_id].context_chars
-    run = app.kb_evaluation.evaluate_file(kb_id, QUESTIONS)
+    run = app.kb_evaluation.evaluate(kb_id, QUESTIONS)
     app.get(Tuner).apply(result.tune_id, small.config_id)
     assert max(len(chunk.text) for chunk in app.kbs.chunks(kb_id)) <= 520
-    again = app.kb_evaluation.evaluate_file(kb_id, QUESTIONS)
+    again = app.kb_evaluation.evaluate(kb_id, QUESTIONS)
     assert app.archive.run(again["run_id"]).fingerprint == small.config_id
     app.get(Tuner).undo()
     assert app.archive.run(run["run_id"]).fingerprint == plan.today.config_id

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.evaluation.benchmark.engine import run_engine
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
-from chatbot_mvp.evaluation.benchmark.models import run_models
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan, plan_run
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
-from chatbot_mvp.evaluation.sources import RunSources, names_kb
+from chatbot_mvp.evaluation.benchmark.worker import run_models
+from chatbot_mvp.evaluation.run_sources import RunSources, names_kb
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.llm.creation import readable_chars
-from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.pipeline import require_language_model
@@ -37,13 +37,7 @@ class RunService:
     """Starts, resumes and stops runs. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(
-        self,
-        live: LiveSettings,
-        sources: RunSources,
-        parts: RunParts,
-        jobs: JobManager,
-        kb_jobs: JobManager,
-        app: Any,
+        self, live: LiveSettings, sources: RunSources, parts: RunParts, jobs: JobManager, kb_jobs: JobManager, app: Any
     ) -> None:
         """
         Args:
@@ -60,7 +54,7 @@ class RunService:
 
     @performs(Action.MEASURE)
     def plan_run(self, *, preset: str = "", **changes: Any) -> RunPlan:
-        """Plan a benchmark run. Executes and writes nothing.
+        """Plan a benchmark run, with an estimate of its model requests. Sends, executes and writes nothing.
 
         Args:
             preset, changes: as in ``start_run``.
@@ -70,22 +64,13 @@ class RunService:
         """
         settings = self._asked_for(preset, changes)
         found = self._sources.find(settings.mteb_dataset_name)
-        return plan_run(
-            found,
-            settings,
-            lambda texts: self._cached_vectors(settings, texts),
-            lambda: self._sources.load(found),
-        )
+        path = vector_cache_path(settings.cache_dir)
 
-    def estimate(self, **changes: Any) -> Estimate | None:
-        """Estimate a run's model requests from the lengths of texts and prompts. Sends and writes nothing.
+        def cached_vectors(texts: list[str]) -> int:
+            embedder = self._parts.embedders.of(settings)
+            return VectorCache(path).count(embedder, texts, "passage") if path.is_file() else 0
 
-        None if the run sends no model requests, or if the data set would have to be downloaded first.
-
-        Raises:
-            ConfigurationError, DatasetError, StorageError: as the run would.
-        """
-        return self.plan_run(**changes).estimate
+        return plan_run(found, settings, cached_vectors, lambda: self._sources.load(found))
 
     def pilot(
         self,
@@ -108,13 +93,13 @@ class RunService:
         settings = self._asked_for(preset, changes)
         found = self._sources.find(settings.mteb_dataset_name)
         with pilot_folder(settings.cache_dir) as folder:
-            whole = prepare_run(folder, found.reference, lambda: self._sources.load(found, progress), settings)
+            whole = prepare_run(folder, found.reference, partial(self._sources.load, found, progress), settings)
             return run_pilot(self._following(whole), queries, self._parts, progress, budget_usd)
 
     @performs(Action.READ)
     def strategies(self) -> Mapping[str, str]:
         """Return name -> summary of the strategies that the configured provider and models support."""
-        has_model = self._asked(self._live.current) is not None
+        has_model = self._parts.providers.language_model(self._live.current) is not None
         return {
             name: strategy.summary
             for name, strategy in STRATEGIES.items()
@@ -142,22 +127,9 @@ class RunService:
         return run.folder.run_id
 
     @performs(Action.MEASURE)
-    def resume_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue an unfinished run of any kind again.
-
-        Raises:
-            RunNotFound, RunError (run_busy), RunUnreadable
-        """
-        self._queue(run_id, lambda progress: self.resume_now(run_id, progress, budget_usd=budget_usd))
-
-    @performs(Action.MEASURE)
-    def retry_run(self, run_id: str, *, budget_usd: float | None = None) -> None:
-        """Queue the failed queries of a run, finished or not, again.
-
-        Raises:
-            RunNotFound, RunError (run_busy), RunUnreadable
-        """
-        self._queue(run_id, lambda progress: self.retry_now(run_id, progress, budget_usd=budget_usd))
+    def resume_run(self, run_id: str, *, retry_failed: bool = False, budget_usd: float | None = None) -> None:
+        """Queue a run as ``resume_now`` carries it out. Raises RunNotFound, RunError, RunUnreadable."""
+        self._queue(run_id, partial(self.resume_now, run_id, retry_failed=retry_failed, budget_usd=budget_usd))
 
     @performs(Action.MEASURE)
     def stop_run(self, run_id: str) -> None:
@@ -176,16 +148,23 @@ class RunService:
         return self.execute(self.prepare(changes, progress, preset), progress, budget_usd)
 
     def resume_now(
-        self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
+        self,
+        run_id: str,
+        progress: ProgressCallback = ignore_progress,
+        *,
+        retry_failed: bool = False,
+        budget_usd: float | None = None,
     ) -> RunResult:
-        """Complete an unfinished run of any kind in this thread and return its result."""
-        return self._resume(run_id, progress, False, budget_usd)
+        """Execute the missing queries of a run of any kind in this thread, and return its result.
 
-    def retry_now(
-        self, run_id: str, progress: ProgressCallback = ignore_progress, *, budget_usd: float | None = None
-    ) -> RunResult:
-        """Repeat a run's failed queries and execute its missing ones in this thread; return the new result."""
-        return self._resume(run_id, progress, True, budget_usd)
+        Args:
+            retry_failed: repeat the failed queries, too, even of a finished run.
+        """
+        kind = run_kind(self._folder(run_id).manifest().kind)
+        if not kind.resume:
+            raise UnknownChoice(kind="kind of run", found=kind.name, legal=", ".join(RUN_KINDS))
+        result: RunResult = attribute(kind.resume)(self._app, run_id, progress, retry_failed, budget_usd)
+        return result
 
     def prepare(
         self, changes: Mapping[str, Any], progress: ProgressCallback = ignore_progress, preset: str = ""
@@ -201,11 +180,8 @@ class RunService:
         settings = self._asked_for(preset, changes)
         # The resolved reference, because a resume from another working directory must find a relative folder again.
         found = self._sources.find(settings.mteb_dataset_name)
-        return self._following(
-            prepare_run(
-                settings.results_dir, found.reference, lambda: self._sources.load(found, progress), settings, preset
-            )
-        )
+        load = partial(self._sources.load, found, progress)
+        return self._following(prepare_run(settings.results_dir, found.reference, load, settings, preset))
 
     def execute(self, run: PreparedRun, progress: ProgressCallback, budget_usd: float | None = None) -> RunResult:
         """Execute what is missing of a prepared run in this thread, as ``runner.execute`` does."""
@@ -218,7 +194,7 @@ class RunService:
         Raises:
             RunNotFound, RunUnreadable
         """
-        folder = RunFolder(self._live.current.results_dir, run_id)
+        folder = self._folder(run_id)
         manifest = folder.manifest()
         kind = run_kind(manifest.kind)
         found: Mapping[str, tuple[float | None, int, int]] = {}
@@ -232,14 +208,6 @@ class RunService:
 
     # --- wiring
 
-    def _cached_vectors(self, settings: Settings, texts: list[str]) -> int:
-        embedder = self._parts.embedders.of(settings)
-        path = vector_cache_path(settings.cache_dir)
-        return VectorCache(path).count(embedder, texts, "passage") if path.is_file() else 0
-
-    def _asked(self, settings: Settings) -> LanguageModel | None:
-        return self._parts.providers.language_model(settings)
-
     def _asked_for(self, preset: str, changes: Mapping[str, Any]) -> Settings:
         return self.of_run(with_system(self._live.current, preset).with_changes(**changes))
 
@@ -249,7 +217,7 @@ class RunService:
         Raises:
             ConfigurationError, ProviderNotConfigured
         """
-        require_language_model(settings, self._asked(settings))
+        require_language_model(settings, self._parts.providers.language_model(settings))
         run_engine(settings).require(settings)
         if settings.generation_enabled:
             run_models(settings, self._parts.providers)
@@ -258,43 +226,27 @@ class RunService:
             return settings.with_changes(dev_mode=False, eval_max_corpus=0, retrieval_bm25_language="")
         return run_settings(settings, readable_chars)
 
-    def _resume(
-        self, run_id: str, progress: ProgressCallback, retry_failed: bool, budget_usd: float | None
-    ) -> RunResult:
-        kind = run_kind(self._kind(run_id))
-        if not kind.resume:
-            raise UnknownChoice(kind="kind of run", found=kind.name, legal=", ".join(RUN_KINDS))
-        result: RunResult = attribute(kind.resume)(self._app, run_id, progress, retry_failed, budget_usd)
-        return result
-
     def reopen(
         self, run_id: str, progress: ProgressCallback = ignore_progress, retry_failed: bool = False
     ) -> PreparedRun:
         """Read a run over a data set or a knowledge base from its folder, for ``execute``. Raises as ``reopen_run``."""
-        settings = self._live.current
-        folder = RunFolder(settings.results_dir, run_id)
-        return self._following(
-            reopen_run(
-                folder,
-                lambda manifest: self._sources.reload(manifest, progress),
-                settings,
-                retry_failed=retry_failed,
-            )
-        )
+        settings, folder = self._live.current, self._folder(run_id)
+        load = partial(self._sources.reload, progress=progress)
+        return self._following(reopen_run(folder, load, settings, retry_failed=retry_failed))
 
     def _following(self, run: PreparedRun) -> PreparedRun:
         """Mark a run whose provider is the chosen one. One that is not was named for the run, and is kept."""
         return replace(run, follows_choice=run.settings.chosen_provider == self._parts.providers.chosen)
 
     def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:
-        manifest = RunFolder(self._live.current.results_dir, run_id).manifest()
+        manifest = self._folder(run_id).manifest()
         self._queue_of(run_id).submit(run_id, f"{manifest.dataset} · {manifest.strategy}", work)
 
     def _queue_of(self, run_id: str) -> JobManager:
-        return self._kb_jobs if self._kind(run_id) == KB else self._jobs
+        return self._kb_jobs if self._folder(run_id).manifest().kind == KB else self._jobs
 
-    def _kind(self, run_id: str) -> str:
-        return RunFolder(self._live.current.results_dir, run_id).manifest().kind
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self._live.current.results_dir, run_id)
 
 
 def resume_benchmark(

@@ -1,19 +1,24 @@
-"""Index the questions of a run for repeated filtering."""
+"""What pages show of a run's questions: a filtered table, distributions, an answer's words beside the reference's."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from chatbot_mvp.metrics.answers.text import normalise
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.summary import SPLITS
 from chatbot_mvp.runs.figures import row_groups
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
-from chatbot_mvp.text import fold
+from chatbot_mvp.text import detect_language, fold
+
+_ROUNDING = 1e-9
 
 Only = Literal["all", "lost", "missed", "failed"]
 """lost: the cause is not ok. missed: a relevant document was not retrieved. failed: a phase failed."""
@@ -50,8 +55,7 @@ class QueryTable:
         """Metrics that occur in the rows, in the registry's order."""
         self._position = {row.query_id: position for position, row in enumerate(self.rows)}
         self._values = {
-            name: np.array([_number(row.metrics.get(name)) for row in self.rows], dtype=np.float64)
-            for name in self.metrics
+            name: np.array([row.metrics.get(name) for row in self.rows], dtype=np.float64) for name in self.metrics
         }
         self._causes = np.array([row.cause for row in self.rows], dtype=object)
         self._fields = {
@@ -108,21 +112,121 @@ class QueryTable:
                 keep &= (values >= wanted.low - _ROUNDING) & (values <= wanted.high + _ROUNDING)
         found = np.flatnonzero(keep).tolist()
         words = fold(wanted.text).split()
-        return [row for row in found if all(word in self._texts[row] for word in words)] if words else found
-
-
-_ROUNDING = 1e-9
-
-
-_BY = ("recall@5", "refused", "accepted")
+        return [row for row in found if all(word in self._texts[row] for word in words)]
 
 
 def _badness(row: QueryRow) -> tuple[float, float, str]:
-    first = next((score for name in _BY if (score := row.metrics.get(name)) is not None), 0.0)
+    first = next(
+        (score for name in ("recall@5", "refused", "accepted") if (score := row.metrics.get(name)) is not None), 0.0
+    )
     # A question without relevant documents, such as one that is to be refused, has no rank to be bad.
     second = row.metrics.get("mrr") or (0.0 if row.gold or "refused" not in row.metrics else 1.0)
     return first, second, row.query_id
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
+BINS = 10
+_TAIL = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Values of one quantity, one per query or request."""
+
+    edges: tuple[float, ...]
+    """Ascending edges of the intervals, one more than ``counts``. Intervals include their lower edge, the last both."""
+    counts: tuple[int, ...]
+    """Number of values in each interval."""
+    scored: int
+    """Number of values: the sum of ``counts`` and ``above``."""
+    missing: int
+    """Number of queries without a value."""
+    above: int
+    """Number of values above the last edge. A long tail is cut off so that the other bars stay readable."""
+    mean: float
+    quantiles: tuple[float, float, float]
+    """5 %, median and 95 % quantile, with linear interpolation."""
+
+
+def distribution(
+    values: Iterable[float | None], domain: tuple[float, float] | None = None, bins: int = BINS
+) -> Distribution | None:
+    """Compute the distribution of ``values``.
+
+    Args:
+        values: None is a missing value.
+        domain: (lowest, highest possible value); None for 0 to the 99th percentile.
+
+    Returns:
+        None if there are no values.
+    """
+    given = list(values)
+    known = np.array([value for value in given if value is not None], dtype=np.float64)
+    if not len(known):
+        return None
+    low, high = domain or (0.0, float(np.quantile(known, _TAIL)))
+    if high <= low:
+        high = low + 1.0
+    # Round the edges: otherwise 0.3 would fall below an edge of 0.30000000000000004.
+    edges = np.round(np.linspace(low, high, bins + 1), 9)
+    edges[-1] = max(edges[-1], high)
+    counts, _ = np.histogram(known, edges)
+    low_end, median, high_end = (float(value) for value in np.quantile(known, [0.05, 0.5, 0.95]))
+    return Distribution(
+        edges=tuple(edges.tolist()),
+        counts=tuple(counts.tolist()),
+        scored=len(known),
+        missing=len(given) - len(known),
+        above=int((known > edges[-1]).sum()),
+        mean=float(known.mean()),
+        quantiles=(low_end, median, high_end),
+    )
+
+
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class WordPart:
+    """A part of a text."""
+
+    text: str
+    shared: bool
+    """True if the other text has its words too, or if it has no words that count (articles, punctuation, spaces)."""
+
+
+def answer_difference(row: QueryRow) -> tuple[tuple[WordPart, ...], tuple[WordPart, ...]]:
+    """Return the ``word_difference`` of a row's reference and its answer, by the rule of their language."""
+    reference, answer = row.answer, row.response or ""
+    return word_difference(reference, answer, detect_language(f"{row.question} {reference} {answer}"))
+
+
+def word_difference(reference: str, answer: str, language: str) -> tuple[tuple[WordPart, ...], tuple[WordPart, ...]]:
+    """Return (parts of the reference, parts of the answer), alternately shared and not. Joined they give the texts.
+
+    A word that occurs twice in one text and once in the other is shared at its first occurrence only.
+    """
+    common = Counter(_words(reference, language)) & Counter(_words(answer, language))
+    return _parts(reference, Counter(common), language), _parts(answer, Counter(common), language)
+
+
+def _words(text: str, language: str) -> list[str]:
+    return [word for found in _WORD.findall(text) for word in normalise(found, language).split()]
+
+
+def _parts(text: str, left: Counter[str], language: str) -> tuple[WordPart, ...]:
+    pieces: list[list[str | bool]] = []
+    position = 0
+    for match in _WORD.finditer(text):
+        words = normalise(match[0], language).split()
+        shared = all(left[word] > 0 for word in words)
+        if shared:
+            left.subtract(words)
+        piece = text[position : match.end()]
+        position = match.end()
+        if pieces and pieces[-1][1] == shared:
+            pieces[-1][0] = f"{pieces[-1][0]}{piece}"
+        else:
+            pieces.append([piece, shared])
+    if position < len(text):
+        pieces.append([text[position:], True])
+    return tuple(WordPart(str(piece), bool(shared)) for piece, shared in pieces)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.runs.query_table import QueryFilter, QueryTable
+from chatbot_mvp.runs.query_views import QueryFilter, QueryTable, distribution, word_difference
 from tests.made_results import made_result
 
 
@@ -111,3 +111,79 @@ def test_a_filter_over_7405_questions_takes_no_time_that_a_person_notices() -> N
     found = table.select(QueryFilter(only="all", metric="recall@5", low=0.2, text="qué q7"))
     assert time.thread_time() - started < 0.5
     assert {table.rows[position].query_id for position in found} >= {"q7", "q75"}
+
+
+def test_counts_quantiles_and_missing_values_worked_out_by_hand() -> None:
+    """0, 0, 0.3, 0.5, 1 in tenths: 0.3 belongs to the interval that begins there, 1 to the last one.
+
+    Sorted, the quantile q lies at place 4q: 5 % at 0.2 between 0 and 0; 95 % at 3.8, 0.8 of the way from 0.5 to 1.
+    """
+    found = distribution([0.3, 0.0, None, 1.0, 0.5, 0.0], (0.0, 1.0))
+    assert found is not None
+    assert found.edges[3] == 0.3
+    assert found.counts == (2, 0, 0, 1, 0, 1, 0, 0, 0, 1)
+    assert (found.scored, found.missing, found.above) == (5, 1, 0)
+    assert found.mean == 1.8 / 5
+    assert [round(value, 9) for value in found.quantiles] == [0.0, 0.3, 0.9]
+
+
+def test_a_long_tail_is_counted_above_the_last_edge() -> None:
+    """Of 0 … 199 and 10,000 the 99th percentile lies at place 0.99 x 200 = 198."""
+    found = distribution([*range(200), 10_000], bins=2)
+    assert found is not None
+    assert found.edges == (0.0, 99.0, 198.0)
+    assert (found.counts, found.above) == ((99, 100), 2)
+    assert sum(found.counts) + found.above == found.scored == 201
+
+
+def test_nothing_and_only_zeros() -> None:
+    assert distribution([]) is None
+    assert distribution([None]) is None
+    zeros = distribution([0.0, 0.0])
+    assert zeros is not None
+    assert zeros.counts[0] == 2
+    assert (zeros.edges[0], zeros.edges[-1]) == (0.0, 1.0)
+
+
+def test_the_largest_value_is_inside_although_the_edges_are_rounded() -> None:
+    """Rounded to nine places the last edge would be 0.3333333330, below both values."""
+    found = distribution([1 / 3, 1 / 3], bins=2)
+    assert found is not None
+    assert (found.counts, found.above) == ((0, 2), 0)
+
+
+def told(reference: str, answer: str, language: str = "es") -> tuple[str, str]:
+    """Both texts, what only one of them has between < and >."""
+    sides = word_difference(reference, answer, language)
+    assert ["".join(part.text for part in side) for side in sides] == [reference, answer]
+    one, two = ("".join(part.text if part.shared else f"<{part.text}>" for part in side) for side in sides)
+    return one, two
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "expected"),
+    [
+        ("El faro de Alba", "el Faro, de Alba.", ("El faro de Alba", "el Faro, de Alba.")),
+        ("la caldereta", "una caldereta de anguila", ("la caldereta", "una caldereta< de anguila>")),
+        ("en 1904 murió", "murió en 1905", ("en< 1904> murió", "murió en< 1905>")),
+        # Twice in one text and once in the other: shared once.
+        ("no", "no y no", ("no", "no< y no>")),
+        ("dos palabras", "", ("<dos palabras>", "")),
+        ("<b>&", "<b>&", ("<b>&", "<b>&")),
+        # White space after the last word is shared, whatever the word is.
+        ("un faro \n", "isla ", ("un< faro> \n", "<isla> ")),
+    ],
+)
+def test_what_only_one_of_them_says(reference: str, answer: str, expected: tuple[str, str]) -> None:
+    assert told(reference, answer) == expected
+
+
+def test_articles_count_in_no_language_but_their_own() -> None:
+    assert told("the lake", "lake", "en") == ("the lake", "lake")
+    assert told("the lake", "lake", "es") == ("<the> lake", "lake")
+    assert told("lago", "el lago", "es") == ("lago", "el lago")
+    # "a" is an article in English only.
+    assert told("voy a casa", "a casa", "es") == ("<voy> a casa", "a casa")
+    assert told("casa", "a casa", "es") == ("casa", "<a> casa")
+    assert told("lago", "el lago", "en") == ("lago", "<el> lago")
+    assert told("el lago", "el el lago", "en") == ("el lago", "el< el> lago")
