@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
 
 from chatbot_mvp.api import Found, JobStatus, ListedDataset
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.jobs import progress_text
-from streamlit_app.shared.state import get_app, show_error, show_failed_job
+from streamlit_app.shared.state import errors_shown, get_app, show_error, show_failed_job
 from streamlit_app.shared.uploader import translate_uploader
 
 
@@ -93,40 +93,39 @@ def _remote() -> list[Found]:
 
 
 def _one(reference: str, entry: ListedDataset | None) -> None:
-    data = get_app().datasets
     with st.container(border=True):
-        try:
-            with st.spinner(t("admin.data.reading")):
-                details = data.details(reference)
-        except ChatbotError as error:
-            show_error(error)
-            details = None
-        else:
-            if details is None:
-                st.caption(t("admin.data.not_here"))
-        if details:
-            facts = [
-                t("admin.data.size", queries=number(details.queries), documents=number(details.documents)),
-                t("admin.data.answered", count=number(details.answered)),
-                t("admin.data.language", language=t(f"lang.{details.language}")),
-            ]
-            for kinds in (details.types, details.levels):
-                facts += [f"{plain(name)} {number(count)}" for name, count in kinds.items()]
-            st.markdown(" · ".join(facts))
-            st.dataframe(
-                [
-                    {
-                        t("admin.data.col.question"): query.question,
-                        t("admin.data.col.answer"): query.answer or "–",
-                        t("admin.data.col.gold"): " · ".join(query.gold),
-                    }
-                    for query in details.preview
-                ],
-                hide_index=True,
-                width="stretch",
-                column_config={t("admin.data.col.question"): st.column_config.TextColumn(width="large")},
-            )
+        with errors_shown():
+            _show_details(reference)
         _actions(reference, entry)
+
+
+def _show_details(reference: str) -> None:
+    with st.spinner(t("admin.data.reading")):
+        details = get_app().datasets.details(reference)
+    if details is None:
+        st.caption(t("admin.data.not_here"))
+        return
+    facts = [
+        t("admin.data.size", queries=number(details.queries), documents=number(details.documents)),
+        t("admin.data.answered", count=number(details.answered)),
+        t("admin.data.language", language=t(f"lang.{details.language}")),
+    ]
+    for kinds in (details.types, details.levels):
+        facts += [f"{plain(name)} {number(count)}" for name, count in kinds.items()]
+    st.markdown(" · ".join(facts))
+    st.dataframe(
+        [
+            {
+                t("admin.data.col.question"): query.question,
+                t("admin.data.col.answer"): query.answer or "–",
+                t("admin.data.col.gold"): " · ".join(query.gold),
+            }
+            for query in details.preview
+        ],
+        hide_index=True,
+        width="stretch",
+        column_config={t("admin.data.col.question"): st.column_config.TextColumn(width="large")},
+    )
 
 
 def _actions(reference: str, entry: ListedDataset | None) -> None:
@@ -153,13 +152,10 @@ def _confirm_delete(entry: ListedDataset) -> None:
         name = plain(entry.found.name)
         st.markdown(t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=name))
         if st.button(t("admin.data.delete_yes"), type="primary", key="data_delete_yes"):
-            try:
+            with errors_shown():
                 get_app().datasets.delete(entry.found.name)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            _say(t("admin.data.deleted", name=entry.found.name))
-            st.rerun()
+                _say(t("admin.data.deleted", name=entry.found.name))
+                st.rerun()
 
     dialog()
 
@@ -181,15 +177,12 @@ def _upload() -> None:
         t("admin.data.name"), usual, key=f"data_name-{count}-{usual}", max_chars=60, help=t("admin.data.name_help")
     )
     if st.button(t("admin.data.upload_go"), icon=":material/upload:", key="data_upload_go", disabled=not files):
-        try:
+        with errors_shown():
             with st.spinner(t("admin.data.checking")):
                 kept = get_app().datasets.upload([(file.name, file) for file in files], name)
-        except ChatbotError as error:
-            show_error(error)
-            return
-        st.session_state.data_uploads = count + 1
-        _say(t("admin.data.added", name=kept))
-        st.rerun()
+            st.session_state.data_uploads = count + 1
+            _say(t("admin.data.added", name=kept))
+            st.rerun()
 
 
 def _folder() -> None:
@@ -198,14 +191,11 @@ def _folder() -> None:
         if not path.strip():
             st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
             return
-        try:
+        with errors_shown():
             with st.spinner(t("admin.data.checking")):
                 kept = get_app().datasets.add_folder(path.strip())
-        except ChatbotError as error:
-            show_error(error)
-            return
-        _say(t("admin.data.added", name=kept))
-        st.rerun()
+            _say(t("admin.data.added", name=kept))
+            st.rerun()
 
 
 def _fetch() -> None:
@@ -218,13 +208,10 @@ def _fetch() -> None:
         _start(data.start_fetch)
 
 
-def _start(begin: Any) -> None:
-    try:
+def _start(begin: Callable[[], object]) -> None:
+    with errors_shown():
         begin()
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def _job_panel() -> None:

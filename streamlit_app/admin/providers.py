@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import ProviderStatus
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import bare, number, plain, t, t_or
-from streamlit_app.shared.state import error_text, get_app, show_error
+from streamlit_app.shared.state import error_text, errors_shown, get_app
 
 
 def _shown() -> list[ProviderStatus]:
@@ -86,12 +85,9 @@ def providers_section() -> None:
 
 
 def _choose(name: str) -> None:
-    try:
+    with errors_shown():
         get_app().providers.choose(name)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def cache_section() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.api import GROUPS, SettingRow
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
 from streamlit_app.shared.i18n import plain, t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 
 
 def settings_section() -> None:
@@ -137,18 +136,12 @@ def _shown_default(row: SettingRow) -> str:
 
 
 def _change(name: str, value: Any) -> None:
-    try:
+    with errors_shown():
         get_app().live.change(name, value)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def _reset(name: str) -> None:
-    try:
+    with errors_shown():
         get_app().live.reset(name)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()

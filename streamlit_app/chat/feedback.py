@@ -7,7 +7,7 @@ import streamlit as st
 from chatbot_mvp.api import KINDS, Conversation, Turn
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app, show_error
 
 _UNKNOWN = "unknown"
 
@@ -34,10 +34,8 @@ def _rate(conversation: Conversation, turn: Turn, key: str) -> None:
     value = st.session_state.get(key)
     if value is not None:
         note = turn.feedback.note if turn.feedback else ""
-        try:
+        with errors_shown():
             get_app().chat.rate(conversation.session, conversation.conversation_id, turn.turn_id, bool(value), note)
-        except ChatbotError as error:
-            show_error(error)
 
 
 def _form(conversation: Conversation, turn: Turn) -> None:

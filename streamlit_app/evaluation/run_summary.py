@@ -19,7 +19,7 @@ from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.runs import KB
-from streamlit_app.shared.state import PAGES, get_app, show_error
+from streamlit_app.shared.state import PAGES, errors_shown, get_app, show_error
 
 _SEARCH = ("retrieval", "decision")
 _TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH]
@@ -111,11 +111,8 @@ def show_failures(result: RunResult) -> None:
     ]
     st.warning(t("eval.failures", parts=Markdown(", ".join(parts))), icon=":material/warning:")
     if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}", **guarded(Action.MEASURE)):
-        try:
+        with errors_shown():
             get_app().runs.retry_run(result.run_id)
-        except ChatbotError as error:
-            show_error(error)
-        else:
             st.switch_page(PAGES["admin"][0])
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.api import JobStatus
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.home.tiles import add_sample
 from streamlit_app.shared.grid import card_grid
@@ -16,7 +15,7 @@ from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, plain, t
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.session import conversations
-from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error, show_failed_job
+from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app, show_failed_job
 
 STEPS = ("kb", "ask", "measure", "read")
 _ICONS = {"kb": ":material/library_add:", "ask": ":material/forum:", "measure": ":material/speed:"}
@@ -151,23 +150,17 @@ def _ask() -> None:
     record = active_kb()
     if record is None:
         return  # deleted since this page was drawn
-    try:
+    with errors_shown():
         questions = get_app().kbs.suggested_questions(record.kb_id)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    if questions:
-        st.session_state.chat_draft = questions[0]
-    st.switch_page(PAGES["chat"][0])
+        if questions:
+            st.session_state.chat_draft = questions[0]
+        st.switch_page(PAGES["chat"][0])
 
 
 def _measure() -> None:
-    try:
+    with errors_shown():
         st.session_state.tour_run = get_app().runs.start_run(**_SAMPLE_RUN)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def _watch(job_id: str) -> None:

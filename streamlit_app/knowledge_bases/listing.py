@@ -7,13 +7,12 @@ import math
 import streamlit as st
 
 from chatbot_mvp.api import KbContents, KbRecord
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.knowledge_bases.upload import follow
 from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
-from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error
+from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app
 
 _PER_PAGE = 10
 
@@ -54,10 +53,8 @@ def _entry(record: KbRecord, active: bool) -> None:
             icon=":material/content_cut:",
         )
     if opened:
-        try:
+        with errors_shown():
             _show(record, get_app().kbs.contents(record.kb_id))
-        except ChatbotError as error:
-            show_error(error)
 
 
 def _facts(record: KbRecord) -> list[str]:
@@ -93,11 +90,9 @@ def _actions(record: KbRecord) -> None:
         )
         and is_admin()
     ):
-        try:
+        with errors_shown():
             get_app().kbs.rename(record.kb_id, name)
             st.rerun()
-        except ChatbotError as error:
-            show_error(error)
     if (
         st.button(
             t("admin.kb_reindex"),
@@ -108,11 +103,9 @@ def _actions(record: KbRecord) -> None:
         )
         and is_admin()
     ):
-        try:
+        with errors_shown():
             follow(get_app().uploads.reindex(record.kb_id, session_name()))
             st.rerun()
-        except ChatbotError as error:
-            show_error(error)
     if st.button(t("admin.kb_delete"), key=f"delete-{record.kb_id}", icon=":material/delete:", width="stretch"):
         confirm_delete(record)
 
@@ -156,11 +149,8 @@ def confirm_delete(record: KbRecord) -> None:
     def dialog() -> None:
         st.markdown(t("admin.kb_delete_sure", name=plain(record.kb_name)))
         if st.button(t("admin.kb_delete"), type="primary", key="delete-yes") and is_admin():
-            try:
+            with errors_shown():
                 get_app().kbs.delete(record.kb_id)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            st.rerun()
+                st.rerun()
 
     dialog()

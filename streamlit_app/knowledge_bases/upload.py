@@ -9,7 +9,15 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.guard import is_admin
 from streamlit_app.shared.i18n import duration, number, plain, t
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job, show_provider
+from streamlit_app.shared.state import (
+    errors_shown,
+    failure_text,
+    get_app,
+    prepare_kb,
+    show_error,
+    show_failed_job,
+    show_provider,
+)
 from streamlit_app.shared.uploader import translate_uploader
 from streamlit_app.web.uploaded import release
 
@@ -65,14 +73,12 @@ def upload_box(place: str) -> None:
 
 def take_sample() -> KbRecord | None:
     """Load the sample as the session's knowledge base, with a progress bar; None if it failed."""
-    try:
+    with errors_shown():
         record = get_app().kbs.add_sample()
         st.session_state.kb_id = record.kb_id
         prepare_kb(record)
-    except ChatbotError as error:
-        show_error(error)
-        return None
-    return record
+        return record
+    return None
 
 
 def sample_button() -> None:

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 import streamlit as st
 
 from chatbot_mvp.api import EvaluationJob, KbRecord
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, duration, moment, number, plain, t
-from streamlit_app.shared.state import get_app, show_error, show_failed_job, show_provider
+from streamlit_app.shared.state import errors_shown, get_app, show_failed_job, show_provider
 
 QUESTIONS, RESULTS = "questions", "results"  # the own steps of the page
 
@@ -97,13 +96,10 @@ def _show_ended(job: EvaluationJob) -> None:
     if any(run.run_id == job.made for run in get_app().archive.unfinished()) and st.button(
         t("job.resume"), icon=":material/play_circle:", key="mykb_resume", **guarded(Action.MEASURE)
     ):
-        try:
+        with errors_shown():
             get_app().runs.resume_run(job.made)
-        except ChatbotError as error:
-            show_error(error)
-            return
-        follow(job.made)
-        st.rerun()
+            follow(job.made)
+            st.rerun()
 
 
 def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
@@ -120,9 +116,6 @@ def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 
 def run_set(kb: KbRecord, set_id: str) -> None:
     """Start a background job that evaluates the questions of a set."""
-    try:
+    with errors_shown():
         follow(get_app().kb_evaluation.start(kb.kb_id, set_id))
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()

@@ -12,7 +12,7 @@ from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain,
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.runs import data_namer
-from streamlit_app.shared.state import get_app, show_error, show_failed_job
+from streamlit_app.shared.state import errors_shown, get_app, show_failed_job
 
 
 def job_panel(place: str = "") -> None:
@@ -149,9 +149,6 @@ def _show_unfinished(place: str) -> None:
                 )
             )
             if st.button(t("job.resume"), key=f"{place}resume-{run.run_id}", icon=":material/play_circle:"):
-                try:
+                with errors_shown():
                     get_app().runs.resume_run(run.run_id)
-                except ChatbotError as error:
-                    show_error(error)
-                else:
                     st.rerun()

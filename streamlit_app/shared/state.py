@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,15 @@ def error_text(error: ChatbotError) -> str:
 def show_error(error: ChatbotError) -> None:
     """Show an error in the session's language."""
     st.error(error_text(error), icon=":material/error:")
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show an error of the App instead of raising it; what follows it in the block is left out."""
+    try:
+        yield
+    except ChatbotError as error:
+        show_error(error)
 
 
 def failure_text(failure: Failure | FileState) -> str:
@@ -121,10 +131,5 @@ def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) ->
                 text += f" · {t('job.left', time=duration(progress.seconds_left))}"
             bar.progress(progress.done / progress.total, text)
 
-    pipeline = get_app().kbs.growing(record.kb_id, show, retrieval).best()
+    get_app().kbs.growing(record.kb_id, show, retrieval).best()
     bar.empty()
-    if st.session_state.get("kb_prepared") != record.sha256:
-        st.session_state.kb_prepared = record.sha256
-        st.session_state.kb_name = record.kb_name
-        st.session_state.kb_text = get_app().kbs.document(record.kb_id).text
-        st.session_state.kb_chunks, st.session_state.kb_index = pipeline.index.chunks, pipeline.index.kb

@@ -16,7 +16,7 @@ from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app, show_error
 
 _GAIN, _REST = "#00875a", "#8a9290"
 
@@ -100,13 +100,10 @@ def _changes(result: TuneResult) -> None:
         key="tune_apply",
         **guarded(Action.CHANGE_SETTINGS, t("tune.apply_help")),
     ):
-        try:
+        with errors_shown():
             tuner.apply(result.tune_id, made.configuration.config_id)
-        except ChatbotError as error:
-            show_error(error)
-            return
-        st.toast(t("tune.applied_toast"), icon=":material/check_circle:")
-        st.rerun(scope="app")
+            st.toast(t("tune.applied_toast"), icon=":material/check_circle:")
+            st.rerun(scope="app")
 
 
 def _trade_offs(result: TuneResult) -> None:

@@ -11,7 +11,7 @@ from chatbot_mvp.wings.tune.types import TuneState
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, moment, plain, t
 from streamlit_app.shared.jobs import progress_text
-from streamlit_app.shared.state import get_app, show_error, show_failed_job
+from streamlit_app.shared.state import errors_shown, get_app, show_failed_job
 from streamlit_app.wings.tune.form import tune_form
 from streamlit_app.wings.tune.result import show_tune_result
 
@@ -48,14 +48,11 @@ def _in_use() -> None:
 
 
 def _undo() -> None:
-    try:
+    with errors_shown():
         undone = get_app().get(Tuner).undo()
-    except ChatbotError as error:
-        show_error(error)
-        return
-    kept = ", ".join(name.upper() for name in undone.kept)
-    st.toast(t("tune.undone_but", names=kept) if kept else t("tune.undone"), icon=":material/undo:")
-    st.rerun()
+        kept = ", ".join(name.upper() for name in undone.kept)
+        st.toast(t("tune.undone_but", names=kept) if kept else t("tune.undone"), icon=":material/undo:")
+        st.rerun()
 
 
 def _name_of(tune_id: str) -> str:
@@ -107,12 +104,9 @@ def _show_unfinished(state: TuneState) -> None:
             icon=":material/play_circle:",
             **guarded(Action.MEASURE),
         ):
-            try:
+            with errors_shown():
                 get_app().get(Tuner).resume(state.tune_id)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            st.rerun(scope="app")
+                st.rerun(scope="app")
 
 
 def _finished(states: dict[str, TuneState]) -> None:
