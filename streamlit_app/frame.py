@@ -6,13 +6,21 @@ import streamlit as st
 
 from streamlit_app.home.tour import keep_tour
 from streamlit_app.shared.errors import begin_log, watch_errors
-from streamlit_app.shared.frame_style import frame_style
 from streamlit_app.shared.guard import require_known_host, sign_out_button
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
 from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.web.outside import stay_on_this_machine
 from streamlit_app.web.uploaded import release_all
+
+# Streamlit always uses white text on primary buttons and on the chosen items of a multiselect. The accent of the dark
+# theme is light, so that it is legible as text (links, chosen options); text on it must be dark.
+_STYLE = """<style>
+.stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
+.stApp [data-testid="stMultiSelect"] [data-tag] * {
+  color: light-dark(#ffffff, #07201c);
+}
+</style>"""
 
 
 def draw_page() -> None:
@@ -54,3 +62,8 @@ def draw_page() -> None:
         release_all()
     st.session_state.page_drawn = page.url_path
     page.run()
+
+
+def frame_style() -> None:
+    """Add the global styles. Called on every page."""
+    st.html(_STYLE)

@@ -10,9 +10,10 @@ import streamlit as st
 
 from chatbot_mvp.api import Found, JobStatus, ListedDataset
 from streamlit_app.shared.i18n import moment, number, plain, t
-from streamlit_app.shared.jobs import progress_text
-from streamlit_app.shared.state import errors_shown, get_app, show_error, show_failed_job
-from streamlit_app.shared.uploader import translate_uploader
+from streamlit_app.shared.jobs import draw_live, show_end, show_progress, stop_button
+from streamlit_app.shared.state import errors_shown, get_app, show_error
+from streamlit_app.shared.style import translate_uploader
+from streamlit_app.shared.tables import draw_table
 
 
 def datasets_section() -> None:
@@ -23,10 +24,8 @@ def datasets_section() -> None:
     data = get_app().datasets
     listed = {entry.found.reference: entry for entry in data.here()}
     remote = {found.reference: found for found in _remote()}
-    st.dataframe(
+    draw_table(
         [*(_row(entry.found, entry) for entry in listed.values()), *(_row(found, None) for found in remote.values())],
-        hide_index=True,
-        width="stretch",
         column_config={
             t("admin.data.col.name"): st.column_config.TextColumn(width="medium"),
             t("admin.data.col.license"): st.column_config.TextColumn(width="medium"),
@@ -113,7 +112,7 @@ def _show_details(reference: str) -> None:
     for kinds in (details.types, details.levels):
         facts += [f"{plain(name)} {number(count)}" for name, count in kinds.items()]
     st.markdown(" · ".join(facts))
-    st.dataframe(
+    draw_table(
         [
             {
                 t("admin.data.col.question"): query.question,
@@ -122,8 +121,6 @@ def _show_details(reference: str) -> None:
             }
             for query in details.preview
         ],
-        hide_index=True,
-        width="stretch",
         column_config={t("admin.data.col.question"): st.column_config.TextColumn(width="large")},
     )
 
@@ -215,30 +212,19 @@ def _start(begin: Callable[[], object]) -> None:
 
 
 def _job_panel() -> None:
-    active = any(job.active for job in get_app().datasets.jobs())
-    st.fragment(_live_jobs, run_every=1 if active else None)(active)
+    data = get_app().datasets
 
+    def draw() -> None:
+        jobs = data.jobs()
+        running = [job for job in jobs if job.active]
+        for job in running:
+            with st.container(border=True):
+                show_progress(job, f"**{_title(job)}**")
+                stop_button(job, f"data_stop-{job.job_id}", lambda job_id=job.job_id: data.stop(job_id))
+        if jobs and not running:
+            _ended(jobs[0])
 
-def _live_jobs(was_active: bool) -> None:
-    jobs = get_app().datasets.jobs()
-    running = [job for job in jobs if job.active]
-    if was_active and not running:
-        st.rerun()
-    for job in running:
-        with st.container(border=True):
-            st.markdown(f"**{_title(job)}** · {t(f'job.state.{job.state}')}")
-            if job.phase:
-                st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
-            if st.button(
-                t("job.stop"),
-                key=f"data_stop-{job.job_id}",
-                icon=":material/stop_circle:",
-                disabled=job.state == "stopping",
-            ):
-                get_app().datasets.stop(job.job_id)
-                st.rerun()
-    if jobs and not running:
-        _ended(jobs[0])
+    draw_live(lambda: any(job.active for job in data.jobs()), draw)
 
 
 def _ended(job: JobStatus) -> None:
@@ -246,11 +232,10 @@ def _ended(job: JobStatus) -> None:
     if st.session_state.get("data_job_seen") == job.updated_at:
         return
     title = _title(job)
-    if job.state == "failed":
-        show_failed_job(job, title)
-    elif job.state == "done":
+    show_end(job, title=title)
+    if job.state == "done":
         st.success(t("job.done", title=title), icon=":material/check_circle:")
-    else:
+    elif job.state != "failed":
         st.info(t("admin.data.stopped", title=title), icon=":material/block:")
     if st.button(t("upload.dismiss"), key="data_dismiss", type="tertiary"):
         st.session_state.data_job_seen = job.updated_at

@@ -7,6 +7,7 @@ import streamlit as st
 from chatbot_mvp.api import ProviderStatus
 from streamlit_app.shared.i18n import bare, number, plain, t, t_or
 from streamlit_app.shared.state import error_text, errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 
 def _shown() -> list[ProviderStatus]:
@@ -33,7 +34,7 @@ def providers_table() -> None:
         with st.spinner(t("providers.trying")):
             get_app().providers.check_configured()
     rows = _shown()
-    st.dataframe(
+    draw_table(
         [
             {
                 t("providers.col.name"): f"{status.name} ✓" if status.chosen else status.name,
@@ -42,9 +43,7 @@ def providers_table() -> None:
                 t("providers.col.latency"): _latency(status),
             }
             for status in rows
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
     _show_failures(rows)
 

@@ -10,6 +10,7 @@ from chatbot_mvp.api import GROUPS, SettingRow
 from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table, fitting_height
 
 
 def settings_section() -> None:
@@ -38,7 +39,7 @@ def settings_section() -> None:
     if not shown:
         st.info(t("admin.settings.none"), icon=":material/search_off:")
         return
-    st.dataframe(
+    draw_table(
         [
             {
                 t("admin.settings.col.variable"): row.form.variable,
@@ -49,9 +50,7 @@ def settings_section() -> None:
             }
             for row in shown
         ],
-        hide_index=True,
-        width="stretch",
-        height=min(440, 38 + 35 * len(shown)),
+        height=fitting_height(len(shown), 440),
         column_config={
             t("admin.settings.col.variable"): st.column_config.TextColumn(width=250),
             t("admin.settings.col.value"): st.column_config.TextColumn(width=170),

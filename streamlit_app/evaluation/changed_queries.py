@@ -11,6 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import draw_table, fitting_height
 
 _LISTED = 500  # maximum questions in a list for the keyboard, largest change first
 
@@ -84,7 +85,7 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
         if selected and selected[0] < len(changes):
             st.session_state[chosen_key] = changes[selected[0]].query_id
 
-    st.dataframe(
+    draw_table(
         [
             {
                 t("eval.col.question"): change.question or change.query_id,
@@ -93,9 +94,7 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
             }
             for change in changes
         ],
-        hide_index=True,
-        width="stretch",
-        height=min(260, 38 + 36 * len(changes)),
+        height=fitting_height(len(changes), 260),
         on_select=picked,
         selection_mode="single-row",
         key=key,

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import altair as alt
+import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, run_kind
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.changed_queries import show_changes
-from streamlit_app.evaluation.forest import SIGNIFICANT, show_forest
+from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import draw_table
+
+SIGNIFICANT = 0.05
+
+_SHAPES = ["circle", "square", "triangle-up", "diamond"]
 
 OTHERS = 4  # maximum runs besides the base; more lines would be hard to tell apart
 
@@ -94,13 +101,11 @@ def _choose(runs: Sequence[RunLine], shown: RunLine, first: Sequence[str]) -> li
         st.caption(t("compare.none"))
     if unlike := {run_id: reason for run_id, reason in reasons.items() if reason is not None}:
         with st.expander(t("compare.unlike", count=number(len(unlike))), icon=":material/block:"):
-            st.dataframe(
+            draw_table(
                 [
                     {t("compare.col.run"): names[run_id], t("compare.col.why"): t(f"compare.why.{reason}")}
                     for run_id, reason in unlike.items()
-                ],
-                hide_index=True,
-                width="stretch",
+                ]
             )
     return [base, *others]
 
@@ -177,12 +182,7 @@ def _show_table(comparison: Comparison, labels: Mapping[str, str]) -> None:
                     t("compare.col.scored"): f"{number(m.pairs)}/{number(m.total)}",
                 }
             )
-    st.dataframe(
-        rows,
-        hide_index=True,
-        width="stretch",
-        column_config={t("compare.col.p_holm"): st.column_config.TextColumn(help=t("compare.p_help"))},
-    )
+    draw_table(rows, column_config={t("compare.col.p_holm"): st.column_config.TextColumn(help=t("compare.p_help"))})
     st.caption(t("compare.method"))
 
 
@@ -193,13 +193,11 @@ def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> No
         st.caption(t("compare.same_configuration"))
         return
     heads = [labels[comparison.base], *(labels[run.run_id] for run in comparison.runs)]
-    st.dataframe(
+    draw_table(
         [
             {t("compare.col.setting"): name.upper(), **dict(zip(heads, map(value_text, values), strict=True))}
             for name, values in table.items()
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
 
 
@@ -212,3 +210,60 @@ def _p(value: float | None) -> str:
     if value is None:
         return "–"
     return f"< {number(0.001, 3)}" if value < 0.001 else number(value, 3)
+
+
+def show_forest(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    """Draw the plot; nothing if no metric has an interval, as with a single question."""
+    names = [labels[run.run_id] for run in comparison.runs]
+    rows = [
+        {
+            "metric": metric_label(m.metric),
+            "run": labels[run.run_id],
+            "delta": m.delta,
+            "low": m.interval[0],
+            "high": m.interval[1],
+            "sure": m.p_holm is not None and m.p_holm < SIGNIFICANT,
+            "told": ("+" if (m.delta or 0) > 0 else "") + number(m.delta or 0.0, 3),
+            "interval": interval_text(m.interval, signed=True),
+        }
+        for run in comparison.runs
+        for m in run.metrics
+        if m.interval is not None
+    ]
+    if not rows:
+        st.caption(t("compare.too_few"))
+        return
+    show_chart(_forest(pd.DataFrame(rows), names))
+    st.caption(t("compare.forest_legend"))
+
+
+def _forest(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetChart:
+    metrics = list(dict.fromkeys(frame["metric"]))
+    legend = alt.Legend(orient="top", columns=2, labelLimit=220) if len(names) > 1 else None
+    base = alt.Chart(frame).encode(
+        y=alt.Y("metric:N", title=None, sort=metrics, axis=alt.Axis(labelOverlap=False, labelLimit=170, grid=False)),
+        yOffset=alt.YOffset("run:N", sort=names),
+        color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names), legend=legend),
+        tooltip=[
+            alt.Tooltip("metric:N", title=t("eval.metric")),
+            alt.Tooltip("run:N", title=t("compare.col.run")),
+            alt.Tooltip("told:N", title=t("compare.col.delta")),
+            alt.Tooltip("interval:N", title=t("compare.col.interval")),
+        ],
+    )
+    spread = base.mark_rule(strokeWidth=2.5).encode(
+        x=alt.X("low:Q", title=t("compare.axis"), axis=alt.Axis(tickCount=6)), x2="high:Q"
+    )
+    shape = alt.Shape("run:N", title=None, scale=alt.Scale(domain=names, range=_SHAPES[: len(names)]), legend=legend)
+    points = [
+        base.transform_filter("datum.sure" if sure else "!datum.sure")
+        .mark_point(size=100, filled=sure, opacity=1, strokeWidth=2)
+        .encode(x="delta:Q", shape=shape)
+        for sure in (True, False)
+        if (frame["sure"] == sure).any()  # an empty layer would be an unnamed image for screen readers
+    ]
+    zero = (
+        alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=ink()).encode(x="x:Q")
+    )
+    height = 80 + len(metrics) * (16 + 14 * len(names))
+    return alt.layer(zero, spread, *points, height=height, description=t("compare.forest_alt"))

@@ -12,6 +12,7 @@ from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, number, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import draw_table
 
 _FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
 # Measured time -> the phase that a run must have.
@@ -52,13 +53,11 @@ def show_distribution(result: RunResult) -> None:
     show_chart(_chart(found, _label(chosen), counted, timed))
     st.caption(_summary(found, timed))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
-        st.dataframe(
+        draw_table(
             [
                 {t("detail.interval"): _range(found, row, timed), counted: count}
                 for row, count in enumerate(found.counts)
-            ],
-            hide_index=True,
-            width="stretch",
+            ]
         )
 
 

@@ -14,9 +14,9 @@ from streamlit_app.shared import links
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import choose_row
 
 _IN_CHART = 15  # maximum runs in the chart
 

@@ -1,4 +1,4 @@
-"""Time and cost of a run by phase."""
+"""Where the questions of a run were lost, and where its time and money went."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import streamlit as st
 from chatbot_mvp.api import RunResult, Spent
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import duration, number, t, word
+from streamlit_app.shared.tables import draw_table
 
 _ORDER = (
     *("load", "index", "enrich", "questions", "link", "embed_corpus", "check_questions", "embed_queries"),
@@ -41,7 +42,7 @@ def show_phases(result: RunResult) -> None:
         st.caption(t("detail.passage_questions", **shown_counts))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
         names = _sorted({**seconds, **usage})
-        st.dataframe([_row(name, seconds, usage) for name in names], hide_index=True, width="stretch")
+        draw_table([_row(name, seconds, usage) for name in names])
 
 
 def duration_text(seconds: float) -> str:
@@ -95,3 +96,42 @@ def _sorted(names: Mapping[str, Any]) -> list[str]:
 
 def _dollars(value: float) -> str:
     return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))
+
+
+def show_causes(result: RunResult) -> None:
+    """Draw where questions were lost, next to where time and money went."""
+    if not _lost(result):
+        show_phases(result)
+        return
+    causes, phases = st.columns(2, gap="large")
+    with causes:
+        _show_causes(result)
+    with phases:
+        show_phases(result)
+
+
+def _show_causes(result: RunResult) -> None:
+    """Draw the number of questions per cause, in the order of the pipeline."""
+    found = _lost(result)
+    st.subheader(t("causes.title"), help=t("causes.help"))
+    rows = [{"cause": word("cause", cause), "queries": count, "told": number(count)} for cause, count in found.items()]
+    bars = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("queries:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
+        y=alt.Y(
+            "cause:N",
+            title=None,
+            sort=[str(row["cause"]) for row in rows],
+            axis=alt.Axis(labelLimit=220, labelOverlap=False),
+        ),
+        tooltip=[
+            alt.Tooltip("cause:N", title=t("causes.cause")),
+            alt.Tooltip("queries:Q", title=t("eval.col.queries")),
+        ],
+    )
+    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="told:N")
+    chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
+    show_chart(chart)
+
+
+def _lost(result: RunResult) -> dict[str, int]:
+    return {cause: count for cause, count in result.causes.items() if count}

@@ -13,9 +13,9 @@ from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import choose_row
 
 _FILTERS = ("runs-search", "runs-datasets", "runs-kinds", "runs-with-tags")
 _RANKING = ("recall@5", "ndcg@10")

@@ -14,6 +14,7 @@ from streamlit_app.evaluation.query_detail import show_query
 from streamlit_app.shared.i18n import current_language, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import draw_table, fitting_height
 
 _COLUMNS = shown_in("column", METRICS)
 _ANSWER_COLUMNS = shown_in("answer_column", METRICS)
@@ -149,11 +150,9 @@ def _choose(
             st.session_state[key] = positions[selected[0]]
             chosen()
 
-    st.dataframe(
+    draw_table(
         frame.iloc[list(positions)],
-        hide_index=True,
-        width="stretch",
-        height=min(320, 38 + 35 * len(positions)),
+        height=fitting_height(len(positions)),
         on_select=picked,
         selection_mode="single-row",
         key=rows_key,

@@ -1,15 +1,15 @@
-"""One benchmark run: main figures, curves, and failures."""
+"""One benchmark run: main figures, curves, all metrics, and failures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, shown_in
+from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, SplitFigure, shown_in
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
@@ -20,6 +20,7 @@ from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, 
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.runs import KB
 from streamlit_app.shared.state import PAGES, errors_shown, get_app, show_error
+from streamlit_app.shared.tables import draw_table
 
 _SEARCH = ("retrieval", "decision")
 _TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH]
@@ -167,3 +168,48 @@ def show_bundle(run_id: str) -> None:
         )
     except ChatbotError as error:
         show_error(error)
+
+
+def show_metrics(result: RunResult) -> None:
+    """Draw every metric with interval, scored queries and both readings, optionally split by type or level."""
+    with st.expander(t("table.title"), icon=":material/table_chart:"):
+        splits = result.splits
+        field = st.segmented_control(
+            t("table.split"),
+            [field for field, groups in splits.items() if len(groups) > 1],
+            format_func=lambda name: plain(word("table.by", name)),
+            key=f"split-{result.run_id}",
+        )
+        rows = _split_rows(result, splits[field]) if field else _metric_rows(result)
+        draw_table(rows)
+
+
+def _metric_rows(result: RunResult) -> list[dict[str, str]]:
+    rows = []
+    for name, value in result.metrics.items():
+        scored, total = result.scored.get(name, (0, 0))
+        rows.append(
+            {
+                t("eval.metric"): metric_label(name),
+                t("eval.value"): score(value),
+                t("table.interval"): interval_text(result.intervals.get(name)),
+                t("table.scored"): f"{number(scored)}/{number(total)}",
+                t("table.with_failures"): score(result.readings.get(name, (None, None))[1]),
+                t("table.meaning"): metric_help(name),
+            }
+        )
+    return rows
+
+
+def _split_rows(result: RunResult, groups: Mapping[str, Mapping[str, SplitFigure]]) -> list[dict[str, str]]:
+    rows = []
+    for name in result.metrics:
+        row = {t("eval.metric"): metric_label(name)}
+        for value, cells in groups.items():
+            cell = cells.get(name)
+            if cell and cell.total:
+                row[word("mykb.kind", value)] = f"{score(cell.mean)} ({number(cell.scored)}/{number(cell.total)})"
+            else:
+                row[word("mykb.kind", value)] = "–"
+        rows.append(row)
+    return rows

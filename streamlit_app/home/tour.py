@@ -10,12 +10,13 @@ import streamlit as st
 from chatbot_mvp.api import JobStatus
 from chatbot_mvp.settings.access import Action
 from streamlit_app.home.tiles import add_sample
-from streamlit_app.shared.grid import card_grid
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import duration, number, plain, t
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.session import conversations
-from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app, show_failed_job
+from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app
+from streamlit_app.shared.style import card_grid
 
 STEPS = ("kb", "ask", "measure", "read")
 _ICONS = {"kb": ":material/library_add:", "ask": ":material/forum:", "measure": ":material/speed:"}
@@ -119,10 +120,10 @@ def _show_step(position: int, step: str, state: TourState) -> None:
 def _show_action(step: str, state: TourState) -> None:
     """Draw the button of a step; while the benchmark runs, its progress instead."""
     if state.job is not None and state.job.active and step in ("measure", "read"):
-        st.fragment(_watch, run_every=1)(state.job.job_id)
+        _watch(state.job.job_id)
         return
     if step == "measure" and state.job is not None:
-        _show_end(state.job)
+        show_end(state.job, t("tour.stopped"))
     if not st.button(
         t(f"tour.{step}.button"),
         key=f"tour-go-{step}",
@@ -164,25 +165,15 @@ def _measure() -> None:
 
 
 def _watch(job_id: str) -> None:
-    job = next((job for job in get_app().runs.jobs() if job.job_id == job_id), None)
-    if job is None or not job.active:
-        st.rerun()
-        return
-    said = [plain(job.title)]
-    if job.phase:
-        said.append(t(f"phase.{job.phase}", done=number(job.done), total=number(job.total)))
-    if job.seconds_left is not None:
-        said.append(t("job.left", time=duration(job.seconds_left)))
-    share = min(1.0, job.done / job.total) if job.total else 0.0
-    st.progress(share, " · ".join(said))
+    def job() -> JobStatus | None:
+        return next((job for job in get_app().runs.jobs() if job.job_id == job_id and job.active), None)
 
+    def draw() -> None:
+        if (found := job()) is not None:
+            phase = [phase_text(found)] if found.phase else []
+            st.progress(share_done(found), " · ".join([plain(found.title), *phase]))
 
-def _show_end(job: JobStatus) -> None:
-    """Show why the benchmark of this session has no result."""
-    if job.state == "failed":
-        show_failed_job(job)
-    elif job.state in ("stopped", "interrupted"):
-        st.warning(t("tour.stopped"), icon=":material/block:")
+    draw_live(lambda: job() is not None, draw)
 
 
 def _dismiss() -> None:

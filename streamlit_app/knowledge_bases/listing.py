@@ -13,6 +13,7 @@ from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
 from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 _PER_PAGE = 10
 
@@ -113,15 +114,13 @@ def _actions(record: KbRecord) -> None:
 def _show(record: KbRecord, contents: KbContents) -> None:
     """Draw its files, its repeated chunks, and its chunks page by page."""
     if len(contents.files) > 1 or contents.files[0].page_starts:
-        st.dataframe(
+        draw_table(
             {
                 t("kb.file"): [file.name for file in contents.files],
                 t("kb.pages"): [number(len(file.page_starts)) if file.page_starts else "" for file in contents.files],
                 t("kb.chars"): [number(file.end - file.start) for file in contents.files],
                 t("kb.note"): [t("upload.cut") if file.cut else "" for file in contents.files],
-            },
-            hide_index=True,
-            width="stretch",
+            }
         )
     if contents.repeated:
         with st.expander(t("kb.repeated", count=number(len(contents.repeated))), icon=":material/content_copy:"):

@@ -10,7 +10,7 @@ from streamlit_app.mykb.jobs import busy, follow
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.state import errors_shown, get_app, kb_names
-from streamlit_app.shared.uploader import translate_uploader
+from streamlit_app.shared.style import translate_uploader
 
 _COUNTS = (12, 20, 40, 60, 80, 120, 200)
 _USUAL = 40

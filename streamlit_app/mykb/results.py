@@ -13,6 +13,7 @@ from streamlit_app.shared.i18n import moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
 from streamlit_app.shared.sections import draw_added
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import draw_table
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
 _NOTHING = ""
@@ -123,7 +124,7 @@ def _show_all(results: Sequence[KbResult]) -> None:
             row[t("mykb.col.threshold")] = number(result.min_evidence, 2)
             row[t("mykb.col.fingerprint")] = result.fingerprint
             rows.append(row)
-        st.dataframe(rows, hide_index=True, width="stretch")
+        draw_table(rows)
 
 
 def _show_links(result: KbResult, compared: KbResult | None) -> None:

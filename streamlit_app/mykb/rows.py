@@ -7,9 +7,9 @@ import streamlit as st
 from chatbot_mvp.api import KbRecord, KbResult, ResultRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, t
-from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.sources import place_text, show_passage, show_sources
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import choose_row
 
 _FILTERS = ("all", "wrong_refusals", "wrong_answers", "not_first")
 

@@ -10,6 +10,7 @@ from chatbot_mvp.api import RunResult, RunSetting
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import code, number, plain, t
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import draw_table
 
 
 @st.fragment
@@ -42,7 +43,7 @@ def show_configuration(result: RunResult) -> None:
 
 
 def _show_group(rows: Sequence[RunSetting]) -> None:
-    st.dataframe(
+    draw_table(
         [
             {
                 t("compare.col.setting"): row.name.upper(),
@@ -51,9 +52,7 @@ def _show_group(rows: Sequence[RunSetting]) -> None:
                 t("detail.state"): t("detail.changed" if row.changed else "detail.as_default"),
             }
             for row in rows
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
 
 

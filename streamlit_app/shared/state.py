@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import Failure, FileState, JobStatus, KbRecord
+from chatbot_mvp.api import Failure, FileState, KbRecord
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import Progress
-from streamlit_app.shared.i18n import catalogue, current_language, duration, moment, number, plain, t
+from streamlit_app.shared.i18n import catalogue, current_language, moment, plain, t
 from streamlit_app.shared.permissions import gated
 from streamlit_app.web.presence import PRESENCE
 
@@ -67,30 +65,6 @@ def failure_text(failure: Failure | FileState) -> str:
     return t(key, **failure.params) if key in catalogue(current_language()) else plain(failure.message)
 
 
-def job_failure_text(job: JobStatus) -> str:
-    """Return why a job failed, in the session's language; for an unexpected error, the id to look up in the log."""
-    return (
-        t(f"error.{job.error_code}", **job.error_params)
-        if job.error_code
-        else t("job.failed_unknown", job_id=job.job_id)
-    )
-
-
-def show_failed_job(job: JobStatus, title: str = "") -> None:
-    """Show which job failed and why.
-
-    Args:
-        title: title in Markdown; "" for the job's own title.
-    """
-    st.error(t("job.failed", title=title or plain(job.title), error=job_failure_text(job)), icon=":material/error:")
-
-
-def show_provider(job: JobStatus) -> None:
-    """Say with which provider a job goes on, or went on, if another one was chosen while it ran."""
-    if job.provider:
-        st.info(t("job.provider", provider=job.provider), icon=":material/swap_horiz:")
-
-
 def active_kb() -> KbRecord | None:
     """Return the session's knowledge base: the chosen one, else the newest; None if there is none."""
     records = get_app().kbs.records()
@@ -114,22 +88,3 @@ def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
     while max((counts := Counter(names.values())).values(), default=1) > 1:
         names = {kb_id: name if counts[name] == 1 else f"{name} · {kb_id}" for kb_id, name in names.items()}
     return names
-
-
-def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
-    """Build the indexes of a knowledge base with a progress bar, until it can be asked; the vectors follow.
-
-    Args:
-        retrieval: overrides of the search settings in this session, as in ``UserContext``.
-    """
-    bar = st.empty()
-
-    def show(progress: Progress) -> None:
-        if progress.total and progress.done < progress.total:
-            text = t(f"phase.{progress.phase}", done=number(progress.done), total=number(progress.total))
-            if progress.seconds_left is not None:
-                text += f" · {t('job.left', time=duration(progress.seconds_left))}"
-            bar.progress(progress.done / progress.total, text)
-
-    get_app().kbs.growing(record.kb_id, show, retrieval).best()
-    bar.empty()

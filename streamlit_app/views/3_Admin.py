@@ -6,13 +6,13 @@ import streamlit as st
 
 from streamlit_app.admin.datasets import datasets_section
 from streamlit_app.admin.launcher import launcher
-from streamlit_app.admin.launching import with_jobs
 from streamlit_app.admin.providers import cache_section, providers_section
 from streamlit_app.admin.settings_section import settings_section
 from streamlit_app.knowledge_bases.listing import kb_list
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
 from streamlit_app.shared.guard import require_admin
 from streamlit_app.shared.i18n import t
+from streamlit_app.shared.jobs import with_jobs
 from streamlit_app.shared.sections import draw_added, show_tabs
 
 

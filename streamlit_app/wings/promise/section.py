@@ -13,6 +13,7 @@ from streamlit_app.mykb.threshold import apply_threshold, percent
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import moment, number, t
 from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 _SETTING = "kb_min_evidence"
 _LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -141,5 +142,5 @@ def _watch(watch: LiveWatch) -> None:
             }
             for one in watch.sample
         ]
-        st.dataframe(rows, hide_index=True, width="stretch")
+        draw_table(rows)
         st.caption(t("mykb.live_text"))

@@ -14,8 +14,8 @@ from chatbot_mvp.wings.ragas.service import RagasService
 from streamlit_app.evaluation.run_summary import metric_tile, show_usage
 from streamlit_app.shared.i18n import duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import choose_row, draw_table
 
 _TILES_A_ROW = 3  # more would cut off the names of the metrics
 
@@ -70,7 +70,7 @@ def _show_table(result: RunResult) -> None:
             row[t("ragas.spread")] = score(result.spread[name].deviation) if name in result.spread else "–"
         rows.append({**row, t("table.meaning"): metric_help(name), t("ragas.name"): name})
     with st.expander(t("table.title"), icon=":material/table_chart:", expanded=result.repeats > 1):
-        st.dataframe(rows, hide_index=True, width="stretch")
+        draw_table(rows)
         if result.repeats > 1:
             st.caption(t("ragas.spread_help", repeats=number(result.repeats)))
 
@@ -98,13 +98,11 @@ def _show_agreement(result: RunResult) -> None:
                     if value.low is not None and value.high is not None:
                         st.caption(f"{number(value.low, 2)} – {number(value.high, 2)}")
         with kinds:
-            st.dataframe(
+            draw_table(
                 [
                     {t("ragas.error_kind"): word("ragas.kind", kind), t("ragas.error_found"): f"{right}/{count}"}
                     for kind, (right, count) in found.found.items()
-                ],
-                hide_index=True,
-                width="stretch",
+                ]
             )
 
 
@@ -172,7 +170,7 @@ def _show_score(row: QueryRow, name: str) -> None:
                 st.code(raw, language=None, wrap_lines=True)
             return
         if table := _table(details):
-            st.dataframe(table, hide_index=True, width="stretch")
+            draw_table(table)
 
 
 def _table(details: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
 from streamlit_app.shared.state import errors_shown, get_app, show_error
+from streamlit_app.shared.tables import draw_table
 
 _GAIN, _REST = "#00875a", "#8a9290"
 
@@ -81,7 +82,7 @@ def _changes(result: TuneResult) -> None:
     if not made.changes:
         st.caption(f":green[:material/check_circle:] {t('tune.in_use')}")
         return
-    st.dataframe(
+    draw_table(
         [
             {
                 t("compare.col.setting"): name.upper(),
@@ -89,9 +90,7 @@ def _changes(result: TuneResult) -> None:
                 t("tune.after"): value_text(after),
             }
             for name, (before, after) in made.changes.items()
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
     if st.button(
         t("tune.apply" if result.recommended else "tune.apply_anyway"),
@@ -140,7 +139,7 @@ def _trade_offs(result: TuneResult) -> None:
             )
         )
         show_chart(points.configure_axis(labelColor=ink(), titleColor=ink()).properties(height=280))
-        st.dataframe(
+        draw_table(
             [
                 {
                     t("tune.configuration"): _label(trial),
@@ -149,9 +148,7 @@ def _trade_offs(result: TuneResult) -> None:
                     t("tune.milliseconds"): number(1_000 * (trial.seconds_p50 or 0.0), 1),
                 }
                 for trial in result.front
-            ],
-            hide_index=True,
-            width="stretch",
+            ]
         )
 
 
