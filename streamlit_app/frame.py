@@ -33,7 +33,7 @@ def draw_page() -> None:
     choose_language(get_app().settings.ui_language)
     require_known_host()
     keep_tour()
-    frame_style()
+    st.html(_STYLE)
 
     page = st.navigation(
         [
@@ -62,8 +62,3 @@ def draw_page() -> None:
         release_all()
     st.session_state.page_drawn = page.url_path
     page.run()
-
-
-def frame_style() -> None:
-    """Add the global styles. Called on every page."""
-    st.html(_STYLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -11,7 +12,7 @@ import streamlit as st
 from chatbot_mvp.api import Found, JobStatus, ListedDataset
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.jobs import draw_live, show_end, show_progress, stop_button
-from streamlit_app.shared.state import errors_shown, get_app, show_error
+from streamlit_app.shared.state import confirm, errors_shown, get_app, show_error
 from streamlit_app.shared.style import translate_uploader
 from streamlit_app.shared.tables import draw_table
 
@@ -144,17 +145,14 @@ def _actions(reference: str, entry: ListedDataset | None) -> None:
 
 
 def _confirm_delete(entry: ListedDataset) -> None:
-    @st.dialog(t("admin.data.delete_title"))
-    def dialog() -> None:
-        name = plain(entry.found.name)
-        st.markdown(t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=name))
-        if st.button(t("admin.data.delete_yes"), type="primary", key="data_delete_yes"):
-            with errors_shown():
-                get_app().datasets.delete(entry.found.name)
-                _say(t("admin.data.deleted", name=entry.found.name))
-                st.rerun()
+    name = entry.found.name
 
-    dialog()
+    def delete() -> None:
+        get_app().datasets.delete(name)
+        _say(t("admin.data.deleted", name=name))
+
+    sure = t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=plain(name))
+    confirm(t("admin.data.delete_title"), sure, t("admin.data.delete_yes"), "data_delete_yes", delete)
 
 
 def _upload() -> None:
@@ -220,7 +218,7 @@ def _job_panel() -> None:
         for job in running:
             with st.container(border=True):
                 show_progress(job, f"**{_title(job)}**")
-                stop_button(job, f"data_stop-{job.job_id}", lambda job_id=job.job_id: data.stop(job_id))
+                stop_button(job, f"data_stop-{job.job_id}", partial(data.stop, job.job_id))
         if jobs and not running:
             _ended(jobs[0])
 

@@ -76,7 +76,7 @@ def _start(reference: str) -> bool:
             return True
         if checked:
             with st.spinner(t("admin.estimating")):
-                show_plan(get_app().runs.plan_run(preset=named, **changes))
+                _show_plan(get_app().runs.plan_run(preset=named, **changes))
     except ChatbotError as error:
         show_error(error)
     return False
@@ -121,7 +121,7 @@ def _answers() -> None:
     st.toggle(t("admin.judge", model=settings.judge), help=t("admin.judge_help"), key="run_judge")
 
 
-def show_plan(plan: RunPlan) -> None:
+def _show_plan(plan: RunPlan) -> None:
     """Draw the size of the run, what is cached, and the estimated requests, tokens, time and cost."""
     with st.container(border=True):
         unknown = t("plan.unknown")

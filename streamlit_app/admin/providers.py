@@ -55,7 +55,7 @@ def _show_failures(rows: list[ProviderStatus]) -> None:
 
 
 def providers_section() -> None:
-    """Draw the choice of the provider, what is missing for the others, and whether they respond."""
+    """Draw the choice of the provider, what is missing for the others, whether they respond, and the kept replies."""
     providers = get_app().providers
     st.caption(t("providers.about"))
     if providers.fixed:
@@ -73,7 +73,9 @@ def providers_section() -> None:
                 text.caption(f":orange[{t(f'providers.note.{status.note}')}]")
             blocked = providers.fixed or not status.configured or status.chosen
             if use.button(t("providers.use"), key=f"provider-{status.name}", disabled=blocked, width="stretch"):
-                _choose(status.name)
+                with errors_shown():
+                    providers.choose(status.name)
+                    st.rerun()
             if check.button(
                 t("providers.try"), key=f"try-{status.name}", disabled=not status.configured, width="stretch"
             ):
@@ -81,15 +83,10 @@ def providers_section() -> None:
                     providers.check(status.name)
                 st.rerun()
             _show_failures([status])
+    _cache_section()
 
 
-def _choose(name: str) -> None:
-    with errors_shown():
-        get_app().providers.choose(name)
-        st.rerun()
-
-
-def cache_section() -> None:
+def _cache_section() -> None:
     """Draw the number of cached replies and a button to delete them."""
     cache = get_app().providers.reply_cache()
     text, clear = st.columns([6, 3], vertical_alignment="center")

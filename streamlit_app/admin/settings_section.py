@@ -81,9 +81,11 @@ def _searched(row: SettingRow) -> str:
 def _value(row: SettingRow) -> str:
     if row.form.kind == "secret":
         return t("admin.settings.set" if row.is_set else "admin.settings.not_set")
-    if isinstance(row.value, bool):
-        return t("admin.settings.yes" if row.value else "admin.settings.no")
-    return str(row.value)
+    return _yes_or_no(row.value) if isinstance(row.value, bool) else str(row.value)
+
+
+def _yes_or_no(value: bool) -> str:
+    return t("admin.settings.yes" if value else "admin.settings.no")
 
 
 def _one(row: SettingRow) -> None:
@@ -110,11 +112,15 @@ def _one(row: SettingRow) -> None:
             width="stretch",
             disabled=value == current,
         ):
-            _change(form.name, value)
+            with errors_shown():
+                get_app().live.change(form.name, value)
+                st.rerun()
         if row.source == "admin" and reset.button(
             t("admin.settings.reset"), icon=":material/restart_alt:", key="settings_reset", width="stretch"
         ):
-            _reset(form.name)
+            with errors_shown():
+                get_app().live.reset(form.name)
+                st.rerun()
         st.caption(t("admin.settings.default", value=_shown_default(row)))
 
 
@@ -130,17 +136,5 @@ def _field(row: SettingRow, key: str) -> Any:
 def _shown_default(row: SettingRow) -> str:
     default = row.form.default
     if isinstance(default, bool):
-        return t("admin.settings.yes" if default else "admin.settings.no")
+        return _yes_or_no(default)
     return plain(choice_text(str(default)) if row.form.kind == "choice" else str(default)) or "–"
-
-
-def _change(name: str, value: Any) -> None:
-    with errors_shown():
-        get_app().live.change(name, value)
-        st.rerun()
-
-
-def _reset(name: str) -> None:
-    with errors_shown():
-        get_app().live.reset(name)
-        st.rerun()

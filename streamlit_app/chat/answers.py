@@ -37,7 +37,7 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
             st.warning(reason, icon=":material/warning:")
             return
         show_answer(turn.answer, f"source-{turn.turn_id}")
-        ask_feedback(conversation, turn)
+        _ask_feedback(conversation, turn)
         if debug:
             show_debug(turn.answer)
 
@@ -162,7 +162,7 @@ def _facts(answer: AnswerRecord) -> list[str]:
     return facts
 
 
-def ask_feedback(conversation: Conversation, turn: Turn) -> None:
+def _ask_feedback(conversation: Conversation, turn: Turn) -> None:
     """Draw the thumbs with their last value and, after a thumb down, a form."""
     key = f"thumbs-{turn.turn_id}"
     rated = turn.feedback

@@ -63,6 +63,7 @@ def _tell_first(history: History) -> None:
     if first is None or first.band is None:
         st.success(t("runs.history.inside", runs=number(len(history.points))), icon=":material/check:")
         return
+    changed = "configuration" if first.configuration_changed else "data" if first.data_changed else "nothing"
     st.warning(
         t(
             "runs.history.outside",
@@ -70,7 +71,7 @@ def _tell_first(history: History) -> None:
             when=moment(first.started_at),
             value=score(first.value),
             band=interval_text(first.band),
-            changes=_changes(first.configuration_changed, first.data_changed),
+            changes=t(f"runs.history.{changed}_changed"),
         ),
         icon=":material/trending_down:",
     )
@@ -81,10 +82,6 @@ def _tell_first(history: History) -> None:
         on_click=links.write_run,
         args=(first.run_id,),
     )
-
-
-def _changes(configuration: bool, data: bool) -> str:
-    return t(f"runs.history.{'configuration' if configuration else 'data' if data else 'nothing'}_changed")
 
 
 def _chart(history: History) -> alt.LayerChart | alt.FacetChart:
@@ -134,10 +131,8 @@ def _rows(history: History) -> Sequence[dict[str, Any]]:
     for place, point in enumerate(history.points, 1):
         low, high = point.interval or (None, None)
         band_low, band_high = point.band or (None, None)
-        changed = [
-            *([bare("runs.history.configuration")] if point.configuration_changed else []),
-            *([bare("runs.history.data")] if point.data_changed else []),
-        ]
+        kinds = {"configuration": point.configuration_changed, "data": point.data_changed}
+        changed = [bare(f"runs.history.{kind}") for kind, found in kinds.items() if found]
         rows.append(
             {
                 # Numbered, because two runs may begin in the same minute.

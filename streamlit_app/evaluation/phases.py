@@ -12,6 +12,7 @@ import streamlit as st
 from chatbot_mvp.api import RunResult, Spent
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import duration, number, t, word
+from streamlit_app.shared.metrics import dollars
 from streamlit_app.shared.tables import draw_table
 
 _ORDER = (
@@ -22,7 +23,7 @@ _ORDER = (
 _SHOWN_SECONDS = 0.05  # shorter phases would be invisible in the chart
 
 
-def show_phases(result: RunResult) -> None:
+def _show_phases(result: RunResult) -> None:
     """Draw seconds and cost per phase, as a chart and as a table."""
     seconds, usage = result.seconds, result.usage.phases
     if not seconds:
@@ -33,7 +34,7 @@ def show_phases(result: RunResult) -> None:
     costs = {name: spent.cost_usd for name, spent in usage.items() if spent.cost_usd}
     if costs:
         costs = {name: costs[name] for name in _sorted(costs)}
-        show_chart(_bars(costs, t("detail.cost_usd"), _dollars))
+        show_chart(_bars(costs, t("detail.cost_usd"), dollars))
     elif usage:
         unpriced = any(spent.unpriced for spent in usage.values())
         st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))
@@ -56,7 +57,7 @@ def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Spent]) ->
     spent = usage.get(name)
     cost = "–"
     if spent:
-        cost = t("eval.cost_unknown") if spent.unpriced else _dollars(spent.cost_usd)
+        cost = t("eval.cost_unknown") if spent.unpriced else dollars(spent.cost_usd)
     return {
         t("detail.phase_name"): word("detail.phase", name),
         t("detail.time"): duration_text(seconds[name]) if name in seconds else "–",
@@ -94,20 +95,16 @@ def _sorted(names: Mapping[str, Any]) -> list[str]:
     return sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
 
 
-def _dollars(value: float) -> str:
-    return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))
-
-
 def show_causes(result: RunResult) -> None:
     """Draw where questions were lost, next to where time and money went."""
     if not _lost(result):
-        show_phases(result)
+        _show_phases(result)
         return
     causes, phases = st.columns(2, gap="large")
     with causes:
         _show_causes(result)
     with phases:
-        show_phases(result)
+        _show_phases(result)
 
 
 def _show_causes(result: RunResult) -> None:

@@ -12,7 +12,6 @@ from chatbot_mvp.plugins.rows import RunPage
 from streamlit_app.evaluation.phases import show_causes
 from streamlit_app.evaluation.run_queries import show_queries
 from streamlit_app.evaluation.run_summary import show_curves, show_metrics, show_tiles
-from streamlit_app.shared import links
 from streamlit_app.shared.configuration import show_configuration
 
 _USUAL = RunPage(f"{__name__}:show_benchmark")
@@ -37,4 +36,4 @@ def show_benchmark(result: RunResult) -> None:
     show_metrics(result)
     show_causes(result)
     show_configuration(result)
-    show_queries(result, links.read_query(), links.write_query)
+    show_queries(result)

@@ -185,20 +185,25 @@ def show_metrics(result: RunResult) -> None:
 
 
 def _metric_rows(result: RunResult) -> list[dict[str, str]]:
-    rows = []
-    for name, value in result.metrics.items():
-        scored, total = result.scored.get(name, (0, 0))
-        rows.append(
-            {
-                t("eval.metric"): metric_label(name),
-                t("eval.value"): score(value),
-                t("table.interval"): interval_text(result.intervals.get(name)),
-                t("table.scored"): f"{number(scored)}/{number(total)}",
-                t("table.with_failures"): score(result.readings.get(name, (None, None))[1]),
-                t("table.meaning"): metric_help(name),
-            }
-        )
-    return rows
+    return [
+        {
+            **metric_row(result, name),
+            t("table.with_failures"): score(result.readings.get(name, (None, None))[1]),
+            t("table.meaning"): metric_help(name),
+        }
+        for name in result.metrics
+    ]
+
+
+def metric_row(result: RunResult, name: str) -> dict[str, str]:
+    """Return what a table of metrics says of each: mean, interval and scored queries."""
+    scored, total = result.scored.get(name, (0, 0))
+    return {
+        t("eval.metric"): metric_label(name),
+        t("eval.value"): score(result.metrics[name]),
+        t("table.interval"): interval_text(result.intervals.get(name)),
+        t("table.scored"): f"{number(scored)}/{number(total)}",
+    }
 
 
 def _split_rows(result: RunResult, groups: Mapping[str, Mapping[str, SplitFigure]]) -> list[dict[str, str]]:

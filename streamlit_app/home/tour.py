@@ -140,7 +140,9 @@ def _show_action(step: str, state: TourState) -> None:
     elif step == "ask":
         _ask()
     elif step == "measure":
-        _measure()
+        with errors_shown():
+            st.session_state.tour_run = get_app().runs.start_run(**_SAMPLE_RUN)
+            st.rerun()
     else:
         st.session_state.tour_read = True
         open_run(state.result)
@@ -156,12 +158,6 @@ def _ask() -> None:
         if questions:
             st.session_state.chat_draft = questions[0]
         st.switch_page(PAGES["chat"][0])
-
-
-def _measure() -> None:
-    with errors_shown():
-        st.session_state.tour_run = get_app().runs.start_run(**_SAMPLE_RUN)
-        st.rerun()
 
 
 def _watch(job_id: str) -> None:

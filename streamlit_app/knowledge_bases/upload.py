@@ -118,10 +118,22 @@ def show_added(record: KbRecord) -> None:
             "admin.kb_added",
             name=plain(record.kb_name),
             chars=number(record.chars),
-            language=", ".join(t(f"lang.{language}") for language in record.languages),
+            language=languages_of(record),
         ),
         icon=":material/check_circle:",
     )
+
+
+def languages_of(record: KbRecord) -> str:
+    """Return the languages in which a knowledge base is written."""
+    return ", ".join(t(f"lang.{language}") for language in record.languages)
+
+
+def tell_truncated(record: KbRecord) -> None:
+    """Say how much of a knowledge base was kept, if it was too long."""
+    if record.kb_truncated:
+        kept, original = number(record.chars), number(record.original_chars)
+        st.warning(t("kb.truncated", kept=kept, original=original), icon=":material/content_cut:")
 
 
 def follow(job_id: str) -> None:

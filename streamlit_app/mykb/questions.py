@@ -16,7 +16,7 @@ from streamlit_app.mykb.one_question import edit_one
 from streamlit_app.mykb.versions import begin_again, save, sets_of, show_others, table_key, version_to_edit
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import Markdown, number, plain, t
-from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.state import confirm, errors_shown, get_app
 
 KIND_NAMES = ("answerable", "near", "far", "unknown")
 _ROWS_SHOWN = 12
@@ -237,13 +237,9 @@ def _save(questions: QuestionSet, edited: QuestionSet) -> None:
 
 
 def _confirm_delete(questions: QuestionSet) -> None:
-    @st.dialog(t("mykb.delete_title"))
-    def dialog() -> None:
-        st.markdown(t("mykb.delete_sure", name=plain(questions.name)))
-        if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes"):
-            with errors_shown():
-                get_app().kb_evaluation.delete_set(questions.kb_id, questions.set_id)
-                begin_again()
-                st.rerun()
+    def delete() -> None:
+        get_app().kb_evaluation.delete_set(questions.kb_id, questions.set_id)
+        begin_again()
 
-    dialog()
+    sure = t("mykb.delete_sure", name=plain(questions.name))
+    confirm(t("mykb.delete_title"), sure, t("mykb.delete"), "mykb_delete_yes", delete)

@@ -26,7 +26,8 @@ def show_results(kb: KbRecord) -> None:
     if not results:
         st.info(t("mykb.no_results"), icon=":material/info:")
         return
-    st.session_state.mykb_result = _known(st.session_state.get("mykb_result"), results)
+    known = st.session_state.get("mykb_result")
+    st.session_state.mykb_result = known if known in results else next(iter(results))
     names = set_names((one.result_id, one.set_name, one.started_at) for one in results.values())
     names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
@@ -46,17 +47,14 @@ def show_results(kb: KbRecord) -> None:
         disabled=not others,
         key=f"mykb-compare-{chosen}",
     )
-    _show_tiles(result, results.get(compared or _NOTHING))
-    _show_identity(kb, result, results.get(compared or _NOTHING))
+    against_result = results.get(compared or _NOTHING)
+    _show_tiles(result, against_result)
+    _show_identity(kb, result, against_result)
     st.fragment(judge)(kb, result)
     draw_added("mykb-results", kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))
-    _show_links(result, results.get(compared or _NOTHING))
-
-
-def _known(result_id: str | None, results: dict[str, KbResult]) -> str:
-    return result_id if result_id in results else next(iter(results))
+    _show_links(result, against_result)
 
 
 def _show_tiles(result: KbResult, compared: KbResult | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -133,7 +134,7 @@ def job_panel(place: str = "") -> None:
             with st.container(border=True):
                 show_progress(job)
                 _show_means(job)
-                stop_button(job, f"{place}stop-{job.job_id}", lambda job_id=job.job_id: get_app().runs.stop_run(job_id))
+                stop_button(job, f"{place}stop-{job.job_id}", partial(get_app().runs.stop_run, job.job_id))
         _show_last(jobs, place)
         _show_unfinished(place)
         if not _active(jobs):
@@ -203,7 +204,7 @@ def _show_unfinished(place: str) -> None:
             st.markdown(f"**{plain(data_name(run))} · {plain(run.strategy)}**")
             recorded, queries = number(run.recorded), number(run.queries)
             st.caption(t("job.unfinished", when=moment(run.started_at), recorded=recorded, queries=queries))
-            resume_button(f"{place}resume-{run.run_id}", lambda run_id=run.run_id: get_app().runs.resume_run(run_id))
+            resume_button(f"{place}resume-{run.run_id}", partial(get_app().runs.resume_run, run.run_id))
 
 
 def with_jobs(show_launcher: Callable[[], bool], place: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatbot_mvp.api import METRICS
-from streamlit_app.shared.i18n import number, t_or
+from streamlit_app.shared.i18n import number, t, t_or
 
 
 def metric_label(name: str) -> str:
@@ -30,5 +30,16 @@ def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str
     """
     if not interval:
         return "–"
-    low, high = (("+" if signed and value > 0 else "") + number(value, 3) for value in interval)
-    return f"{low} – {high}" if not signed else f"{low} … {high}"
+    if signed:
+        return " … ".join(map(signed_number, interval))
+    return " – ".join(number(value, 3) for value in interval)
+
+
+def signed_number(value: float | None) -> str:
+    """Format a difference with its sign: +0,125; a dash for None."""
+    return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
+
+
+def dollars(value: float) -> str:
+    """Format a cost in US dollars, a small one with more decimals."""
+    return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))

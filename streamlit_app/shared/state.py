@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,6 +57,20 @@ def errors_shown() -> Iterator[None]:
         yield
     except ChatbotError as error:
         show_error(error)
+
+
+def confirm(title: str, question: str, yes: str, key: str, act: Callable[[], object]) -> None:
+    """Ask in a dialog whether to ``act``, and draw the page again once that is done."""
+
+    @st.dialog(title)
+    def dialog() -> None:
+        st.markdown(question)
+        if st.button(yes, type="primary", key=key):
+            with errors_shown():
+                act()
+                st.rerun()
+
+    dialog()
 
 
 def failure_text(failure: Failure | FileState) -> str:

@@ -10,7 +10,7 @@ from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.outcomes import show_counts, suggestions
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
-from streamlit_app.knowledge_bases.upload import prepare_kb, upload_box, upload_panel
+from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_box, upload_panel
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
@@ -37,10 +37,7 @@ bar.segmented_control(
 with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
 menu = bar.container(width=165).empty()
-if kb.kb_truncated:
-    st.warning(
-        t("kb.truncated", kept=number(kb.chars), original=number(kb.original_chars)), icon=":material/content_cut:"
-    )
+tell_truncated(kb)
 
 upload_panel()
 vectors_line = st.container()

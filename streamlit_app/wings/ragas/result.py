@@ -11,9 +11,9 @@ from chatbot_mvp.api import QueryRow, RunResult
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.wings.ragas.rows import InputRow
 from chatbot_mvp.wings.ragas.service import RagasService
-from streamlit_app.evaluation.run_summary import metric_tile, show_usage
+from streamlit_app.evaluation.run_summary import metric_row, metric_tile, show_usage
 from streamlit_app.shared.i18n import duration, number, plain, score, t, word
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row, draw_table
 
@@ -58,14 +58,8 @@ def _reasons(reasons: Mapping[str, int]) -> str:
 
 def _show_table(result: RunResult) -> None:
     rows = []
-    for name, value in result.metrics.items():
-        scored, total = result.scored.get(name, (0, 0))
-        row = {
-            t("eval.metric"): metric_label(name),
-            t("eval.value"): score(value),
-            t("table.interval"): interval_text(result.intervals.get(name)),
-            t("table.scored"): f"{number(scored)}/{number(total)}",
-        }
+    for name in result.metrics:
+        row = metric_row(result, name)
         if result.repeats > 1:
             row[t("ragas.spread")] = score(result.spread[name].deviation) if name in result.spread else "–"
         rows.append({**row, t("table.meaning"): metric_help(name), t("ragas.name"): name})

@@ -121,7 +121,8 @@ def _show_item(kb: KbRecord, item: ReviewItem, reviewer: str) -> None:
             badges.append(f":red-badge[:material/thumb_down: {t('review.bad')}]")
         if item.times > 1:
             badges.append(f":gray-badge[{t('review.times', count=number(item.times))}]")
-        evidence = t("mykb.evidence_of", evidence=number(item.evidence, 2), threshold=_threshold())
+        threshold = number(get_app().settings.kb_min_evidence, 2)
+        evidence = t("mykb.evidence_of", evidence=number(item.evidence, 2), threshold=threshold)
         st.markdown(f"{' '.join(badges)} :small[{evidence}]")
         if item.note:
             st.caption(t("review.note", note=plain(item.note)))
@@ -279,7 +280,3 @@ def _trying(act: Callable[[], object]) -> None:
         act()
     except ChatbotError as error:
         st.session_state.review_failed = error
-
-
-def _threshold() -> str:
-    return number(get_app().settings.kb_min_evidence, 2)

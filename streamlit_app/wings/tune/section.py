@@ -43,15 +43,10 @@ def _in_use() -> None:
             key="tune_undo",
             **guarded(Action.CHANGE_SETTINGS, t("tune.undo_help")),
         ):
-            _undo()
-
-
-def _undo() -> None:
-    with errors_shown():
-        undone = get_app().get(Tuner).undo()
-        kept = ", ".join(name.upper() for name in undone.kept)
-        st.toast(t("tune.undone_but", names=kept) if kept else t("tune.undone"), icon=":material/undo:")
-        st.rerun()
+            with errors_shown():
+                kept = ", ".join(name.upper() for name in get_app().get(Tuner).undo().kept)
+                st.toast(t("tune.undone_but", names=kept) if kept else t("tune.undone"), icon=":material/undo:")
+                st.rerun()
 
 
 def _name_of(tune_id: str) -> str:
