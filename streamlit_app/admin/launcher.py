@@ -11,6 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.presets import chosen_system, preset_bar
 from streamlit_app.admin.run_fields import begin_fields, changed, every_value, field, value
 from streamlit_app.shared.i18n import bare, duration, number, plain, t
+from streamlit_app.shared.metrics import round_dollars
 from streamlit_app.shared.state import get_app, show_error
 
 _ALWAYS_SEEN = ("retrieval_strategy", "eval_max_queries", "generation_enabled", "judge_metrics")
@@ -140,9 +141,7 @@ def _show_plan(plan: RunPlan) -> None:
         calls.metric(t("plan.calls"), number(total.calls.expected))
         tokens.metric(t("plan.tokens"), number(total.prompt_tokens.expected + total.completion_tokens.expected))
         seconds.metric(t("plan.time"), duration(total.seconds.expected) if total.seconds else unknown)
-        cost.metric(t("plan.cost"), _dollars(total.cost_usd.expected) if total.cost_usd else t("eval.cost_unknown"))
+        cost.metric(
+            t("plan.cost"), round_dollars(total.cost_usd.expected) if total.cost_usd else t("eval.cost_unknown")
+        )
         st.caption(t("plan.basis"))
-
-
-def _dollars(value: Any) -> str:
-    return t("job.cost", cost=number(value, 2 if value else 0))

@@ -50,20 +50,20 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
     if kept is not None and kept not in changes:
         every = (*metric.improved, *metric.worsened)
         changes |= {change.query_id: change for change in every if change.query_id == kept}
+    told = {
+        query_id: f"{change.question or query_id} · {query_id} · {score(change.base)} → {score(change.other)}"
+        for query_id, change in changes.items()
+    }
     chosen = st.selectbox(
         t("compare.query"),
         list(changes),
         index=None,
-        format_func={query_id: _told(change) for query_id, change in changes.items()}.__getitem__,
+        format_func=told.__getitem__,
         placeholder=t("compare.query_hint"),
         key=f"compare-query-{key}",
     )
     if chosen is not None:
         _show_query(comparison, metric, changes[chosen], labels)
-
-
-def _told(change: QueryChange) -> str:
-    return f"{change.question or change.query_id} · {change.query_id} · {score(change.base)} → {score(change.other)}"
 
 
 def _show_lists(metric: MetricDelta, base: str, other: str, key: str) -> None:

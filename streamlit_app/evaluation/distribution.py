@@ -43,13 +43,16 @@ def show_distribution(result: RunResult) -> None:
         format_func={name: _label(name) for name in options}.__getitem__,
         key=f"distribution-{run_id}",
     )
-    found = _found(run_id, chosen)
+    timed, details = chosen.startswith(_TIME), get_app().details
+    found = (
+        details.latencies(run_id).get(chosen.removeprefix(_TIME))
+        if timed
+        else details.metric_distribution(run_id, chosen)
+    )
     if found is None:
         st.caption(t("detail.distribution_none"))
         return
-    timed = chosen.startswith(_TIME)
-    requested = chosen in _REQUESTED
-    counted = t("detail.requests" if requested else "eval.col.queries")
+    counted = t("detail.requests" if chosen in _REQUESTED else "eval.col.queries")
     show_chart(_chart(found, _label(chosen), counted, timed))
     st.caption(_summary(found, timed))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
@@ -59,13 +62,6 @@ def show_distribution(result: RunResult) -> None:
                 for row, count in enumerate(found.counts)
             ]
         )
-
-
-def _found(run_id: str, chosen: str) -> Distribution | None:
-    details = get_app().details
-    if chosen.startswith(_TIME):
-        return details.latencies(run_id).get(chosen.removeprefix(_TIME))
-    return details.metric_distribution(run_id, chosen)
 
 
 def _label(name: str) -> str:

@@ -17,7 +17,7 @@ from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
 from streamlit_app.shared.runs import KB
 from streamlit_app.shared.state import PAGES, errors_shown, get_app, show_error
 from streamlit_app.shared.tables import draw_table
@@ -55,14 +55,12 @@ def show_tiles(result: RunResult) -> None:
         judge = result.judge
         text = t("eval.models", generator=result.generator, judge=judge) if judge else t("eval.no_judge")
         st.caption(text if judge else f"{t('eval.generator', generator=result.generator)} {text}")
-    st.caption(_auroc_text(result) if result.kind == KB else t("eval.corpus_note"))
+    if result.kind == KB:
+        parts = [f"{plain(word('mykb.kind', kind))}: {score(value)}" for kind, value in result.auroc.items()]
+        st.caption(t("eval.auroc", parts=Markdown(" · ".join(parts))))
+    else:
+        st.caption(t("eval.corpus_note"))
     profile_button(result.run_id)
-
-
-def _auroc_text(result: RunResult) -> str:
-    """Format how well the evidence of a KB run tells the answerable questions from the others."""
-    parts = [f"{plain(word('mykb.kind', kind))}: {score(value)}" for kind, value in result.auroc.items()]
-    return t("eval.auroc", parts=Markdown(" · ".join(parts)))
 
 
 def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:
@@ -90,8 +88,7 @@ def metric_tile(result: RunResult, name: str) -> None:
 def show_usage(result: RunResult) -> None:
     """Draw the requests to the models of a run and their cost."""
     usage = result.usage
-    dollars = usage.cost_usd
-    cost = t("eval.cost_unknown") if usage.unpriced else t("job.cost", cost=number(dollars, 2 if dollars else 0))
+    cost = t("eval.cost_unknown") if usage.unpriced else round_dollars(usage.cost_usd)
     st.metric(t("eval.cost"), cost, help=t("eval.cost_help"))
     st.caption(t("eval.requests", count=number(usage.calls), cached=number(usage.cached)))
     if usage.tokens:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -21,6 +21,11 @@ from streamlit_app.shared.style import card_grid
 STEPS = ("kb", "ask", "measure", "read")
 _ICONS = {"kb": ":material/library_add:", "ask": ":material/forum:", "measure": ":material/speed:"}
 
+_SIGNS: dict[str, tuple[str, Literal["green", "blue", "gray"]]] = {
+    "done": (":material/check_circle:", "green"),
+    "now": (":material/arrow_circle_right:", "blue"),
+    "later": (":material/radio_button_unchecked:", "gray"),
+}
 _ACTIONS = {"kb": Action.UPLOAD, "ask": Action.ASK, "measure": Action.MEASURE}
 SAMPLE_DATASET = "valle_multihop"
 _SAMPLE_RUN: dict[str, Any] = {
@@ -52,17 +57,15 @@ def tour_state() -> TourState:
     own = st.session_state.get("tour_run", "")
     jobs = [job for job in app.runs.jobs() if job.active or job.job_id == own]
     job = next((job for job in jobs if job.job_id == own), jobs[0] if jobs else None)
-    done = set()
-    if records:
-        done.add("kb")
-    if any(conversation.turns for record in records for conversation in conversations(record)):
-        done.add("ask")
-    if runs:
-        done.add("measure")
-    if "measure" in done and st.session_state.get("tour_read"):
-        done.add("read")
+    steps = {
+        "kb": bool(records),
+        "ask": any(conversation.turns for record in records for conversation in conversations(record)),
+        "measure": bool(runs),
+        "read": bool(runs) and st.session_state.get("tour_read", False),
+    }
+    done = frozenset(step for step, is_done in steps.items() if is_done)
     finished = [run.run_id for run in runs]
-    return TourState(frozenset(done), job, own if own in finished else finished[0] if finished else "")
+    return TourState(done, job, own if own in finished else finished[0] if finished else "")
 
 
 def keep_tour() -> None:
@@ -105,12 +108,9 @@ def show_tour_in_chat(asked: bool) -> None:
 
 
 def _show_step(position: int, step: str, state: TourState) -> None:
-    if step in state.done:
-        st.badge(t("tour.state.done"), icon=":material/check_circle:", color="green")
-    elif step == state.next:
-        st.badge(t("tour.state.now"), icon=":material/arrow_circle_right:", color="blue")
-    else:
-        st.badge(t("tour.state.later"), icon=":material/radio_button_unchecked:", color="gray")
+    at = "done" if step in state.done else "now" if step == state.next else "later"
+    icon, colour = _SIGNS[at]
+    st.badge(t(f"tour.state.{at}"), icon=icon, color=colour)
     st.markdown(f"**{number(position + 1)}. {t(f'tour.{step}.title')}**")
     st.caption(t(f"tour.{step}.text"))
     if step == state.next:

@@ -238,16 +238,12 @@ def _files(files: tuple[FileState, ...]) -> None:
         if file.stage == "duplicate":
             said = [t("upload.same_as", name=plain(file.same_as))]
         elif file.chars:
-            said += _size(file)
+            said += [t("upload.pages", pages=number(file.pages))] if file.pages else []
+            said.append(t("upload.chars", chars=number(file.chars)))
         elif file.stage == "reading" and file.pages_to_read:
             said.append(t("upload.reading_pages", done=number(file.pages_read), total=number(file.pages_to_read)))
         said += _notes(file)
         st.markdown(f"{_ICONS[file.stage]} **{plain(file.name)}** · {' · '.join(said)}")
-
-
-def _size(file: FileState) -> list[str]:
-    chars = t("upload.chars", chars=number(file.chars))
-    return [t("upload.pages", pages=number(file.pages)), chars] if file.pages else [chars]
 
 
 def _notes(file: FileState) -> list[str]:

@@ -40,6 +40,11 @@ def signed_number(value: float | None) -> str:
     return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
 
 
+def round_dollars(value: float) -> str:
+    """Format a cost in US dollars to the cent."""
+    return t("job.cost", cost=number(value, 2 if value else 0))
+
+
 def dollars(value: float) -> str:
     """Format a cost in US dollars, a small one with more decimals."""
     return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))

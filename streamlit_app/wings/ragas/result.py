@@ -17,6 +17,7 @@ from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row, draw_table
 
+_AGREEMENT = ("accuracy", "kappa", "precision", "recall")
 _TILES_A_ROW = 3  # more would cut off the names of the metrics
 
 
@@ -38,7 +39,8 @@ def _show_tiles(result: RunResult) -> None:
                     continue
                 metric_tile(result, name)
                 if reasons := result.not_scored.get(name):
-                    st.caption(t("ragas.unscored", reasons=_reasons(reasons)))
+                    said = [f"{word('ragas.reason', reason)} ({number(count)})" for reason, count in reasons.items()]
+                    st.caption(t("ragas.unscored", reasons=", ".join(said)))
     judge = result.judge
     st.caption(
         t(
@@ -50,10 +52,6 @@ def _show_tiles(result: RunResult) -> None:
             time=duration(sum(result.seconds.values())),
         )
     )
-
-
-def _reasons(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{word('ragas.reason', reason)} ({number(count)})" for reason, count in reasons.items())
 
 
 def _show_table(result: RunResult) -> None:
@@ -79,13 +77,8 @@ def _show_agreement(result: RunResult) -> None:
         with figures:
             st.markdown(f"**{plain(metric_label(name))}**")
             st.caption(t("ragas.agreement_rows", scored=number(found.scored), rows=number(found.rows)))
-            tiles = {
-                "accuracy": found.accuracy,
-                "kappa": found.kappa,
-                "precision": found.precision,
-                "recall": found.recall,
-            }
-            for column, (part, value) in zip(st.columns(len(tiles)), tiles.items(), strict=True):
+            for column, part in zip(st.columns(len(_AGREEMENT)), _AGREEMENT, strict=True):
+                value = getattr(found, part)
                 with column:
                     shown = "–" if value.value is None else number(value.value, 2)
                     st.metric(t(f"ragas.agreement.{part}"), shown, help=t(f"ragas.agreement_help.{part}"))
@@ -113,7 +106,8 @@ def _show_rows(result: RunResult) -> None:
         }
         for row in rows
     ]
-    position = choose_row(table, lambda position: _label(rows[position]), f"rows-{result.run_id}", "medium")
+    labels = [f"{row.query_id} · {row.question or row.response}" for row in rows]
+    position = choose_row(table, labels.__getitem__, f"rows-{result.run_id}")
     try:
         given = get_app().get(RagasService).rows_of_run(result.run_id)
     except ChatbotError:
@@ -184,7 +178,3 @@ def _said(value: Any) -> str:
     if value is None:
         return "–"
     return number(value, 3) if isinstance(value, float) else str(value)
-
-
-def _label(row: QueryRow) -> str:
-    return f"{row.query_id} · {row.question or row.response}"
