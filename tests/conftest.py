@@ -21,10 +21,11 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from tests.browser import browser as browser
 from tests.browser import page as page
 from tests.browser import playwright as playwright
+from tests.cases import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests.cases import pytest_make_parametrize_id as pytest_make_parametrize_id
 from tests.clock import set_clock as set_clock
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.s3_server import s3 as s3
-from tests.sampling import pytest_collection_modifyitems as pytest_collection_modifyitems
 
 Command = Callable[..., tuple[int, str, str]]
 """Arguments -> exit code, stdout, stderr."""

@@ -316,6 +316,7 @@ def test_the_object_store_starts_as_written_has_the_bucket_and_takes_an_exchange
             "DATA_DIR": str(tmp_path / "app"),
             "MINIO_ENDPOINT": f"http://127.0.0.1:{s3}",
             "INDEX_ENGINE": "local",
+            "SERVE_TOKEN": "a-long-random-text",  # a short one, such as the manifest's "change-me", is refused
         }
         names = {name.upper() for name in Settings.model_fields}
         inherited = {name: value for name, value in os.environ.items() if name not in names}

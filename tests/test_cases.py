@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sampling import sample
+from tests.cases import sample
 
 pytest_plugins = ["pytester"]
 
 SUITE = """
 import pytest
-from tests.sampling import pytest_collection_modifyitems as pytest_collection_modifyitems
+from tests.cases import pytest_collection_modifyitems as pytest_collection_modifyitems
 """
 TESTS = """
 import pytest

@@ -1,4 +1,4 @@
-"""Runs a part of a test's cases in the fast suite, and all of them in the whole suite."""
+"""Which cases of a test the fast suite runs, and what cases are called."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for place, item in enumerate(found):
             if place not in kept:
                 item.add_marker(pytest.mark.slow)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Give bytes and long texts a short name; None leaves the others to pytest.
+
+    The bytes of a file that is made anew may hold the time, so that two workers would call one case by two names.
+    """
+    if isinstance(val, bytes):
+        return "bytes"
+    return f"{val[:60]}…" if isinstance(val, str) and len(val) > 100 else None
 
 
 def sample(total: int, count: int) -> set[int]:
