@@ -49,12 +49,7 @@ def draw_page() -> None:
     )
 
     with st.sidebar:
-        st.selectbox(
-            t("nav.language"),
-            list(LANGUAGE_NAMES),
-            format_func=LANGUAGE_NAMES.__getitem__,
-            key="language",
-        )
+        st.selectbox(t("nav.language"), list(LANGUAGE_NAMES), format_func=LANGUAGE_NAMES.__getitem__, key="language")
         st.caption(t("nav.tagline"))
         sign_out_button()
 

@@ -10,7 +10,7 @@ from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, QueryRow, RunD
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table, fitting_height
 
 _LISTED = 500  # maximum questions in a list for the keyboard, largest change first
@@ -102,14 +102,11 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
     )
 
 
+@errors_shown()
 def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange, labels: Mapping[str, str]) -> None:
     """Draw one question in every run of the comparison."""
     run_ids = [comparison.base, *(run.run_id for run in comparison.runs)]
-    try:
-        rows = {run_id: get_app().details.row(run_id, change.query_id) for run_id in run_ids}
-    except ChatbotError as error:
-        show_error(error)
-        return
+    rows = {run_id: get_app().details.row(run_id, change.query_id) for run_id in run_ids}
     with st.container(border=True):
         st.markdown(f"**{t('eval.col.question')}:** {plain(change.question or change.query_id)}")
         if answer := rows[comparison.base].answer:

@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, run_kind
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import ink, show_chart
@@ -17,7 +16,7 @@ from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label, signed_number
 from streamlit_app.shared.runs import data_namer, run_names
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
 _SIGNIFICANT = 0.05
@@ -29,6 +28,7 @@ _BASE = "compare-base"
 _TOLD = "compare-told"
 
 
+@errors_shown()
 def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     """Draw the choice of a base and up to four other runs, then the differences between them.
 
@@ -45,12 +45,8 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     links.write_comparison(ids)
     if len(ids) < 2:
         return
-    try:
-        with st.spinner(t("compare.working")):
-            comparison = get_app().details.compare(ids)
-    except ChatbotError as error:
-        show_error(error)
-        return
+    with st.spinner(t("compare.working")):
+        comparison = get_app().details.compare(ids)
     by_id = {run.run_id: run for run in runs}
     labels = _labels([by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)

@@ -7,11 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import Distribution, RunResult
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, number, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
 _FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
@@ -23,15 +22,12 @@ _GAP = 0.04  # share of a bar's width, on each side
 
 
 @st.fragment
+@errors_shown()
 def show_distribution(result: RunResult) -> None:
     """Draw a histogram of the chosen metric over the questions, or of seconds."""
     run_id = result.run_id
     st.subheader(t("detail.distribution"))
-    try:
-        names = get_app().details.table(run_id).metrics
-    except ChatbotError as error:
-        show_error(error)
-        return
+    names = get_app().details.table(run_id).metrics
     options = [*names, *(_TIME + name for name, phase in _TIMES.items() if result.seconds.get(phase))]
     if not options:
         return

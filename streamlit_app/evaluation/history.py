@@ -13,7 +13,7 @@ from chatbot_mvp.api import BENCHMARK, History, Series
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, moment, number, score, t, word
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
 from streamlit_app.shared.runs import data_namer
 from streamlit_app.shared.state import get_app
 
@@ -34,16 +34,9 @@ def show_history() -> None:
         help=t("runs.history.series_help"),
     )
     series = every[position]
-    metric = right.selectbox(
-        t("eval.metric"),
-        series.metrics,
-        format_func=metric_label,
-        key=f"runs-history-metric-{series.kind}-{series.dataset}",
-    )
-    if metric is None:  # no run scored anything
-        st.info(t("runs.board.nothing"), icon=":material/info:")
+    metric = choose_metric(right, series.metrics, f"runs-history-metric-{series.kind}-{series.dataset}")
+    if metric is None:
         return
-    st.caption(metric_help(metric))
     history = past.history(series, metric)
     _tell_first(history)
     if len(history.points) > _IN_CHART:

@@ -9,12 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import METRICS, QueryFilter, QueryTable, RunResult, shown_in
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.query_detail import show_query
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import current_language, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table, fitting_height
 
 _COLUMNS = shown_in("column", METRICS)
@@ -25,16 +24,13 @@ _LISTED = 500
 
 
 @st.fragment
+@errors_shown()
 def show_queries(result: RunResult) -> None:
     """Draw filters and a table of all queries, then one of them in full: that of the URL, which follows the choice."""
     run_id = result.run_id
     st.subheader(t("eval.queries"))
-    try:
-        table = get_app().details.table(run_id)
-        version = get_app().details.version(run_id)
-    except ChatbotError as error:
-        show_error(error)
-        return
+    table = get_app().details.table(run_id)
+    version = get_app().details.version(run_id)
     asked = _asked(table, run_id)
     positions = table.select(_ask_filter(table, run_id))
     if asked is not None and asked not in positions:

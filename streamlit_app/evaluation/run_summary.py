@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, SplitFigure, shown_in
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.shared.charts import show_chart
@@ -19,7 +18,7 @@ from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
 from streamlit_app.shared.runs import KB
-from streamlit_app.shared.state import PAGES, errors_shown, get_app, show_error
+from streamlit_app.shared.state import PAGES, errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
 _SEARCH = ("retrieval", "decision")
@@ -150,21 +149,19 @@ def _show_curves(result: RunResult) -> None:
     show_chart(chart)
 
 
+@errors_shown()
 def show_bundle(run_id: str) -> None:
     """Draw the download of the run in all formats. The zip is built on request, because it reads the data set."""
-    try:
-        ready = st.session_state.get("bundle")
-        if not ready or ready[0] != run_id:
-            if not st.button(t("eval.bundle"), icon=":material/folder_zip:", key="bundle-make", width="stretch"):
-                return
-            with st.spinner(t("eval.bundle_making")):
-                [(name, content)] = get_app().archive.export(run_id, "zip").files.items()
-            ready = st.session_state.bundle = (run_id, name, content)
-        st.download_button(
-            t("eval.bundle_save"), ready[2], ready[1], icon=":material/download:", width="stretch", type="primary"
-        )
-    except ChatbotError as error:
-        show_error(error)
+    ready = st.session_state.get("bundle")
+    if not ready or ready[0] != run_id:
+        if not st.button(t("eval.bundle"), icon=":material/folder_zip:", key="bundle-make", width="stretch"):
+            return
+        with st.spinner(t("eval.bundle_making")):
+            [(name, content)] = get_app().archive.export(run_id, "zip").files.items()
+        ready = st.session_state.bundle = (run_id, name, content)
+    st.download_button(
+        t("eval.bundle_save"), ready[2], ready[1], icon=":material/download:", width="stretch", type="primary"
+    )
 
 
 def show_metrics(result: RunResult) -> None:

@@ -19,15 +19,10 @@ _USUAL = 40
 def new_set(kb: KbRecord, first: bool) -> None:
     """Draw an expander with all the ways; ``first`` opens it, when there is no set yet."""
     with st.expander(t("mykb.new"), icon=":material/add_circle:", expanded=first):
-        propose, upload, copy, empty = st.tabs([t(f"mykb.new.{way}") for way in ("propose", "file", "copy", "empty")])
-        with propose:
-            _propose(kb)
-        with upload:
-            _upload(kb)
-        with copy:
-            _copy(kb)
-        with empty:
-            _empty(kb)
+        ways = {"propose": _propose, "file": _upload, "copy": _copy, "empty": _empty}
+        for tab, draw in zip(st.tabs([t(f"mykb.new.{way}") for way in ways]), ways.values(), strict=True):
+            with tab:
+                draw(kb)
 
 
 def _propose(kb: KbRecord) -> None:

@@ -1,8 +1,11 @@
-"""Labels of metrics and intervals in the session's language."""
+"""Metrics in the session's language: labels, intervals, costs, and the choice of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import METRICS
 from streamlit_app.shared.i18n import number, t, t_or
@@ -20,6 +23,16 @@ def metric_help(name: str) -> str:
     if name not in METRICS:
         return ""
     return t_or(f"metric_help.{METRICS[name].family}", "", k=METRICS[name].k)
+
+
+def choose_metric(where: DeltaGenerator, names: Sequence[str], key: str) -> str | None:
+    """Draw the choice of a metric and what it measures; None, with a message, if the runs scored nothing."""
+    metric = where.selectbox(t("eval.metric"), names, format_func=metric_label, key=key)
+    if metric is None:
+        st.info(t("runs.board.nothing"), icon=":material/info:")
+    else:
+        st.caption(metric_help(metric))
+    return metric
 
 
 def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str:

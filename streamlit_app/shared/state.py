@@ -52,7 +52,7 @@ def show_error(error: ChatbotError) -> None:
 
 @contextmanager
 def errors_shown() -> Iterator[None]:
-    """Show an error of the App instead of raising it; what follows it in the block is left out."""
+    """Show an error of the App instead of raising it; what follows it in the block, or the function, is left out."""
     try:
         yield
     except ChatbotError as error:

@@ -6,7 +6,6 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.wings.tune.confirming import Difference
 from chatbot_mvp.wings.tune.service import Tuner
@@ -16,7 +15,7 @@ from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
-from streamlit_app.shared.state import errors_shown, get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
 _GAIN, _REST = "#00875a", "#8a9290"
@@ -68,14 +67,11 @@ def _sentence(other: str, found: Difference) -> str:
     )
 
 
+@errors_shown()
 def _changes(result: TuneResult) -> None:
     """Draw what applying would change, and the button that does it."""
     tuner = get_app().get(Tuner)
-    try:
-        made = tuner.preview(result.tune_id, result.winner.config_id if result.winner else "")
-    except ChatbotError as error:
-        show_error(error)
-        return
+    made = tuner.preview(result.tune_id, result.winner.config_id if result.winner else "")
     if made.reason:
         st.warning(plain(made.reason), icon=":material/block:")
         return
