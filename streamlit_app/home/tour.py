@@ -169,7 +169,7 @@ def _watch(job_id: str) -> None:
             phase = [phase_text(found)] if found.phase else []
             st.progress(share_done(found), " · ".join([plain(found.title), *phase]))
 
-    draw_live(lambda: job() is not None, draw)
+    draw_live(lambda: job() is not None, draw, seen_active=True)
 
 
 def _dismiss() -> None:

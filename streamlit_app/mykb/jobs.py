@@ -53,7 +53,7 @@ def job_panel(kb: KbRecord) -> None:
         if (job := _job(kb, job_id)) is not None:
             _show_active(job)
 
-    draw_live(lambda: (job := _job(kb, job_id)) is not None and job.status.active, draw)
+    draw_live(lambda: (job := _job(kb, job_id)) is not None and job.status.active, draw, seen_active=True)
 
 
 def busy(kb: KbRecord) -> bool:

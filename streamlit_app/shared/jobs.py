@@ -19,9 +19,13 @@ from streamlit_app.shared.runs import data_namer
 from streamlit_app.shared.state import errors_shown, get_app
 
 
-def draw_live(is_active: Callable[[], bool], draw: Callable[[], object]) -> None:
-    """Draw a part of the page, each second while ``is_active``; when that ends, the whole page without the timer."""
-    active = is_active()
+def draw_live(is_active: Callable[[], bool], draw: Callable[[], object], seen_active: bool = False) -> None:
+    """Draw a part of the page, each second while ``is_active``; when that ends, the whole page without the timer.
+
+    Args:
+        seen_active: whether the caller has seen that it was; it may have ended since.
+    """
+    active = seen_active or is_active()
     st.fragment(_drawn, run_every=1 if active else None)(active, is_active, draw)
 
 
@@ -162,7 +166,7 @@ def progress_panel() -> None:
                 _show_means(job)
 
     if active:
-        draw_live(lambda: [job.job_id for job in get_app().runs.jobs() if job.active] == active, draw)
+        draw_live(lambda: [job.job_id for job in get_app().runs.jobs() if job.active] == active, draw, seen_active=True)
 
 
 def _active(jobs: Sequence[JobStatus]) -> list[JobStatus]:
