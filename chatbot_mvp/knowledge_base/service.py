@@ -14,7 +14,7 @@ from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.documents.sources import KbFile, Place, place_of
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import ConfigurationError, DocumentSourceFailed, KbNotFound, KbUnreadable, ProviderLeft
+from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
 from chatbot_mvp.knowledge_base.contents import KbContents, contents_of
 from chatbot_mvp.knowledge_base.growth import GrowingPipeline
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
@@ -87,7 +87,9 @@ class KnowledgeBases:
         if named is None:
             legal = ", ".join(f"{name}:" for name in DOCUMENT_SOURCES)
             reason = f"it is neither a file nor the name of a source; sources: {legal}"
-            raise DocumentSourceFailed(source=reference.partition(":")[0], found=reference, reason=reason)
+            raise UploadError(
+                "document_source_failed", source=reference.partition(":")[0], found=reference, reason=reason
+            )
         settings = self._live.current
         limits = (settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages)
         files = documents_of(*named, settings, progress)

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
 
 from chatbot_mvp.app import App, Service
-from chatbot_mvp.errors import AdminNeeded
+from chatbot_mvp.errors import SignInError
 from chatbot_mvp.settings.access import AdminAccess, Who, who_may
 
 SIGNED_IN = "admin_signed_in"
@@ -51,7 +51,7 @@ def sign_in_providers() -> list[str]:
 
 
 def gated(app: App) -> App:
-    """Return the App as pages may use it: a call that this session may not make raises ``AdminNeeded``."""
+    """Return the App as pages may use it: a call that this session may not make raises ``SignInError``."""
     return cast(App, _Gate(app))
 
 
@@ -91,7 +91,7 @@ class _Part:
         def checked(*args: Any, **kwargs: Any) -> Any:
             own = who is Who.OWNER and any(args[:1]) and args[0] in [st.session_state.get(key) for key in _OWN]
             if not own and not is_administrator(self._access):
-                raise AdminNeeded(call=call)
+                raise SignInError("admin_needed", call=call)
             return value(*args, **kwargs)
 
         return checked

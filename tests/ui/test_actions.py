@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from tests.raising import raises
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.errors import AdminNeeded
 from chatbot_mvp.settings.access import Action, Who, performs
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.shared.state import get_app
@@ -73,9 +73,9 @@ def test_a_guarded_call_of_a_visitor_does_not_reach_the_app(
 ) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
     attempt = planted(call)
-    with pytest.raises(AdminNeeded, match=re.escape(call)):
+    with raises("admin_needed", match=re.escape(call)):
         attempt("of somebody else")
-    with pytest.raises(AdminNeeded):
+    with raises("admin_needed"):
         attempt()
 
 
@@ -88,7 +88,7 @@ def test_without_a_password_every_call_reaches_the_app(data_dir: Path, call: str
 def test_a_call_that_no_rule_names_is_for_administrators(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
     assert "kbs.forget_index" not in marked_calls()
-    with pytest.raises(AdminNeeded):
+    with raises("admin_needed"):
         planted("kbs.forget_index")("id")
 
 
@@ -109,7 +109,7 @@ def test_the_session_that_began_an_upload_may_stop_it(data_dir: Path, monkeypatc
                 st.text(f"{job}: {type(error).__name__}")
 
     shown = AppTest.from_function(page).run()
-    assert [text.value for text in shown.text] == ["mine: Reached", "other: AdminNeeded"]
+    assert [text.value for text in shown.text] == ["mine: Reached", "other: SignInError"]
 
 
 def calls_of_pages() -> dict[str, str]:
@@ -174,7 +174,7 @@ def test_a_service_of_a_wing_checks_its_calls_too(data_dir: Path, monkeypatch: p
     monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
     counter = get_app().get(Counter)
     assert counter.count() == 3
-    with pytest.raises(AdminNeeded, match=r"Counter\.reset"):
+    with raises("admin_needed", match=r"Counter\.reset"):
         counter.reset()
     assert get_app().get(Counter)._part is counter._part
 
