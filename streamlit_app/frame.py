@@ -6,13 +6,21 @@ import streamlit as st
 
 from streamlit_app.home.tour import keep_tour
 from streamlit_app.shared.errors import begin_log, watch_errors
-from streamlit_app.shared.frame_style import frame_style
 from streamlit_app.shared.guard import require_known_host, sign_out_button
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
 from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.web.outside import stay_on_this_machine
 from streamlit_app.web.uploaded import release_all
+
+# Streamlit always uses white text on primary buttons and on the chosen items of a multiselect. The accent of the dark
+# theme is light, so that it is legible as text (links, chosen options); text on it must be dark.
+_STYLE = """<style>
+.stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
+.stApp [data-testid="stMultiSelect"] [data-tag] * {
+  color: light-dark(#ffffff, #07201c);
+}
+</style>"""
 
 
 def draw_page() -> None:
@@ -25,7 +33,7 @@ def draw_page() -> None:
     choose_language(get_app().settings.ui_language)
     require_known_host()
     keep_tour()
-    frame_style()
+    st.html(_STYLE)
 
     page = st.navigation(
         [
@@ -41,12 +49,7 @@ def draw_page() -> None:
     )
 
     with st.sidebar:
-        st.selectbox(
-            t("nav.language"),
-            list(LANGUAGE_NAMES),
-            format_func=LANGUAGE_NAMES.__getitem__,
-            key="language",
-        )
+        st.selectbox(t("nav.language"), list(LANGUAGE_NAMES), format_func=LANGUAGE_NAMES.__getitem__, key="language")
         st.caption(t("nav.tagline"))
         sign_out_button()
 

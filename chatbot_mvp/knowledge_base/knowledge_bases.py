@@ -140,7 +140,6 @@ class KnowledgeBases:
         """The stored knowledge bases, the newest first."""
         return self.store.records()
 
-    @performs(Action.READ)
     def document(self, kb_id: str) -> Document:
         """The text that the offsets of sources refer to."""
         return self.store.document(kb_id)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
 
 from chatbot_mvp.api import Found, JobStatus, ListedDataset
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import moment, number, plain, t
-from streamlit_app.shared.jobs import progress_text
-from streamlit_app.shared.state import get_app, show_error, show_failed_job
-from streamlit_app.shared.uploader import translate_uploader
+from streamlit_app.shared.jobs import draw_live, show_end, show_progress, stop_button
+from streamlit_app.shared.state import confirm, errors_shown, get_app, show_error
+from streamlit_app.shared.style import translate_uploader
+from streamlit_app.shared.tables import draw_table
 
 
 def datasets_section() -> None:
@@ -23,10 +25,8 @@ def datasets_section() -> None:
     data = get_app().datasets
     listed = {entry.found.reference: entry for entry in data.here()}
     remote = {found.reference: found for found in _remote()}
-    st.dataframe(
+    draw_table(
         [*(_row(entry.found, entry) for entry in listed.values()), *(_row(found, None) for found in remote.values())],
-        hide_index=True,
-        width="stretch",
         column_config={
             t("admin.data.col.name"): st.column_config.TextColumn(width="medium"),
             t("admin.data.col.license"): st.column_config.TextColumn(width="medium"),
@@ -93,40 +93,37 @@ def _remote() -> list[Found]:
 
 
 def _one(reference: str, entry: ListedDataset | None) -> None:
-    data = get_app().datasets
     with st.container(border=True):
-        try:
-            with st.spinner(t("admin.data.reading")):
-                details = data.details(reference)
-        except ChatbotError as error:
-            show_error(error)
-            details = None
-        else:
-            if details is None:
-                st.caption(t("admin.data.not_here"))
-        if details:
-            facts = [
-                t("admin.data.size", queries=number(details.queries), documents=number(details.documents)),
-                t("admin.data.answered", count=number(details.answered)),
-                t("admin.data.language", language=t(f"lang.{details.language}")),
-            ]
-            for kinds in (details.types, details.levels):
-                facts += [f"{plain(name)} {number(count)}" for name, count in kinds.items()]
-            st.markdown(" · ".join(facts))
-            st.dataframe(
-                [
-                    {
-                        t("admin.data.col.question"): query.question,
-                        t("admin.data.col.answer"): query.answer or "–",
-                        t("admin.data.col.gold"): " · ".join(query.gold),
-                    }
-                    for query in details.preview
-                ],
-                hide_index=True,
-                width="stretch",
-                column_config={t("admin.data.col.question"): st.column_config.TextColumn(width="large")},
-            )
+        with errors_shown():
+            _show_details(reference)
         _actions(reference, entry)
+
+
+def _show_details(reference: str) -> None:
+    with st.spinner(t("admin.data.reading")):
+        details = get_app().datasets.details(reference)
+    if details is None:
+        st.caption(t("admin.data.not_here"))
+        return
+    facts = [
+        t("admin.data.size", queries=number(details.queries), documents=number(details.documents)),
+        t("admin.data.answered", count=number(details.answered)),
+        t("admin.data.language", language=t(f"lang.{details.language}")),
+    ]
+    for kinds in (details.types, details.levels):
+        facts += [f"{plain(name)} {number(count)}" for name, count in kinds.items()]
+    st.markdown(" · ".join(facts))
+    draw_table(
+        [
+            {
+                t("admin.data.col.question"): query.question,
+                t("admin.data.col.answer"): query.answer or "–",
+                t("admin.data.col.gold"): " · ".join(query.gold),
+            }
+            for query in details.preview
+        ],
+        column_config={t("admin.data.col.question"): st.column_config.TextColumn(width="large")},
+    )
 
 
 def _actions(reference: str, entry: ListedDataset | None) -> None:
@@ -148,20 +145,14 @@ def _actions(reference: str, entry: ListedDataset | None) -> None:
 
 
 def _confirm_delete(entry: ListedDataset) -> None:
-    @st.dialog(t("admin.data.delete_title"))
-    def dialog() -> None:
-        name = plain(entry.found.name)
-        st.markdown(t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=name))
-        if st.button(t("admin.data.delete_yes"), type="primary", key="data_delete_yes"):
-            try:
-                get_app().datasets.delete(entry.found.name)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            _say(t("admin.data.deleted", name=entry.found.name))
-            st.rerun()
+    name = entry.found.name
 
-    dialog()
+    def delete() -> None:
+        get_app().datasets.delete(name)
+        _say(t("admin.data.deleted", name=name))
+
+    sure = t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=plain(name))
+    confirm(t("admin.data.delete_title"), sure, t("admin.data.delete_yes"), "data_delete_yes", delete)
 
 
 def _upload() -> None:
@@ -181,15 +172,12 @@ def _upload() -> None:
         t("admin.data.name"), usual, key=f"data_name-{count}-{usual}", max_chars=60, help=t("admin.data.name_help")
     )
     if st.button(t("admin.data.upload_go"), icon=":material/upload:", key="data_upload_go", disabled=not files):
-        try:
+        with errors_shown():
             with st.spinner(t("admin.data.checking")):
                 kept = get_app().datasets.upload([(file.name, file) for file in files], name)
-        except ChatbotError as error:
-            show_error(error)
-            return
-        st.session_state.data_uploads = count + 1
-        _say(t("admin.data.added", name=kept))
-        st.rerun()
+            st.session_state.data_uploads = count + 1
+            _say(t("admin.data.added", name=kept))
+            st.rerun()
 
 
 def _folder() -> None:
@@ -198,14 +186,11 @@ def _folder() -> None:
         if not path.strip():
             st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
             return
-        try:
+        with errors_shown():
             with st.spinner(t("admin.data.checking")):
                 kept = get_app().datasets.add_folder(path.strip())
-        except ChatbotError as error:
-            show_error(error)
-            return
-        _say(t("admin.data.added", name=kept))
-        st.rerun()
+            _say(t("admin.data.added", name=kept))
+            st.rerun()
 
 
 def _fetch() -> None:
@@ -218,40 +203,26 @@ def _fetch() -> None:
         _start(data.start_fetch)
 
 
-def _start(begin: Any) -> None:
-    try:
+def _start(begin: Callable[[], object]) -> None:
+    with errors_shown():
         begin()
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def _job_panel() -> None:
-    active = any(job.active for job in get_app().datasets.jobs())
-    st.fragment(_live_jobs, run_every=1 if active else None)(active)
+    data = get_app().datasets
 
+    def draw() -> None:
+        jobs = data.jobs()
+        running = [job for job in jobs if job.active]
+        for job in running:
+            with st.container(border=True):
+                show_progress(job, f"**{_title(job)}**")
+                stop_button(job, f"data_stop-{job.job_id}", partial(data.stop, job.job_id))
+        if jobs and not running:
+            _ended(jobs[0])
 
-def _live_jobs(was_active: bool) -> None:
-    jobs = get_app().datasets.jobs()
-    running = [job for job in jobs if job.active]
-    if was_active and not running:
-        st.rerun()
-    for job in running:
-        with st.container(border=True):
-            st.markdown(f"**{_title(job)}** · {t(f'job.state.{job.state}')}")
-            if job.phase:
-                st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
-            if st.button(
-                t("job.stop"),
-                key=f"data_stop-{job.job_id}",
-                icon=":material/stop_circle:",
-                disabled=job.state == "stopping",
-            ):
-                get_app().datasets.stop(job.job_id)
-                st.rerun()
-    if jobs and not running:
-        _ended(jobs[0])
+    draw_live(lambda: any(job.active for job in data.jobs()), draw)
 
 
 def _ended(job: JobStatus) -> None:
@@ -259,11 +230,10 @@ def _ended(job: JobStatus) -> None:
     if st.session_state.get("data_job_seen") == job.updated_at:
         return
     title = _title(job)
-    if job.state == "failed":
-        show_failed_job(job, title)
-    elif job.state == "done":
+    show_end(job, title=title)
+    if job.state == "done":
         st.success(t("job.done", title=title), icon=":material/check_circle:")
-    else:
+    elif job.state != "failed":
         st.info(t("admin.data.stopped", title=title), icon=":material/block:")
     if st.button(t("upload.dismiss"), key="data_dismiss", type="tertiary"):
         st.session_state.data_job_seen = job.updated_at

@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS
+from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS, RunPlan
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.admin.plan import show_plan
 from streamlit_app.admin.presets import chosen_system, preset_bar
 from streamlit_app.admin.run_fields import begin_fields, changed, every_value, field, value
-from streamlit_app.shared.i18n import bare, t
+from streamlit_app.shared.i18n import bare, duration, number, plain, t
+from streamlit_app.shared.metrics import round_dollars
 from streamlit_app.shared.state import get_app, show_error
 
 _ALWAYS_SEEN = ("retrieval_strategy", "eval_max_queries", "generation_enabled", "judge_metrics")
@@ -77,7 +77,7 @@ def _start(reference: str) -> bool:
             return True
         if checked:
             with st.spinner(t("admin.estimating")):
-                show_plan(get_app().runs.plan_run(preset=named, **changes))
+                _show_plan(get_app().runs.plan_run(preset=named, **changes))
     except ChatbotError as error:
         show_error(error)
     return False
@@ -120,3 +120,28 @@ def _answers() -> None:
         st.caption(t("admin.no_judge"))
         return
     st.toggle(t("admin.judge", model=settings.judge), help=t("admin.judge_help"), key="run_judge")
+
+
+def _show_plan(plan: RunPlan) -> None:
+    """Draw the size of the run, what is cached, and the estimated requests, tokens, time and cost."""
+    with st.container(border=True):
+        unknown = t("plan.unknown")
+        size = [number(value) if value is not None else unknown for value in (plan.queries, plan.documents)]
+        st.markdown(f"**{t('plan.title')}** · {t('plan.size', queries=size[0], documents=size[1])}")
+        if plan.vectors is not None:
+            st.caption(t("plan.vectors", cached=number(plan.vectors.cached), total=number(plan.vectors.total)))
+        for text in plan.warnings:
+            st.warning(plain(text), icon=":material/warning:")
+        estimate = plan.estimate
+        if estimate is None:
+            st.caption(t("plan.asks_nobody"))
+            return
+        total = estimate.total
+        calls, tokens, seconds, cost = st.columns(4)
+        calls.metric(t("plan.calls"), number(total.calls.expected))
+        tokens.metric(t("plan.tokens"), number(total.prompt_tokens.expected + total.completion_tokens.expected))
+        seconds.metric(t("plan.time"), duration(total.seconds.expected) if total.seconds else unknown)
+        cost.metric(
+            t("plan.cost"), round_dollars(total.cost_usd.expected) if total.cost_usd else t("eval.cost_unknown")
+        )
+        st.caption(t("plan.basis"))

@@ -8,7 +8,7 @@ from chatbot_mvp.api import SYSTEMS, Preset
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.run_fields import beyond, changed, fill_fields
 from streamlit_app.shared.i18n import Markdown, code, plain, t
-from streamlit_app.shared.state import error_text, get_app, show_error
+from streamlit_app.shared.state import error_text, errors_shown, get_app
 
 _AS_IS = ""
 
@@ -65,12 +65,9 @@ def _save() -> None:
         width="stretch",
         disabled=not name.strip(),
     ):
-        try:
+        with errors_shown():
             kept = get_app().presets.save(name, changed())
-        except ChatbotError as error:
-            show_error(error)
-            return
-        st.success(t("admin.preset.saved", name=plain(kept)), icon=":material/check_circle:")
+            st.success(t("admin.preset.saved", name=plain(kept)), icon=":material/check_circle:")
 
 
 def _apply() -> None:

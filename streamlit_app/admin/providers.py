@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import ProviderStatus
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import bare, number, plain, t, t_or
-from streamlit_app.shared.state import error_text, get_app, show_error
+from streamlit_app.shared.state import error_text, errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 
 def _shown() -> list[ProviderStatus]:
@@ -34,7 +34,7 @@ def providers_table() -> None:
         with st.spinner(t("providers.trying")):
             get_app().providers.check_configured()
     rows = _shown()
-    st.dataframe(
+    draw_table(
         [
             {
                 t("providers.col.name"): f"{status.name} ✓" if status.chosen else status.name,
@@ -43,9 +43,7 @@ def providers_table() -> None:
                 t("providers.col.latency"): _latency(status),
             }
             for status in rows
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
     _show_failures(rows)
 
@@ -57,7 +55,7 @@ def _show_failures(rows: list[ProviderStatus]) -> None:
 
 
 def providers_section() -> None:
-    """Draw the choice of the provider, what is missing for the others, and whether they respond."""
+    """Draw the choice of the provider, what is missing for the others, whether they respond, and the kept replies."""
     providers = get_app().providers
     st.caption(t("providers.about"))
     if providers.fixed:
@@ -75,7 +73,9 @@ def providers_section() -> None:
                 text.caption(f":orange[{t(f'providers.note.{status.note}')}]")
             blocked = providers.fixed or not status.configured or status.chosen
             if use.button(t("providers.use"), key=f"provider-{status.name}", disabled=blocked, width="stretch"):
-                _choose(status.name)
+                with errors_shown():
+                    providers.choose(status.name)
+                    st.rerun()
             if check.button(
                 t("providers.try"), key=f"try-{status.name}", disabled=not status.configured, width="stretch"
             ):
@@ -83,18 +83,10 @@ def providers_section() -> None:
                     providers.check(status.name)
                 st.rerun()
             _show_failures([status])
+    _cache_section()
 
 
-def _choose(name: str) -> None:
-    try:
-        get_app().providers.choose(name)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
-
-
-def cache_section() -> None:
+def _cache_section() -> None:
     """Draw the number of cached replies and a button to delete them."""
     cache = get_app().providers.reply_cache()
     text, clear = st.columns([6, 3], vertical_alignment="center")

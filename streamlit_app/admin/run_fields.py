@@ -29,15 +29,14 @@ def key_of(name: str) -> str:
 
 def begin_fields() -> None:
     """Initialise every widget that has no value yet with the setting in effect."""
-    for names in RUN_PARAMETERS.values():
-        for name in names:
-            key, usual = key_of(name), _usual(name)
-            # If the setting changed meanwhile and the user has not edited the parameter, show the new value.
-            before = st.session_state.setdefault(f"{key}-usual", usual)
-            touched = key in st.session_state and st.session_state[key] != before
-            st.session_state[f"{key}-usual"] = usual
-            # Written again, because Streamlit drops the value of a widget that is not drawn in this script run.
-            st.session_state[key] = st.session_state[key] if touched else usual
+    for name in _FIELDS:
+        key, usual = key_of(name), _usual(name)
+        # If the setting changed meanwhile and the user has not edited the parameter, show the new value.
+        before = st.session_state.setdefault(f"{key}-usual", usual)
+        touched = key in st.session_state and st.session_state[key] != before
+        st.session_state[f"{key}-usual"] = usual
+        # Written again, because Streamlit drops the value of a widget that is not drawn in this script run.
+        st.session_state[key] = st.session_state[key] if touched else usual
     judging = bool(get_app().settings.judge_metrics)
     st.session_state.run_judge = st.session_state.get("run_judge", judging)
 
@@ -50,9 +49,8 @@ def fill_fields(changes: Mapping[str, Any]) -> None:
     """
     settings = get_app().settings.with_changes(**changes)
     st.session_state.run_beyond = {name: found for name, found in changes.items() if name not in _FIELDS}
-    for names in RUN_PARAMETERS.values():
-        for name in names:
-            st.session_state[key_of(name)] = _shown(name, getattr(settings, name))
+    for name in _FIELDS:
+        st.session_state[key_of(name)] = _shown(name, getattr(settings, name))
     st.session_state.run_judge = bool(settings.judge_metrics)
     if not settings.judge_metrics:
         st.session_state[key_of("judge_metrics")] = list(JUDGE_METRICS)

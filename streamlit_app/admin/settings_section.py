@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.api import GROUPS, SettingRow
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
 from streamlit_app.shared.i18n import plain, t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table, fitting_height
 
 
 def settings_section() -> None:
@@ -39,7 +39,7 @@ def settings_section() -> None:
     if not shown:
         st.info(t("admin.settings.none"), icon=":material/search_off:")
         return
-    st.dataframe(
+    draw_table(
         [
             {
                 t("admin.settings.col.variable"): row.form.variable,
@@ -50,9 +50,7 @@ def settings_section() -> None:
             }
             for row in shown
         ],
-        hide_index=True,
-        width="stretch",
-        height=min(440, 38 + 35 * len(shown)),
+        height=fitting_height(len(shown), 440),
         column_config={
             t("admin.settings.col.variable"): st.column_config.TextColumn(width=250),
             t("admin.settings.col.value"): st.column_config.TextColumn(width=170),
@@ -83,9 +81,11 @@ def _searched(row: SettingRow) -> str:
 def _value(row: SettingRow) -> str:
     if row.form.kind == "secret":
         return t("admin.settings.set" if row.is_set else "admin.settings.not_set")
-    if isinstance(row.value, bool):
-        return t("admin.settings.yes" if row.value else "admin.settings.no")
-    return str(row.value)
+    return _yes_or_no(row.value) if isinstance(row.value, bool) else str(row.value)
+
+
+def _yes_or_no(value: bool) -> str:
+    return t("admin.settings.yes" if value else "admin.settings.no")
 
 
 def _one(row: SettingRow) -> None:
@@ -112,11 +112,15 @@ def _one(row: SettingRow) -> None:
             width="stretch",
             disabled=value == current,
         ):
-            _change(form.name, value)
+            with errors_shown():
+                get_app().live.change(form.name, value)
+                st.rerun()
         if row.source == "admin" and reset.button(
             t("admin.settings.reset"), icon=":material/restart_alt:", key="settings_reset", width="stretch"
         ):
-            _reset(form.name)
+            with errors_shown():
+                get_app().live.reset(form.name)
+                st.rerun()
         st.caption(t("admin.settings.default", value=_shown_default(row)))
 
 
@@ -132,23 +136,5 @@ def _field(row: SettingRow, key: str) -> Any:
 def _shown_default(row: SettingRow) -> str:
     default = row.form.default
     if isinstance(default, bool):
-        return t("admin.settings.yes" if default else "admin.settings.no")
+        return _yes_or_no(default)
     return plain(choice_text(str(default)) if row.form.kind == "choice" else str(default)) or "–"
-
-
-def _change(name: str, value: Any) -> None:
-    try:
-        get_app().live.change(name, value)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
-
-
-def _reset(name: str) -> None:
-    try:
-        get_app().live.reset(name)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()

@@ -7,14 +7,16 @@ import time
 
 import streamlit as st
 
-from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
+from chatbot_mvp.api import KINDS, AnswerRecord, Conversation, LiveTurn, Turn
+from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.answer_text import safe_markdown
 from streamlit_app.chat.debug import show_debug
-from streamlit_app.chat.feedback import ask_feedback
 from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.sources import show_sources, source_link
-from streamlit_app.shared.state import failure_text, get_app
+from streamlit_app.shared.state import errors_shown, failure_text, get_app, show_error
+
+_UNKNOWN = "unknown"
 
 _FRAME_S = 0.04  # seconds between redraws; faster would not be noticed
 _ALMOST_DONE_S = 0.05  # seconds; an answer ready this soon is shown at once, without first showing the passages
@@ -35,7 +37,7 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
             st.warning(reason, icon=":material/warning:")
             return
         show_answer(turn.answer, f"source-{turn.turn_id}")
-        ask_feedback(conversation, turn)
+        _ask_feedback(conversation, turn)
         if debug:
             show_debug(turn.answer)
 
@@ -158,3 +160,54 @@ def _facts(answer: AnswerRecord) -> list[str]:
         facts.append(t("chat.vectors", percent=number(100 * answer.vectors_share, 0)))
     facts.append(t("chat.seconds", seconds=number(quality.seconds, 2)))
     return facts
+
+
+def _ask_feedback(conversation: Conversation, turn: Turn) -> None:
+    """Draw the thumbs with their last value and, after a thumb down, a form."""
+    key = f"thumbs-{turn.turn_id}"
+    rated = turn.feedback
+    if turn.answer is not None and turn.mode == "strict":
+        st.caption(t(f"feedback.ask.{turn.answer.outcome}"))
+    st.feedback(
+        "thumbs",
+        key=key,
+        default=None if rated is None else int(rated.good),
+        on_change=_rate,
+        args=(conversation, turn, key),
+    )
+    if rated is not None and not rated.good:
+        with st.popover(t("feedback.tell"), icon=":material/edit_note:"):
+            _feedback_form(conversation, turn)
+
+
+def _rate(conversation: Conversation, turn: Turn, key: str) -> None:
+    value = st.session_state.get(key)
+    if value is not None:
+        note = turn.feedback.note if turn.feedback else ""
+        with errors_shown():
+            get_app().chat.rate(conversation.session, conversation.conversation_id, turn.turn_id, bool(value), note)
+
+
+def _feedback_form(conversation: Conversation, turn: Turn) -> None:
+    with st.form(f"feedback-{turn.turn_id}", border=False):
+        note = st.text_area(t("feedback.note"), turn.feedback.note if turn.feedback else "", max_chars=2_000)
+        add = st.checkbox(t("feedback.add"), help=t("feedback.add_help"))
+        kind = st.selectbox(t("feedback.kind"), [_UNKNOWN, *KINDS], format_func=lambda name: t(f"feedback.kind.{name}"))
+        answer = st.text_input(t("feedback.answer"), max_chars=1_000)
+        sent = st.form_submit_button(t("feedback.send"), type="primary")
+    if not sent:
+        return
+    service = get_app().chat
+    place = (conversation.session, conversation.conversation_id, turn.turn_id)
+    chosen = next((name for name in KINDS if name == kind), None)
+    try:
+        service.rate(*place, False, note)
+        added = add and service.add_question(*place, chosen, answer)
+    except ChatbotError as error:
+        show_error(error)
+        return
+    if not add:
+        st.success(t("feedback.thanks"), icon=":material/check_circle:")
+        return
+    path = service.questions_path(conversation.kb_id)
+    st.success(t("feedback.added" if added else "feedback.known", path=path), icon=":material/check_circle:")

@@ -13,6 +13,7 @@ import streamlit as st
 from chatbot_mvp.api import AnswerRecord
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.tables import draw_table
 
 # Summand of a score -> colour. Distinguishable with colour blindness (Okabe and Ito; Tol) and legible in both themes.
 COLOURS = {
@@ -144,11 +145,9 @@ def _legend(names: Sequence[str]) -> str:
 
 def _chunks(name: str, chunks: list[dict[str, Any]]) -> None:
     st.markdown(f"**{plain(name)}**")
-    st.dataframe(
+    draw_table(
         [
             {"chunk_id": chunk["chunk_id"], "section": chunk["section"], "score": chunk["score"], **chunk["signals"]}
             for chunk in chunks
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )

@@ -1,12 +1,15 @@
-"""Show which outcome a strict question had, and the passages that stand nearest to a question without an answer."""
+"""What the chat shows around an answer: its outcome, the nearest passages, and questions to ask with one click."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, Nearest
+from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, KbRecord, Nearest
+from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.sources import show_passages
+from streamlit_app.shared.state import get_app
+from streamlit_app.shared.style import card_grid
 
 _ICONS = {
     "answered": ":green[:material/check_circle:]",
@@ -73,6 +76,24 @@ def show_counts(conversation: Conversation) -> None:
 
 def _form(count: int) -> str:
     return "one" if count == 1 else "many"
+
+
+def suggestions(kb: KbRecord) -> None:
+    """Draw one button per suggestion; clicking it asks the question."""
+    try:
+        questions = get_app().kbs.suggested_questions(kb.kb_id)
+    except ChatbotError:
+        return  # the user will see the error when asking a question
+    grid = card_grid("suggestions", narrowest=320)
+    for row, question in enumerate(questions):
+        grid.button(
+            plain(question),
+            key=f"suggested-{row}",
+            icon=":material/lightbulb:",
+            width="stretch",
+            on_click=_ask,
+            args=(question,),
+        )
 
 
 def _ask(question: str) -> None:

@@ -10,7 +10,8 @@ from chatbot_mvp.api import Comparison, MetricDelta, QueryChange, QueryRow, RunD
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table, fitting_height
 
 _LISTED = 500  # maximum questions in a list for the keyboard, largest change first
 
@@ -49,20 +50,20 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
     if kept is not None and kept not in changes:
         every = (*metric.improved, *metric.worsened)
         changes |= {change.query_id: change for change in every if change.query_id == kept}
+    told = {
+        query_id: f"{change.question or query_id} · {query_id} · {score(change.base)} → {score(change.other)}"
+        for query_id, change in changes.items()
+    }
     chosen = st.selectbox(
         t("compare.query"),
         list(changes),
         index=None,
-        format_func={query_id: _told(change) for query_id, change in changes.items()}.__getitem__,
+        format_func=told.__getitem__,
         placeholder=t("compare.query_hint"),
         key=f"compare-query-{key}",
     )
     if chosen is not None:
         _show_query(comparison, metric, changes[chosen], labels)
-
-
-def _told(change: QueryChange) -> str:
-    return f"{change.question or change.query_id} · {change.query_id} · {score(change.base)} → {score(change.other)}"
 
 
 def _show_lists(metric: MetricDelta, base: str, other: str, key: str) -> None:
@@ -84,7 +85,7 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
         if selected and selected[0] < len(changes):
             st.session_state[chosen_key] = changes[selected[0]].query_id
 
-    st.dataframe(
+    draw_table(
         [
             {
                 t("eval.col.question"): change.question or change.query_id,
@@ -93,9 +94,7 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
             }
             for change in changes
         ],
-        hide_index=True,
-        width="stretch",
-        height=min(260, 38 + 36 * len(changes)),
+        height=fitting_height(len(changes), 260),
         on_select=picked,
         selection_mode="single-row",
         key=key,
@@ -103,14 +102,11 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
     )
 
 
+@errors_shown()
 def _show_query(comparison: Comparison, metric: MetricDelta, change: QueryChange, labels: Mapping[str, str]) -> None:
     """Draw one question in every run of the comparison."""
     run_ids = [comparison.base, *(run.run_id for run in comparison.runs)]
-    try:
-        rows = {run_id: get_app().details.row(run_id, change.query_id) for run_id in run_ids}
-    except ChatbotError as error:
-        show_error(error)
-        return
+    rows = {run_id: get_app().details.row(run_id, change.query_id) for run_id in run_ids}
     with st.container(border=True):
         st.markdown(f"**{t('eval.col.question')}:** {plain(change.question or change.query_id)}")
         if answer := rows[comparison.base].answer:

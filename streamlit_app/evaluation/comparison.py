@@ -2,121 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+import altair as alt
+import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, run_kind, why_not_comparable
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.changed_queries import show_changes
-from streamlit_app.evaluation.forest import SIGNIFICANT, show_forest
+from streamlit_app.shared import links
+from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import number, plain, score, t
-from streamlit_app.shared.metrics import interval_text, metric_label
+from streamlit_app.shared.metrics import interval_text, metric_label, signed_number
 from streamlit_app.shared.runs import data_namer, run_names
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
-OTHERS = 4  # maximum runs besides the base; more lines would be hard to tell apart
+_SIGNIFICANT = 0.05
+_SHAPES = ["circle", "square", "triangle-up", "diamond"]
+_OTHERS = 4  # maximum runs besides the base; more lines would be hard to tell apart
 
-# Session keys: the chosen base (a widget's key), the ids last passed to ``chosen``, and the run shown at that time.
+# Session keys: the chosen base (a widget's key), and the ids last written into the URL.
 _BASE = "compare-base"
 _TOLD = "compare-told"
-_SHOWN = "compare-shown"
 
 
-def show_comparison(
-    runs: Sequence[RunLine],
-    shown: RunLine,
-    first: Sequence[str] = (),
-    chosen: Callable[[Sequence[str]], None] = lambda _: None,
-) -> None:
+@errors_shown()
+def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     """Draw the choice of a base and up to four other runs, then the differences between them.
 
     Args:
         runs: all runs, as in ``submissions.jsonl``.
-        shown: the run that the page shows; it is the base until the user chooses another.
-        first: ids that the URL requests, the base first; applied whenever they differ from those passed to ``chosen``.
-        chosen: called on every rerun with the chosen ids, the base first.
+        asked: ids of runs that the URL requests, the base first. The URL follows the choice.
     """
     st.subheader(t("compare.title"))
     if len(runs) < 2:
         st.caption(t("compare.none"))
         return
-    ids = _choose(runs, shown, first)
-    st.session_state[_TOLD] = tuple(ids)
-    chosen(ids)
+    ids = _choose(runs, asked)
+    st.session_state[_TOLD] = ids
+    links.write_comparison(ids)
     if len(ids) < 2:
         return
-    try:
-        with st.spinner(t("compare.working")):
-            comparison = get_app().details.compare(ids)
-    except ChatbotError as error:
-        show_error(error)
-        return
+    with st.spinner(t("compare.working")):
+        comparison = get_app().details.compare(ids)
     by_id = {run.run_id: run for run in runs}
     labels = _labels([by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)
     _show_verdict(comparison, labels)
-    show_forest(comparison, labels)
+    _show_forest(comparison, labels)
     _show_table(comparison, labels)
     show_changes(comparison, labels)
     _show_configuration(comparison, labels)
 
 
-def _choose(runs: Sequence[RunLine], shown: RunLine, first: Sequence[str]) -> list[str]:
+def _choose(runs: Sequence[RunLine], asked: Sequence[str]) -> list[str]:
     """Return the ids of the runs to compare, the base first; only the base while no other is chosen."""
     by_id = {run.run_id: run for run in runs}
     names = _names(runs)
-    wanted = _settle_base(by_id, shown.run_id, first)
+    wanted: Sequence[str] = ()
+    if asked != st.session_state.get(_TOLD) or _BASE not in st.session_state:
+        wanted = asked
+        st.session_state[_BASE] = asked[0]
     left, right = st.columns([2, 3])
     base: str = left.selectbox(t("compare.base"), list(by_id), format_func=names.__getitem__, key=_BASE)
     reasons = {run_id: why_not_comparable(by_id[base], run) for run_id, run in by_id.items() if run_id != base}
     alike = [run_id for run_id, reason in reasons.items() if reason is None]
     # One key per base, because the comparable runs depend on it; choices that remain valid are kept.
     others_key = f"compare-others-{base}"
-    if others_key not in st.session_state or wanted[:1] == [base]:
+    if others_key not in st.session_state or (wanted and wanted[0] == base):
         kept = wanted or st.session_state.get(_TOLD, ())
-        st.session_state[others_key] = [run_id for run_id in kept if run_id in alike][:OTHERS]
+        st.session_state[others_key] = [run_id for run_id in kept if run_id in alike][:_OTHERS]
     others = right.multiselect(
         t("compare.others"),
         alike,
         format_func=names.__getitem__,
         placeholder=t("compare.choose") if alike else t("compare.nothing_alike"),
         key=others_key,
-        max_selections=OTHERS,
+        max_selections=_OTHERS,
         disabled=not alike,
     )
     if not alike:
         st.caption(t("compare.none"))
     if unlike := {run_id: reason for run_id, reason in reasons.items() if reason is not None}:
         with st.expander(t("compare.unlike", count=number(len(unlike))), icon=":material/block:"):
-            st.dataframe(
+            draw_table(
                 [
                     {t("compare.col.run"): names[run_id], t("compare.col.why"): t(f"compare.why.{reason}")}
                     for run_id, reason in unlike.items()
-                ],
-                hide_index=True,
-                width="stretch",
+                ]
             )
     return [base, *others]
-
-
-def _settle_base(by_id: Mapping[str, RunLine], shown: str, first: Sequence[str]) -> list[str]:
-    """Set the base in its widget if the URL or the shown run has changed; return the initial ids."""
-    told = [run_id for run_id in st.session_state.get(_TOLD, ()) if run_id in by_id]
-    asked = [run_id for run_id in first if run_id in by_id]
-    moved = st.session_state.get(_SHOWN) != shown
-    st.session_state[_SHOWN] = shown
-    if asked and (asked != told or _BASE not in st.session_state):
-        wanted = asked
-    elif not asked and moved and shown not in told:
-        wanted = [shown]
-    elif _BASE not in st.session_state:
-        wanted = told if shown in told else [shown]
-    else:
-        return []
-    st.session_state[_BASE] = wanted[0]
-    return wanted
 
 
 def _names(runs: Sequence[RunLine]) -> dict[str, str]:
@@ -146,7 +123,7 @@ def _show_who(runs: Sequence[RunLine], labels: Mapping[str, str]) -> None:
 
 def _show_verdict(comparison: Comparison, labels: Mapping[str, str]) -> None:
     for run in comparison.runs:
-        differing = [metric_label(m.metric) for m in run.metrics if m.p_holm is not None and m.p_holm < SIGNIFICANT]
+        differing = [metric_label(m.metric) for m in run.metrics if m.p_holm is not None and m.p_holm < _SIGNIFICANT]
         said = t("compare.differs", metrics=", ".join(differing)) if differing else t("compare.no_difference")
         st.markdown(f"{plain(labels[run.run_id])}: {said}" if len(comparison.runs) > 1 else said)
 
@@ -163,7 +140,7 @@ def _show_table(comparison: Comparison, labels: Mapping[str, str]) -> None:
                     **({t("compare.col.run"): labels[run.run_id]} if several else {}),
                     t("compare.col.base"): score(m.base),
                     t("compare.col.other"): score(m.other),
-                    t("compare.col.delta"): signed(m.delta),
+                    t("compare.col.delta"): signed_number(m.delta),
                     t("compare.col.interval"): interval_text(m.interval, signed=True),
                     t("compare.col.p"): _p(m.p),
                     t("compare.col.p_holm"): _p(m.p_holm),
@@ -173,12 +150,7 @@ def _show_table(comparison: Comparison, labels: Mapping[str, str]) -> None:
                     t("compare.col.scored"): f"{number(m.pairs)}/{number(m.total)}",
                 }
             )
-    st.dataframe(
-        rows,
-        hide_index=True,
-        width="stretch",
-        column_config={t("compare.col.p_holm"): st.column_config.TextColumn(help=t("compare.p_help"))},
-    )
+    draw_table(rows, column_config={t("compare.col.p_holm"): st.column_config.TextColumn(help=t("compare.p_help"))})
     st.caption(t("compare.method"))
 
 
@@ -189,22 +161,72 @@ def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> No
         st.caption(t("compare.same_configuration"))
         return
     heads = [labels[comparison.base], *(labels[run.run_id] for run in comparison.runs)]
-    st.dataframe(
+    draw_table(
         [
             {t("compare.col.setting"): name.upper(), **dict(zip(heads, map(value_text, values), strict=True))}
             for name, values in table.items()
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
-
-
-def signed(value: float | None) -> str:
-    """Format a difference with its sign: +0,125."""
-    return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
 
 
 def _p(value: float | None) -> str:
     if value is None:
         return "–"
     return f"< {number(0.001, 3)}" if value < 0.001 else number(value, 3)
+
+
+def _show_forest(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    """Draw the plot; nothing if no metric has an interval, as with a single question."""
+    names = [labels[run.run_id] for run in comparison.runs]
+    rows = [
+        {
+            "metric": metric_label(m.metric),
+            "run": labels[run.run_id],
+            "delta": m.delta,
+            "low": m.interval[0],
+            "high": m.interval[1],
+            "sure": m.p_holm is not None and m.p_holm < _SIGNIFICANT,
+            "told": signed_number(m.delta or 0.0),
+            "interval": interval_text(m.interval, signed=True),
+        }
+        for run in comparison.runs
+        for m in run.metrics
+        if m.interval is not None
+    ]
+    if not rows:
+        st.caption(t("compare.too_few"))
+        return
+    show_chart(_forest(pd.DataFrame(rows), names))
+    st.caption(t("compare.forest_legend"))
+
+
+def _forest(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetChart:
+    metrics = list(dict.fromkeys(frame["metric"]))
+    legend = alt.Legend(orient="top", columns=2, labelLimit=220) if len(names) > 1 else None
+    base = alt.Chart(frame).encode(
+        y=alt.Y("metric:N", title=None, sort=metrics, axis=alt.Axis(labelOverlap=False, labelLimit=170, grid=False)),
+        yOffset=alt.YOffset("run:N", sort=names),
+        color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names), legend=legend),
+        tooltip=[
+            alt.Tooltip("metric:N", title=t("eval.metric")),
+            alt.Tooltip("run:N", title=t("compare.col.run")),
+            alt.Tooltip("told:N", title=t("compare.col.delta")),
+            alt.Tooltip("interval:N", title=t("compare.col.interval")),
+        ],
+    )
+    spread = base.mark_rule(strokeWidth=2.5).encode(
+        x=alt.X("low:Q", title=t("compare.axis"), axis=alt.Axis(tickCount=6)), x2="high:Q"
+    )
+    shape = alt.Shape("run:N", title=None, scale=alt.Scale(domain=names, range=_SHAPES[: len(names)]), legend=legend)
+    points = [
+        base.transform_filter("datum.sure" if sure else "!datum.sure")
+        .mark_point(size=100, filled=sure, opacity=1, strokeWidth=2)
+        .encode(x="delta:Q", shape=shape)
+        for sure in (True, False)
+        if (frame["sure"] == sure).any()  # an empty layer would be an unnamed image for screen readers
+    ]
+    zero = (
+        alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=ink()).encode(x="x:Q")
+    )
+    height = 80 + len(metrics) * (16 + 14 * len(names))
+    return alt.layer(zero, spread, *points, height=height, description=t("compare.forest_alt"))

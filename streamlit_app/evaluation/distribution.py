@@ -7,11 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import Distribution, RunResult
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, number, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 _FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
 # Measured time -> the phase that a run must have.
@@ -22,15 +22,12 @@ _GAP = 0.04  # share of a bar's width, on each side
 
 
 @st.fragment
+@errors_shown()
 def show_distribution(result: RunResult) -> None:
     """Draw a histogram of the chosen metric over the questions, or of seconds."""
     run_id = result.run_id
     st.subheader(t("detail.distribution"))
-    try:
-        names = get_app().details.table(run_id).metrics
-    except ChatbotError as error:
-        show_error(error)
-        return
+    names = get_app().details.table(run_id).metrics
     options = [*names, *(_TIME + name for name, phase in _TIMES.items() if result.seconds.get(phase))]
     if not options:
         return
@@ -42,31 +39,25 @@ def show_distribution(result: RunResult) -> None:
         format_func={name: _label(name) for name in options}.__getitem__,
         key=f"distribution-{run_id}",
     )
-    found = _found(run_id, chosen)
+    timed, details = chosen.startswith(_TIME), get_app().details
+    found = (
+        details.latencies(run_id).get(chosen.removeprefix(_TIME))
+        if timed
+        else details.metric_distribution(run_id, chosen)
+    )
     if found is None:
         st.caption(t("detail.distribution_none"))
         return
-    timed = chosen.startswith(_TIME)
-    requested = chosen in _REQUESTED
-    counted = t("detail.requests" if requested else "eval.col.queries")
+    counted = t("detail.requests" if chosen in _REQUESTED else "eval.col.queries")
     show_chart(_chart(found, _label(chosen), counted, timed))
     st.caption(_summary(found, timed))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
-        st.dataframe(
+        draw_table(
             [
                 {t("detail.interval"): _range(found, row, timed), counted: count}
                 for row, count in enumerate(found.counts)
-            ],
-            hide_index=True,
-            width="stretch",
+            ]
         )
-
-
-def _found(run_id: str, chosen: str) -> Distribution | None:
-    details = get_app().details
-    if chosen.startswith(_TIME):
-        return details.latencies(run_id).get(chosen.removeprefix(_TIME))
-    return details.metric_distribution(run_id, chosen)
 
 
 def _label(name: str) -> str:

@@ -13,7 +13,7 @@ from chatbot_mvp.api import BENCHMARK, History, Series, history_of
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, moment, number, score, t, word
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
 from streamlit_app.shared.runs import data_namer
 from streamlit_app.shared.state import get_app
 
@@ -34,16 +34,9 @@ def show_history() -> None:
         help=t("runs.history.series_help"),
     )
     series = every[position]
-    metric = right.selectbox(
-        t("eval.metric"),
-        series.metrics,
-        format_func=metric_label,
-        key=f"runs-history-metric-{series.kind}-{series.dataset}",
-    )
-    if metric is None:  # no run scored anything
-        st.info(t("runs.board.nothing"), icon=":material/info:")
+    metric = choose_metric(right, series.metrics, f"runs-history-metric-{series.kind}-{series.dataset}")
+    if metric is None:
         return
-    st.caption(metric_help(metric))
     history = history_of(series, metric)
     _tell_first(history)
     if len(history.points) > _IN_CHART:
@@ -63,6 +56,7 @@ def _tell_first(history: History) -> None:
     if first is None or first.band is None:
         st.success(t("runs.history.inside", runs=number(len(history.points))), icon=":material/check:")
         return
+    changed = "configuration" if first.configuration_changed else "data" if first.data_changed else "nothing"
     st.warning(
         t(
             "runs.history.outside",
@@ -70,7 +64,7 @@ def _tell_first(history: History) -> None:
             when=moment(first.started_at),
             value=score(first.value),
             band=interval_text(first.band),
-            changes=_changes(first.configuration_changed, first.data_changed),
+            changes=t(f"runs.history.{changed}_changed"),
         ),
         icon=":material/trending_down:",
     )
@@ -81,10 +75,6 @@ def _tell_first(history: History) -> None:
         on_click=links.write_run,
         args=(first.run_id,),
     )
-
-
-def _changes(configuration: bool, data: bool) -> str:
-    return t(f"runs.history.{'configuration' if configuration else 'data' if data else 'nothing'}_changed")
 
 
 def _chart(history: History) -> alt.LayerChart | alt.FacetChart:
@@ -134,10 +124,8 @@ def _rows(history: History) -> Sequence[dict[str, Any]]:
     for place, point in enumerate(history.points, 1):
         low, high = point.interval or (None, None)
         band_low, band_high = point.band or (None, None)
-        changed = [
-            *([bare("runs.history.configuration")] if point.configuration_changed else []),
-            *([bare("runs.history.data")] if point.data_changed else []),
-        ]
+        kinds = {"configuration": point.configuration_changed, "data": point.data_changed}
+        changed = [bare(f"runs.history.{kind}") for kind, found in kinds.items() if found]
         rows.append(
             {
                 # Numbered, because two runs may begin in the same minute.

@@ -13,10 +13,10 @@ from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, leaderboard, run_kind
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.row_choice import choose_row
+from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import choose_row
 
 _IN_CHART = 15  # maximum runs in the chart
 
@@ -35,13 +35,9 @@ def show_leaderboard() -> None:
         help=t("runs.board.field_help"),
     )
     field = fields[position]
-    metric = right.selectbox(
-        t("eval.metric"), field.metrics, format_func=metric_label, key=f"runs-board-metric-{field.sha256}-{field.kind}"
-    )
-    if metric is None:  # the runs have no metric
-        st.info(t("runs.board.nothing"), icon=":material/info:")
+    metric = choose_metric(right, field.metrics, f"runs-board-metric-{field.sha256}-{field.kind}")
+    if metric is None:
         return
-    st.caption(metric_help(metric))
     _tell_others(field, fields, data_name(field))
     places = leaderboard(field, metric)
     names = list(run_names([place.run for place in places], lambda run: (run.strategy,)).values())

@@ -1,4 +1,4 @@
-"""Time and cost of a run by phase."""
+"""Where the questions of a run were lost, and where its time and money went."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import streamlit as st
 from chatbot_mvp.api import RunResult, Spent
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import duration, number, t, word
+from streamlit_app.shared.metrics import dollars
+from streamlit_app.shared.tables import draw_table
 
 _ORDER = (
     *("load", "index", "enrich", "questions", "link", "embed_corpus", "check_questions", "embed_queries"),
@@ -21,7 +23,7 @@ _ORDER = (
 _SHOWN_SECONDS = 0.05  # shorter phases would be invisible in the chart
 
 
-def show_phases(result: RunResult) -> None:
+def _show_phases(result: RunResult) -> None:
     """Draw seconds and cost per phase, as a chart and as a table."""
     seconds, usage = result.seconds, result.usage.phases
     if not seconds:
@@ -32,7 +34,7 @@ def show_phases(result: RunResult) -> None:
     costs = {name: spent.cost_usd for name, spent in usage.items() if spent.cost_usd}
     if costs:
         costs = {name: costs[name] for name in _sorted(costs)}
-        show_chart(_bars(costs, t("detail.cost_usd"), _dollars))
+        show_chart(_bars(costs, t("detail.cost_usd"), dollars))
     elif usage:
         unpriced = any(spent.unpriced for spent in usage.values())
         st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))
@@ -41,7 +43,7 @@ def show_phases(result: RunResult) -> None:
         st.caption(t("detail.passage_questions", **shown_counts))
     with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
         names = _sorted({**seconds, **usage})
-        st.dataframe([_row(name, seconds, usage) for name in names], hide_index=True, width="stretch")
+        draw_table([_row(name, seconds, usage) for name in names])
 
 
 def duration_text(seconds: float) -> str:
@@ -55,7 +57,7 @@ def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Spent]) ->
     spent = usage.get(name)
     cost = "–"
     if spent:
-        cost = t("eval.cost_unknown") if spent.unpriced else _dollars(spent.cost_usd)
+        cost = t("eval.cost_unknown") if spent.unpriced else dollars(spent.cost_usd)
     return {
         t("detail.phase_name"): word("detail.phase", name),
         t("detail.time"): duration_text(seconds[name]) if name in seconds else "–",
@@ -93,5 +95,40 @@ def _sorted(names: Mapping[str, Any]) -> list[str]:
     return sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
 
 
-def _dollars(value: float) -> str:
-    return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))
+def show_causes(result: RunResult) -> None:
+    """Draw where questions were lost, next to where time and money went."""
+    if not _lost(result):
+        _show_phases(result)
+        return
+    causes, phases = st.columns(2, gap="large")
+    with causes:
+        _show_causes(result)
+    with phases:
+        _show_phases(result)
+
+
+def _show_causes(result: RunResult) -> None:
+    """Draw the number of questions per cause, in the order of the pipeline."""
+    found = _lost(result)
+    st.subheader(t("causes.title"), help=t("causes.help"))
+    rows = [{"cause": word("cause", cause), "queries": count, "told": number(count)} for cause, count in found.items()]
+    bars = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("queries:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
+        y=alt.Y(
+            "cause:N",
+            title=None,
+            sort=[str(row["cause"]) for row in rows],
+            axis=alt.Axis(labelLimit=220, labelOverlap=False),
+        ),
+        tooltip=[
+            alt.Tooltip("cause:N", title=t("causes.cause")),
+            alt.Tooltip("queries:Q", title=t("eval.col.queries")),
+        ],
+    )
+    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="told:N")
+    chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
+    show_chart(chart)
+
+
+def _lost(result: RunResult) -> dict[str, int]:
+    return {cause: count for cause, count in result.causes.items() if count}

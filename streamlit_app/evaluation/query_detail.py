@@ -32,6 +32,7 @@ from streamlit_app.evaluation.phases import duration_text
 from streamlit_app.shared.i18n import bare, number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import draw_table
 
 _SHOWN_OF_ANSWER = [name for name, spec in METRICS.items() if spec.section in ("answers", "judge")]
 _SHOWN_AT_FIRST = 8  # documents of a ranking, before the user asks for all
@@ -185,11 +186,7 @@ def _show_trace(result: RunResult, row: QueryRow) -> None:
                 st.caption(plain(record.error))
             facts = _recorded(record)
             if facts:
-                st.dataframe(
-                    [{t("debug.name"): name, t("debug.value"): value} for name, value in facts.items()],
-                    hide_index=True,
-                    width="stretch",
-                )
+                draw_table([{t("debug.name"): name, t("debug.value"): value} for name, value in facts.items()])
 
 
 def _recorded(record: QueryRecord) -> dict[str, str]:

@@ -13,9 +13,9 @@ from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import choose_row
 
 _FILTERS = ("runs-search", "runs-datasets", "runs-kinds", "runs-with-tags")
 _RANKING = ("recall@5", "ndcg@10")
@@ -86,16 +86,16 @@ def _clear() -> None:
 
 def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict[str, list[Any]]:
     """Return the table by columns, so that each heading is looked up once, not once per run."""
-    notes = get_app().archive.notes()
+    notes, kinds = get_app().archive.notes(), [kind_of(run) for run in runs]
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(run.started_at) for run in runs],
         t("eval.col.dataset"): [data_name(run) for run in runs],
-        **_kinds(runs),
+        **({t("runs.kind"): [[word("runs.kind", kind)] for kind in kinds]} if "kb" in kinds else {}),
         t("eval.col.strategy"): [run.strategy for run in runs],
         t("eval.col.queries"): [run.queries for run in runs],
         **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
     }
-    if any(kind_of(run) != "retrieval" for run in runs):
+    if any(kind != "retrieval" for kind in kinds):
         labels = {name: metric_label(name) for name in {main_metric(run) for run in runs}}
         table[t("runs.col.answers")] = [_answers(run, labels) for run in runs]
         table[t("runs.col.model")] = [run.generator or run.judge for run in runs]
@@ -104,12 +104,6 @@ def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict
         table[t("runs.tags")] = [list(note.tags) for note in given]
         table[t("runs.note")] = [note.note for note in given]
     return table
-
-
-def _kinds(runs: Sequence[RunLine]) -> dict[str, list[Any]]:
-    """Return the column that marks the runs over knowledge bases, if there are any."""
-    kinds = [kind_of(run) for run in runs]
-    return {t("runs.kind"): [[word("runs.kind", kind)] for kind in kinds]} if "kb" in kinds else {}
 
 
 def _value(run: RunLine, name: str) -> str:

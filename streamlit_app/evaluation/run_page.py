@@ -9,11 +9,9 @@ from chatbot_mvp.api import RunResult
 from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.plugins.rows import RunPage
-from streamlit_app.evaluation.causes import show_causes
+from streamlit_app.evaluation.phases import show_causes
 from streamlit_app.evaluation.run_queries import show_queries
-from streamlit_app.evaluation.run_summary import show_curves, show_tiles
-from streamlit_app.evaluation.run_table import show_table
-from streamlit_app.shared import links
+from streamlit_app.evaluation.run_summary import show_curves, show_metrics, show_tiles
 from streamlit_app.shared.configuration import show_configuration
 
 _USUAL = RunPage(f"{__name__}:show_benchmark")
@@ -35,7 +33,7 @@ def show_benchmark(result: RunResult) -> None:
     """Draw a run that retrieves: figures, curves, causes, configuration and queries."""
     show_tiles(result)
     show_curves(result)
-    show_table(result)
+    show_metrics(result)
     show_causes(result)
     show_configuration(result)
-    show_queries(result, links.read_query(), links.write_query)
+    show_queries(result)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import METRICS, QueryFilter, QueryTable, RunResult, shown_in
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.query_detail import show_query
+from streamlit_app.shared import links
 from streamlit_app.shared.i18n import current_language, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table, fitting_height
 
 _COLUMNS = shown_in("column", METRICS)
 _ANSWER_COLUMNS = shown_in("answer_column", METRICS)
@@ -23,22 +24,14 @@ _LISTED = 500
 
 
 @st.fragment
-def show_queries(result: RunResult, first: str = "", chosen: Callable[[str], None] = lambda _: None) -> None:
-    """Draw filters and a table of all queries, then one of them in full.
-
-    Args:
-        first: id of the query that the URL requests; "" for none. Applied whenever it changes.
-        chosen: called with the id of a query when the user chooses it.
-    """
+@errors_shown()
+def show_queries(result: RunResult) -> None:
+    """Draw filters and a table of all queries, then one of them in full: that of the URL, which follows the choice."""
     run_id = result.run_id
     st.subheader(t("eval.queries"))
-    try:
-        table = get_app().details.table(run_id)
-        version = get_app().details.version(run_id)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    asked = _asked(table, run_id, first)
+    table = get_app().details.table(run_id)
+    version = get_app().details.version(run_id)
+    asked = _asked(table, run_id)
     positions = table.select(_ask_filter(table, run_id))
     if asked is not None and asked not in positions:
         positions = sorted([*positions, asked])
@@ -48,13 +41,12 @@ def show_queries(result: RunResult, first: str = "", chosen: Callable[[str], Non
         return
     names = _labels(version, table)
     frame = _frame((*version, current_language()), table, bool(result.generator))
-    position = _choose(run_id, table, positions, frame, names, chosen)
-    show_query(result, table.rows[position])
+    show_query(result, table.rows[_choose(run_id, table, positions, frame, names)])
 
 
-def _asked(table: QueryTable, run_id: str, first: str) -> int | None:
+def _asked(table: QueryTable, run_id: str) -> int | None:
     """Return the position of the query that the URL requests, if it was not applied yet."""
-    followed = f"followed-{run_id}"
+    first, followed = links.read_query(), f"followed-{run_id}"
     if not first or st.session_state.get(followed) == first:
         return None
     st.session_state[followed] = first
@@ -122,14 +114,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
     )
 
 
-def _choose(
-    run_id: str,
-    table: QueryTable,
-    positions: Sequence[int],
-    frame: pd.DataFrame,
-    names: Sequence[str],
-    tell: Callable[[str], None],
-) -> int:
+def _choose(run_id: str, table: QueryTable, positions: Sequence[int], frame: pd.DataFrame, names: Sequence[str]) -> int:
     """Return the position of the query chosen with the mouse in the table or with the keyboard in the list."""
     key = f"query-{run_id}"
     kept = st.session_state.get(key)
@@ -141,7 +126,7 @@ def _choose(
         query_id = table.rows[st.session_state[key]].query_id
         # Mark as applied, because the URL will follow the choice made here.
         st.session_state[f"followed-{run_id}"] = query_id
-        tell(query_id)
+        links.write_run(run_id, query_id)
 
     def picked() -> None:
         selected = st.session_state[rows_key]["selection"]["rows"]
@@ -149,11 +134,9 @@ def _choose(
             st.session_state[key] = positions[selected[0]]
             chosen()
 
-    st.dataframe(
+    draw_table(
         frame.iloc[list(positions)],
-        hide_index=True,
-        width="stretch",
-        height=min(320, 38 + 35 * len(positions)),
+        height=fitting_height(len(positions)),
         on_select=picked,
         selection_mode="single-row",
         key=rows_key,

@@ -1,25 +1,25 @@
-"""One benchmark run: main figures, curves, and failures."""
+"""One benchmark run: main figures, curves, all metrics, and failures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, shown_in
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, SplitFigure, shown_in
 from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
+from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
 from streamlit_app.shared.runs import KB
-from streamlit_app.shared.state import PAGES, get_app, show_error
+from streamlit_app.shared.state import PAGES, errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 _SEARCH = ("retrieval", "decision")
 _TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH]
@@ -54,14 +54,12 @@ def show_tiles(result: RunResult) -> None:
         judge = result.judge
         text = t("eval.models", generator=result.generator, judge=judge) if judge else t("eval.no_judge")
         st.caption(text if judge else f"{t('eval.generator', generator=result.generator)} {text}")
-    st.caption(_auroc_text(result) if result.kind == KB else t("eval.corpus_note"))
+    if result.kind == KB:
+        parts = [f"{plain(word('mykb.kind', kind))}: {score(value)}" for kind, value in result.auroc.items()]
+        st.caption(t("eval.auroc", parts=Markdown(" · ".join(parts))))
+    else:
+        st.caption(t("eval.corpus_note"))
     profile_button(result.run_id)
-
-
-def _auroc_text(result: RunResult) -> str:
-    """Format how well the evidence of a KB run tells the answerable questions from the others."""
-    parts = [f"{plain(word('mykb.kind', kind))}: {score(value)}" for kind, value in result.auroc.items()]
-    return t("eval.auroc", parts=Markdown(" · ".join(parts)))
 
 
 def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:
@@ -89,8 +87,7 @@ def metric_tile(result: RunResult, name: str) -> None:
 def show_usage(result: RunResult) -> None:
     """Draw the requests to the models of a run and their cost."""
     usage = result.usage
-    dollars = usage.cost_usd
-    cost = t("eval.cost_unknown") if usage.unpriced else t("job.cost", cost=number(dollars, 2 if dollars else 0))
+    cost = t("eval.cost_unknown") if usage.unpriced else round_dollars(usage.cost_usd)
     st.metric(t("eval.cost"), cost, help=t("eval.cost_help"))
     st.caption(t("eval.requests", count=number(usage.calls), cached=number(usage.cached)))
     if usage.tokens:
@@ -111,11 +108,8 @@ def show_failures(result: RunResult) -> None:
     ]
     st.warning(t("eval.failures", parts=Markdown(", ".join(parts))), icon=":material/warning:")
     if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}", **guarded(Action.MEASURE)):
-        try:
+        with errors_shown():
             get_app().runs.resume_run(result.run_id, retry_failed=True)
-        except ChatbotError as error:
-            show_error(error)
-        else:
             st.switch_page(PAGES["admin"][0])
 
 
@@ -155,18 +149,66 @@ def _show_curves(result: RunResult) -> None:
     show_chart(chart)
 
 
+@errors_shown()
 def show_bundle(run_id: str) -> None:
     """Draw the download of the run in all formats. The zip is built on request, because it reads the data set."""
-    try:
-        ready = st.session_state.get("bundle")
-        if not ready or ready[0] != run_id:
-            if not st.button(t("eval.bundle"), icon=":material/folder_zip:", key="bundle-make", width="stretch"):
-                return
-            with st.spinner(t("eval.bundle_making")):
-                [(name, content)] = get_app().archive.export(run_id, "zip").files.items()
-            ready = st.session_state.bundle = (run_id, name, content)
-        st.download_button(
-            t("eval.bundle_save"), ready[2], ready[1], icon=":material/download:", width="stretch", type="primary"
+    ready = st.session_state.get("bundle")
+    if not ready or ready[0] != run_id:
+        if not st.button(t("eval.bundle"), icon=":material/folder_zip:", key="bundle-make", width="stretch"):
+            return
+        with st.spinner(t("eval.bundle_making")):
+            [(name, content)] = get_app().archive.export(run_id, "zip").files.items()
+        ready = st.session_state.bundle = (run_id, name, content)
+    st.download_button(
+        t("eval.bundle_save"), ready[2], ready[1], icon=":material/download:", width="stretch", type="primary"
+    )
+
+
+def show_metrics(result: RunResult) -> None:
+    """Draw every metric with interval, scored queries and both readings, optionally split by type or level."""
+    with st.expander(t("table.title"), icon=":material/table_chart:"):
+        splits = result.splits
+        field = st.segmented_control(
+            t("table.split"),
+            [field for field, groups in splits.items() if len(groups) > 1],
+            format_func=lambda name: plain(word("table.by", name)),
+            key=f"split-{result.run_id}",
         )
-    except ChatbotError as error:
-        show_error(error)
+        rows = _split_rows(result, splits[field]) if field else _metric_rows(result)
+        draw_table(rows)
+
+
+def _metric_rows(result: RunResult) -> list[dict[str, str]]:
+    return [
+        {
+            **metric_row(result, name),
+            t("table.with_failures"): score(result.readings.get(name, (None, None))[1]),
+            t("table.meaning"): metric_help(name),
+        }
+        for name in result.metrics
+    ]
+
+
+def metric_row(result: RunResult, name: str) -> dict[str, str]:
+    """Return what a table of metrics says of each: mean, interval and scored queries."""
+    scored, total = result.scored.get(name, (0, 0))
+    return {
+        t("eval.metric"): metric_label(name),
+        t("eval.value"): score(result.metrics[name]),
+        t("table.interval"): interval_text(result.intervals.get(name)),
+        t("table.scored"): f"{number(scored)}/{number(total)}",
+    }
+
+
+def _split_rows(result: RunResult, groups: Mapping[str, Mapping[str, SplitFigure]]) -> list[dict[str, str]]:
+    rows = []
+    for name in result.metrics:
+        row = {t("eval.metric"): metric_label(name)}
+        for value, cells in groups.items():
+            cell = cells.get(name)
+            if cell and cell.total:
+                row[word("mykb.kind", value)] = f"{score(cell.mean)} ({number(cell.scored)}/{number(cell.total)})"
+            else:
+                row[word("mykb.kind", value)] = "–"
+        rows.append(row)
+    return rows

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from chatbot_mvp.api import RunLine, main_metric, run_kind
-from streamlit_app.shared.grid import card_grid
 from streamlit_app.shared.i18n import moment, number, plain, score, t, word
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import PAGES, get_app
+from streamlit_app.shared.style import card_grid
 
 _GROUPS, _RUNS = 4, 10  # maximum shown: data sets, and runs of each
 _USUAL = "recall@5"

@@ -11,10 +11,10 @@ import streamlit as st
 from chatbot_mvp.api import Health
 from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.upload import take_sample
-from streamlit_app.shared.grid import card_grid
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.state import PAGES, error_text, get_app
+from streamlit_app.shared.style import card_grid
 
 State = Literal["ok", "basic", "failed", "none", "checking"]
 _SIGNS: dict[State, tuple[str, Literal["green", "orange", "gray"]]] = {

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
 from chatbot_mvp.api import JobStatus
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.home.tiles import add_sample
-from streamlit_app.shared.grid import card_grid
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import duration, number, plain, t
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.session import conversations
-from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error, show_failed_job
+from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app
+from streamlit_app.shared.style import card_grid
 
 STEPS = ("kb", "ask", "measure", "read")
 _ICONS = {"kb": ":material/library_add:", "ask": ":material/forum:", "measure": ":material/speed:"}
 
+_SIGNS: dict[str, tuple[str, Literal["green", "blue", "gray"]]] = {
+    "done": (":material/check_circle:", "green"),
+    "now": (":material/arrow_circle_right:", "blue"),
+    "later": (":material/radio_button_unchecked:", "gray"),
+}
 _ACTIONS = {"kb": Action.UPLOAD, "ask": Action.ASK, "measure": Action.MEASURE}
 SAMPLE_DATASET = "valle_multihop"
 _SAMPLE_RUN: dict[str, Any] = {
@@ -52,17 +57,15 @@ def tour_state() -> TourState:
     own = st.session_state.get("tour_run", "")
     jobs = [job for job in app.runs.jobs() if job.active or job.job_id == own]
     job = next((job for job in jobs if job.job_id == own), jobs[0] if jobs else None)
-    done = set()
-    if records:
-        done.add("kb")
-    if any(conversation.turns for record in records for conversation in conversations(record)):
-        done.add("ask")
-    if runs:
-        done.add("measure")
-    if "measure" in done and st.session_state.get("tour_read"):
-        done.add("read")
+    steps = {
+        "kb": bool(records),
+        "ask": any(conversation.turns for record in records for conversation in conversations(record)),
+        "measure": bool(runs),
+        "read": bool(runs) and st.session_state.get("tour_read", False),
+    }
+    done = frozenset(step for step, is_done in steps.items() if is_done)
     finished = [run.run_id for run in runs]
-    return TourState(frozenset(done), job, own if own in finished else finished[0] if finished else "")
+    return TourState(done, job, own if own in finished else finished[0] if finished else "")
 
 
 def keep_tour() -> None:
@@ -105,12 +108,9 @@ def show_tour_in_chat(asked: bool) -> None:
 
 
 def _show_step(position: int, step: str, state: TourState) -> None:
-    if step in state.done:
-        st.badge(t("tour.state.done"), icon=":material/check_circle:", color="green")
-    elif step == state.next:
-        st.badge(t("tour.state.now"), icon=":material/arrow_circle_right:", color="blue")
-    else:
-        st.badge(t("tour.state.later"), icon=":material/radio_button_unchecked:", color="gray")
+    at = "done" if step in state.done else "now" if step == state.next else "later"
+    icon, colour = _SIGNS[at]
+    st.badge(t(f"tour.state.{at}"), icon=icon, color=colour)
     st.markdown(f"**{number(position + 1)}. {t(f'tour.{step}.title')}**")
     st.caption(t(f"tour.{step}.text"))
     if step == state.next:
@@ -120,10 +120,10 @@ def _show_step(position: int, step: str, state: TourState) -> None:
 def _show_action(step: str, state: TourState) -> None:
     """Draw the button of a step; while the benchmark runs, its progress instead."""
     if state.job is not None and state.job.active and step in ("measure", "read"):
-        st.fragment(_watch, run_every=1)(state.job.job_id)
+        _watch(state.job.job_id)
         return
     if step == "measure" and state.job is not None:
-        _show_end(state.job)
+        show_end(state.job, t("tour.stopped"))
     if not st.button(
         t(f"tour.{step}.button"),
         key=f"tour-go-{step}",
@@ -140,7 +140,9 @@ def _show_action(step: str, state: TourState) -> None:
     elif step == "ask":
         _ask()
     elif step == "measure":
-        _measure()
+        with errors_shown():
+            st.session_state.tour_run = get_app().runs.start_run(**_SAMPLE_RUN)
+            st.rerun()
     else:
         st.session_state.tour_read = True
         open_run(state.result)
@@ -151,45 +153,23 @@ def _ask() -> None:
     record = active_kb()
     if record is None:
         return  # deleted since this page was drawn
-    try:
+    with errors_shown():
         questions = get_app().kbs.suggested_questions(record.kb_id)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    if questions:
-        st.session_state.chat_draft = questions[0]
-    st.switch_page(PAGES["chat"][0])
-
-
-def _measure() -> None:
-    try:
-        st.session_state.tour_run = get_app().runs.start_run(**_SAMPLE_RUN)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        if questions:
+            st.session_state.chat_draft = questions[0]
+        st.switch_page(PAGES["chat"][0])
 
 
 def _watch(job_id: str) -> None:
-    job = next((job for job in get_app().runs.jobs() if job.job_id == job_id), None)
-    if job is None or not job.active:
-        st.rerun()
-        return
-    said = [plain(job.title)]
-    if job.phase:
-        said.append(t(f"phase.{job.phase}", done=number(job.done), total=number(job.total)))
-    if job.seconds_left is not None:
-        said.append(t("job.left", time=duration(job.seconds_left)))
-    share = min(1.0, job.done / job.total) if job.total else 0.0
-    st.progress(share, " · ".join(said))
+    def job() -> JobStatus | None:
+        return next((job for job in get_app().runs.jobs() if job.job_id == job_id and job.active), None)
 
+    def draw() -> None:
+        if (found := job()) is not None:
+            phase = [phase_text(found)] if found.phase else []
+            st.progress(share_done(found), " · ".join([plain(found.title), *phase]))
 
-def _show_end(job: JobStatus) -> None:
-    """Show why the benchmark of this session has no result."""
-    if job.state == "failed":
-        show_failed_job(job)
-    elif job.state in ("stopped", "interrupted"):
-        st.warning(t("tour.stopped"), icon=":material/block:")
+    draw_live(lambda: job() is not None, draw, seen_active=True)
 
 
 def _dismiss() -> None:

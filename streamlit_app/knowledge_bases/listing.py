@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import streamlit as st
 
 from chatbot_mvp.api import KbContents, KbRecord
-from chatbot_mvp.errors import ChatbotError
-from streamlit_app.knowledge_bases.upload import follow
-from streamlit_app.shared.guard import is_admin
+from streamlit_app.knowledge_bases.upload import follow, languages_of, tell_truncated
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
-from streamlit_app.shared.state import PAGES, active_kb, get_app, show_error
+from streamlit_app.shared.state import PAGES, active_kb, confirm, errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 _PER_PAGE = 10
 
@@ -48,16 +48,10 @@ def _entry(record: KbRecord, active: bool) -> None:
     )
     with more.popover(t("admin.kb_more"), width="stretch"):
         _actions(record)
-    if record.kb_truncated:
-        st.warning(
-            t("kb.truncated", kept=number(record.chars), original=number(record.original_chars)),
-            icon=":material/content_cut:",
-        )
+    tell_truncated(record)
     if opened:
-        try:
+        with errors_shown():
             _show(record, get_app().kbs.contents(record.kb_id))
-        except ChatbotError as error:
-            show_error(error)
 
 
 def _facts(record: KbRecord) -> list[str]:
@@ -65,7 +59,7 @@ def _facts(record: KbRecord) -> list[str]:
         t(
             "admin.kb_line",
             chars=number(record.chars),
-            language=", ".join(t(f"lang.{language}") for language in record.languages),
+            language=languages_of(record),
             when=moment(record.added_at),
         )
     ]
@@ -82,53 +76,40 @@ def _open(kb_id: str) -> None:
 
 def _actions(record: KbRecord) -> None:
     name = st.text_input(t("admin.kb_name"), record.kb_name, max_chars=120, key=f"name-{record.kb_id}")
-    unchanged = not name.strip() or name == record.kb_name
-    if (
-        st.button(
-            t("admin.kb_rename"),
-            key=f"rename-{record.kb_id}",
-            icon=":material/edit:",
-            width="stretch",
-            disabled=unchanged,
-        )
-        and is_admin()
+    if st.button(
+        t("admin.kb_rename"),
+        key=f"rename-{record.kb_id}",
+        icon=":material/edit:",
+        width="stretch",
+        disabled=not name.strip() or name == record.kb_name,
     ):
-        try:
+        with errors_shown():
             get_app().kbs.rename(record.kb_id, name)
             st.rerun()
-        except ChatbotError as error:
-            show_error(error)
-    if (
-        st.button(
-            t("admin.kb_reindex"),
-            key=f"reindex-{record.kb_id}",
-            icon=":material/refresh:",
-            help=t("admin.kb_reindex_help"),
-            width="stretch",
-        )
-        and is_admin()
+    if st.button(
+        t("admin.kb_reindex"),
+        key=f"reindex-{record.kb_id}",
+        icon=":material/refresh:",
+        help=t("admin.kb_reindex_help"),
+        width="stretch",
     ):
-        try:
+        with errors_shown():
             follow(get_app().uploads.reindex(record.kb_id, session_name()))
             st.rerun()
-        except ChatbotError as error:
-            show_error(error)
     if st.button(t("admin.kb_delete"), key=f"delete-{record.kb_id}", icon=":material/delete:", width="stretch"):
-        confirm_delete(record)
+        _confirm_delete(record)
 
 
 def _show(record: KbRecord, contents: KbContents) -> None:
     """Draw its files, its repeated chunks, and its chunks page by page."""
     if len(contents.files) > 1 or contents.files[0].page_starts:
-        st.dataframe(
+        draw_table(
             {
                 t("kb.file"): [file.name for file in contents.files],
                 t("kb.pages"): [number(len(file.page_starts)) if file.page_starts else "" for file in contents.files],
                 t("kb.chars"): [number(file.end - file.start) for file in contents.files],
                 t("kb.note"): [t("upload.cut") if file.cut else "" for file in contents.files],
-            },
-            hide_index=True,
-            width="stretch",
+            }
         )
     if contents.repeated:
         with st.expander(t("kb.repeated", count=number(len(contents.repeated))), icon=":material/content_copy:"):
@@ -149,18 +130,7 @@ def _show(record: KbRecord, contents: KbContents) -> None:
             st.caption(place_text(chunk, ()))
 
 
-def confirm_delete(record: KbRecord) -> None:
-    """Ask for confirmation before deleting."""
-
-    @st.dialog(t("admin.kb_delete_title"))
-    def dialog() -> None:
-        st.markdown(t("admin.kb_delete_sure", name=plain(record.kb_name)))
-        if st.button(t("admin.kb_delete"), type="primary", key="delete-yes") and is_admin():
-            try:
-                get_app().kbs.delete(record.kb_id)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            st.rerun()
-
-    dialog()
+def _confirm_delete(record: KbRecord) -> None:
+    sure = t("admin.kb_delete_sure", name=plain(record.kb_name))
+    delete = partial(get_app().kbs.delete, record.kb_id)
+    confirm(t("admin.kb_delete_title"), sure, t("admin.kb_delete"), "delete-yes", delete)

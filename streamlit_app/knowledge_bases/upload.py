@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.types import Progress
 from streamlit_app.shared.guard import is_admin
-from streamlit_app.shared.i18n import duration, number, plain, t
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.jobs import (
+    draw_live,
+    phase_text,
+    share_done,
+    show_end,
+    show_progress,
+    show_provider,
+    stop_button,
+)
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import failure_text, get_app, prepare_kb, show_error, show_failed_job, show_provider
-from streamlit_app.shared.uploader import translate_uploader
+from streamlit_app.shared.state import errors_shown, failure_text, get_app, show_error
+from streamlit_app.shared.style import translate_uploader
 from streamlit_app.web.uploaded import release
 
 _ICONS = {
@@ -63,16 +75,30 @@ def upload_box(place: str) -> None:
         st.rerun()
 
 
+def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
+    """Build the indexes of a knowledge base with a progress bar, until it can be asked; the vectors follow.
+
+    Args:
+        retrieval: overrides of the search settings in this session, as in ``UserContext``.
+    """
+    bar = st.empty()
+
+    def show(progress: Progress) -> None:
+        if progress.total and progress.done < progress.total:
+            bar.progress(share_done(progress), phase_text(progress))
+
+    get_app().kbs.growing(record.kb_id, show, retrieval).best()
+    bar.empty()
+
+
 def take_sample() -> KbRecord | None:
     """Load the sample as the session's knowledge base, with a progress bar; None if it failed."""
-    try:
+    with errors_shown():
         record = get_app().kbs.add_sample()
         st.session_state.kb_id = record.kb_id
         prepare_kb(record)
-    except ChatbotError as error:
-        show_error(error)
-        return None
-    return record
+        return record
+    return None
 
 
 def sample_button() -> None:
@@ -92,10 +118,22 @@ def show_added(record: KbRecord) -> None:
             "admin.kb_added",
             name=plain(record.kb_name),
             chars=number(record.chars),
-            language=", ".join(t(f"lang.{language}") for language in record.languages),
+            language=languages_of(record),
         ),
         icon=":material/check_circle:",
     )
+
+
+def languages_of(record: KbRecord) -> str:
+    """Return the languages in which a knowledge base is written."""
+    return ", ".join(t(f"lang.{language}") for language in record.languages)
+
+
+def tell_truncated(record: KbRecord) -> None:
+    """Say how much of a knowledge base was kept, if it was too long."""
+    if record.kb_truncated:
+        kept, original = number(record.chars), number(record.original_chars)
+        st.warning(t("kb.truncated", kept=kept, original=original), icon=":material/content_cut:")
 
 
 def follow(job_id: str) -> None:
@@ -125,8 +163,7 @@ def upload_panel(everyone: bool = False) -> None:
         shown += [upload for upload in jobs.uploads() if own is None or upload.job.job_id != own.job.job_id]
     for row, upload in enumerate(shown):
         place = f"-{upload.job.job_id}" if row else ""
-        draw = st.fragment(_panel, run_every=1 if upload.job.active else None)
-        draw(upload.job.job_id, upload.job.active, place)
+        _panel(upload.job.job_id, place)
 
 
 def take_result(upload: Upload) -> None:
@@ -139,16 +176,20 @@ def take_result(upload: Upload) -> None:
         st.rerun()  # the page above was drawn for the previous knowledge base
 
 
-def _panel(job_id: str, was_active: bool, place: str) -> None:
-    upload = get_app().uploads.upload(job_id)
-    if upload is None or (was_active and not upload.job.active) or not _may_see(upload):
-        st.rerun()
-        return
-    with st.container(border=True, key=f"kb-upload-panel{place}"):
-        if upload.job.active:
-            _under_way(upload, place)
-        else:
-            _ended(upload)
+def _panel(job_id: str, place: str) -> None:
+    jobs = get_app().uploads
+
+    def draw() -> None:
+        upload = jobs.upload(job_id)
+        if upload is None or not _may_see(upload):
+            st.rerun()
+        with st.container(border=True, key=f"kb-upload-panel{place}"):
+            if upload.job.active:
+                _under_way(upload, place)
+            else:
+                _ended(upload)
+
+    draw_live(lambda: (upload := jobs.upload(job_id)) is not None and upload.job.active, draw)
 
 
 def _may_see(upload: Upload) -> bool:
@@ -158,29 +199,19 @@ def _may_see(upload: Upload) -> bool:
 
 def _under_way(upload: Upload, place: str) -> None:
     job = upload.job
-    st.markdown(f"**{plain(job.title)}** · {t(f'job.state.{job.state}')}")
-    if job.phase and job.total:
-        text = t(f"phase.{job.phase}", done=number(job.done), total=number(job.total))
-        if job.seconds_left is not None:
-            text += f" · {t('job.left', time=duration(job.seconds_left))}"
-        st.progress(min(1.0, job.done / job.total), text)
-    show_provider(job)
+    show_progress(job)
     _files(upload.files)
     others = sum(other.owner != upload.owner for other in get_app().uploads.uploads())
     if others and job.state == "queued":
         st.caption(t("upload.behind", count=number(others)))
-    if st.button(t("job.stop"), key=f"kb_stop{place}", icon=":material/stop_circle:", disabled=job.state == "stopping"):
-        get_app().uploads.stop(job.job_id)
-        st.rerun()
+    stop_button(job, f"kb_stop{place}", lambda: get_app().uploads.stop(job.job_id))
 
 
 def _ended(upload: Upload) -> None:
     job = upload.job
     record = next((record for record in get_app().kbs.records() if record.kb_id == upload.kb_id), None)
-    if job.state == "failed":
-        show_failed_job(job)
-    elif job.state in ("stopped", "interrupted"):
-        st.warning(t(f"upload.{job.state}", title=plain(job.title)), icon=":material/block:")
+    if job.state != "done":
+        show_end(job, t(f"upload.{job.state}", title=plain(job.title)) if job.state != "failed" else "")
     elif record is not None:
         show_added(record)
     elif len(upload.files) == 1 and upload.files[0].stage == "failed":
@@ -207,16 +238,12 @@ def _files(files: tuple[FileState, ...]) -> None:
         if file.stage == "duplicate":
             said = [t("upload.same_as", name=plain(file.same_as))]
         elif file.chars:
-            said += _size(file)
+            said += [t("upload.pages", pages=number(file.pages))] if file.pages else []
+            said.append(t("upload.chars", chars=number(file.chars)))
         elif file.stage == "reading" and file.pages_to_read:
             said.append(t("upload.reading_pages", done=number(file.pages_read), total=number(file.pages_to_read)))
         said += _notes(file)
         st.markdown(f"{_ICONS[file.stage]} **{plain(file.name)}** · {' · '.join(said)}")
-
-
-def _size(file: FileState) -> list[str]:
-    chars = t("upload.chars", chars=number(file.chars))
-    return [t("upload.pages", pages=number(file.pages)), chars] if file.pages else [chars]
 
 
 def _notes(file: FileState) -> list[str]:

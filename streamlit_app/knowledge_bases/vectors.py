@@ -7,6 +7,7 @@ import streamlit as st
 from chatbot_mvp.api import OtherSearch
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import duration, number, t
+from streamlit_app.shared.jobs import phase_text, share_done
 from streamlit_app.shared.state import error_text, get_app
 
 
@@ -30,10 +31,9 @@ def _line(kb_id: str, search: OtherSearch) -> None:
         st.warning(t("chat.vectors_failed", error=reason), icon=":material/warning:")
         return
     progress = under_way.progress
-    done = progress.done / progress.total if progress is not None and progress.total else 0.0
-    text = t("chat.vectors_under_way", percent=number(100 * done, 0))
+    text = t("chat.vectors_under_way", percent=number(100 * share_done(progress) if progress else 0.0, 0))
     if progress is not None and progress.phase == "check_questions":
-        text = t("phase.check_questions", done=number(progress.done), total=number(progress.total))
-    if progress is not None and progress.seconds_left is not None:
+        text = phase_text(progress)
+    elif progress is not None and progress.seconds_left is not None:
         text += f" · {t('job.left', time=duration(progress.seconds_left))}"
     st.caption(f":material/hourglass_top: {text}")

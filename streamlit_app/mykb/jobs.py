@@ -7,11 +7,10 @@ from collections.abc import Iterable
 import streamlit as st
 
 from chatbot_mvp.api import EvaluationJob, KbRecord
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
-from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import bare, duration, moment, number, plain, t
-from streamlit_app.shared.state import get_app, show_error, show_failed_job, show_provider
+from streamlit_app.shared.i18n import bare, moment, plain, t
+from streamlit_app.shared.jobs import draw_live, resume_button, show_end, show_progress, show_provider, stop_button
+from streamlit_app.shared.state import errors_shown, get_app
 
 QUESTIONS, RESULTS = "questions", "results"  # the own steps of the page
 
@@ -29,8 +28,7 @@ def choose_set(set_id: str) -> None:
 
 def take_ended(kb: KbRecord) -> None:
     """If the job that this session started has ended, choose its result. Call before drawing any widget."""
-    followed = st.session_state.get("mykb_job")
-    job = next((job for job in get_app().kb_evaluation.jobs(kb.kb_id) if job.status.job_id == followed), None)
+    job = _job(kb, st.session_state.get("mykb_job"))
     if job is None or job.status.active:
         return
     del st.session_state.mykb_job
@@ -45,12 +43,17 @@ def job_panel(kb: KbRecord) -> None:
     jobs = get_app().kb_evaluation.jobs(kb.kb_id)
     if not jobs:
         return
-    if jobs[0].status.active:
-        # After a reload the session no longer knows which job it started.
-        st.session_state.mykb_job = jobs[0].status.job_id
-        st.fragment(_live, run_every=1)(kb, jobs[0].status.job_id)
-    else:
+    if not jobs[0].status.active:
         _show_ended(jobs[0])
+        return
+    # After a reload the session no longer knows which job it started.
+    job_id = st.session_state.mykb_job = jobs[0].status.job_id
+
+    def draw() -> None:
+        if (job := _job(kb, job_id)) is not None:
+            _show_active(job)
+
+    draw_live(lambda: (job := _job(kb, job_id)) is not None and job.status.active, draw, seen_active=True)
 
 
 def busy(kb: KbRecord) -> bool:
@@ -58,52 +61,27 @@ def busy(kb: KbRecord) -> bool:
     return any(job.status.active for job in get_app().kb_evaluation.jobs(kb.kb_id))
 
 
-def _live(kb: KbRecord, job_id: str) -> None:
-    job = next((job for job in get_app().kb_evaluation.jobs(kb.kb_id) if job.status.job_id == job_id), None)
-    if job is None or not job.status.active:
-        # Redraw the whole page, with the result and without the timer.
-        st.rerun()
-        return
+def _job(kb: KbRecord, job_id: str | None) -> EvaluationJob | None:
+    return next((job for job in get_app().kb_evaluation.jobs(kb.kb_id) if job.status.job_id == job_id), None)
+
+
+def _show_active(job: EvaluationJob) -> None:
     status = job.status
     with st.container(border=True, key="mykb-job"):
-        st.markdown(f"**{plain(status.title)}** · {t(f'mykb.job.{job.kind}')} · {t(f'job.state.{status.state}')}")
-        if status.phase:
-            parts = [t(f"phase.{status.phase}", done=number(status.done), total=number(status.total))]
-            if status.seconds_left is not None:
-                parts.append(t("job.left", time=duration(status.seconds_left)))
-            if status.tokens:
-                parts.append(t("job.tokens", count=number(status.tokens)))
-            if status.cost_usd:
-                parts.append(t("job.cost", cost=number(status.cost_usd, 4)))
-            st.progress(min(1.0, status.done / status.total) if status.total else 0.0, " · ".join(parts))
-        show_provider(status)
-        if st.button(
-            t("job.stop"),
-            key="mykb_stop",
-            icon=":material/stop_circle:",
-            **guarded(Action.MEASURE, disabled=status.state == "stopping"),
-        ):
-            get_app().kb_evaluation.stop(job_id)
-            st.rerun()
+        show_progress(status, f"**{plain(status.title)}** · {t(f'mykb.job.{job.kind}')}")
+        stop_button(status, "mykb_stop", lambda: get_app().kb_evaluation.stop(status.job_id), Action.MEASURE)
 
 
 def _show_ended(job: EvaluationJob) -> None:
-    status = job.status
-    show_provider(status)
-    if status.state == "failed":
-        show_failed_job(status)
-    elif status.state in ("stopped", "interrupted"):
-        st.warning(t(f"mykb.ended.{job.kind}", title=plain(status.title)), icon=":material/block:")
-    if any(run.run_id == job.made for run in get_app().archive.unfinished()) and st.button(
-        t("job.resume"), icon=":material/play_circle:", key="mykb_resume", **guarded(Action.MEASURE)
-    ):
-        try:
-            get_app().runs.resume_run(job.made)
-        except ChatbotError as error:
-            show_error(error)
-            return
+    show_provider(job.status)
+    show_end(job.status, t(f"mykb.ended.{job.kind}", title=plain(job.status.title)))
+
+    def resume() -> None:
+        get_app().runs.resume_run(job.made)
         follow(job.made)
-        st.rerun()
+
+    if any(run.run_id == job.made for run in get_app().archive.unfinished()):
+        resume_button("mykb_resume", resume)
 
 
 def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
@@ -120,9 +98,6 @@ def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 
 def run_set(kb: KbRecord, set_id: str) -> None:
     """Start a background job that evaluates the questions of a set."""
-    try:
+    with errors_shown():
         follow(get_app().kb_evaluation.start(kb.kb_id, set_id))
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.rerun()
+        st.rerun()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, follow
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, number, plain, t
-from streamlit_app.shared.state import get_app, kb_names, show_error
-from streamlit_app.shared.uploader import translate_uploader
+from streamlit_app.shared.state import errors_shown, get_app, kb_names
+from streamlit_app.shared.style import translate_uploader
 
 _COUNTS = (12, 20, 40, 60, 80, 120, 200)
 _USUAL = 40
@@ -20,15 +19,10 @@ _USUAL = 40
 def new_set(kb: KbRecord, first: bool) -> None:
     """Draw an expander with all the ways; ``first`` opens it, when there is no set yet."""
     with st.expander(t("mykb.new"), icon=":material/add_circle:", expanded=first):
-        propose, upload, copy, empty = st.tabs([t(f"mykb.new.{way}") for way in ("propose", "file", "copy", "empty")])
-        with propose:
-            _propose(kb)
-        with upload:
-            _upload(kb)
-        with copy:
-            _copy(kb)
-        with empty:
-            _empty(kb)
+        ways = {"propose": _propose, "file": _upload, "copy": _copy, "empty": _empty}
+        for tab, draw in zip(st.tabs([t(f"mykb.new.{way}") for way in ways]), ways.values(), strict=True):
+            with tab:
+                draw(kb)
 
 
 def _propose(kb: KbRecord) -> None:
@@ -48,12 +42,9 @@ def _propose(kb: KbRecord) -> None:
         key="mykb_propose",
         **guarded(Action.PROPOSE, disabled=busy(kb)),
     ):
-        try:
+        with errors_shown():
             follow(evaluation.propose(kb.kb_id, named.strip() or t("mykb.name_usual"), int(many), use_model))
-        except ChatbotError as error:
-            show_error(error)
-            return
-        st.rerun()
+            st.rerun()
 
 
 def _upload(kb: KbRecord) -> None:
@@ -68,13 +59,10 @@ def _upload(kb: KbRecord) -> None:
     )
     if file is None:
         return
-    try:
+    with errors_shown():
         made = get_app().question_sets.import_set(kb.kb_id, file.name, file.getvalue())
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.session_state.mykb_files = taken + 1
-    _show_made(made.set_id)
+        st.session_state.mykb_files = taken + 1
+        _show_made(made.set_id)
 
 
 def _copy(kb: KbRecord) -> None:
@@ -93,23 +81,17 @@ def _copy(kb: KbRecord) -> None:
         return
     chosen = st.selectbox(t("mykb.copy_which"), list(others), format_func=others.__getitem__, key="mykb_copy_which")
     if st.button(t("mykb.copy"), icon=":material/content_copy:", key="mykb_copy", **guarded(Action.CHANGE_QUESTIONS)):
-        try:
+        with errors_shown():
             made = app.question_sets.copy_set(*chosen, kb.kb_id)
-        except ChatbotError as error:
-            show_error(error)
-            return
-        _show_made(made.set_id)
+            _show_made(made.set_id)
 
 
 def _empty(kb: KbRecord) -> None:
     named = st.text_input(t("mykb.name"), t("mykb.name_own"), max_chars=80, key="mykb_empty_name")
     if st.button(t("mykb.empty"), icon=":material/note_add:", key="mykb_empty", **guarded(Action.CHANGE_QUESTIONS)):
-        try:
+        with errors_shown():
             made = get_app().question_sets.empty_set(kb.kb_id, named.strip() or t("mykb.name_own"))
-        except ChatbotError as error:
-            show_error(error)
-            return
-        _show_made(made.set_id)
+            _show_made(made.set_id)
 
 
 def _show_made(set_id: str) -> None:

@@ -25,7 +25,7 @@ _MOST_CHUNKS = 300
 def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     """Draw the form; return the changed set if a question was just saved, otherwise None."""
     by_id = {each.question.question_id: each for each in questions.questions if each.question.question_id}
-    names = {_NEW: t("mykb.one_new")} | {key: _named(each) for key, each in by_id.items()}
+    names = {_NEW: t("mykb.one_new")} | {key: f"{key} · {each.question.question}" for key, each in by_id.items()}
     which = st.selectbox(
         t("mykb.one_which"),
         list(names),
@@ -88,10 +88,6 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     )
 
 
-def _named(each: SetQuestion) -> str:
-    return f"{each.question.question_id} · {each.question.question}"
-
-
 def _labels(chunks: Sequence[Chunk], place: str) -> dict[str, str]:
     """Return chunk id -> label of the chunks to choose from. Of many chunks, a search box selects those shown."""
     wanted = ""
@@ -99,8 +95,7 @@ def _labels(chunks: Sequence[Chunk], place: str) -> dict[str, str]:
         label = t("mykb.one_search", shown=number(_MOST_CHUNKS), count=number(len(chunks)))
         wanted = fold(st.text_input(label, key=f"mykb-search-{place}"))
     found = ((row, chunk) for row, chunk in enumerate(chunks, 1) if not wanted or wanted in fold(chunk.index_text))
-    return {chunk.chunk_id: _label(chunk, row) for row, chunk in islice(found, _MOST_CHUNKS)}
-
-
-def _label(chunk: Chunk, row: int) -> str:
-    return f"{number(row)} · {chunk.section} · {' '.join(chunk.text.split())[:70]}…"
+    return {
+        chunk.chunk_id: f"{number(row)} · {chunk.section} · {' '.join(chunk.text.split())[:70]}…"
+        for row, chunk in islice(found, _MOST_CHUNKS)
+    }

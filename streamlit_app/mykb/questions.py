@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import KbQuestion, KbRecord, QuestionSet, SetCheck, SetQuestion
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set, set_names
 from streamlit_app.mykb.new_set import new_set
@@ -17,7 +16,7 @@ from streamlit_app.mykb.one_question import edit_one
 from streamlit_app.mykb.versions import begin_again, save, sets_of, show_others, table_key, version_to_edit
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import Markdown, number, plain, t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import confirm, errors_shown, get_app
 
 KIND_NAMES = ("answerable", "near", "far", "unknown")
 _ROWS_SHOWN = 12
@@ -200,7 +199,6 @@ def _place(each: SetQuestion, check: SetCheck) -> str:
 
 
 def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
-    question_sets = get_app().question_sets
     name = st.text_input(t("mykb.name"), questions.name, max_chars=80, key=f"mykb-name-{questions.set_id}")
     renamed = st.button(
         t("admin.kb_rename"),
@@ -211,11 +209,9 @@ def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:
     )
     if renamed and name.strip():
         _save(questions, replace(edited, name=name.strip()))
-    try:
-        from_chat = question_sets.chat_questions(kb.kb_id)
-    except ChatbotError as error:
-        show_error(error)
-        from_chat = ()
+    from_chat: tuple[SetQuestion, ...] = ()
+    with errors_shown():
+        from_chat = get_app().question_sets.chat_questions(kb.kb_id)
     if from_chat and st.button(
         t("mykb.from_chat", count=number(len(from_chat))),
         icon=":material/forum:",
@@ -240,16 +236,9 @@ def _save(questions: QuestionSet, edited: QuestionSet) -> None:
 
 
 def _confirm_delete(questions: QuestionSet) -> None:
-    @st.dialog(t("mykb.delete_title"))
-    def dialog() -> None:
-        st.markdown(t("mykb.delete_sure", name=plain(questions.name)))
-        if st.button(t("mykb.delete"), type="primary", key="mykb_delete_yes"):
-            try:
-                get_app().question_sets.delete_set(questions.kb_id, questions.set_id)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            begin_again()
-            st.rerun()
+    def delete() -> None:
+        get_app().question_sets.delete_set(questions.kb_id, questions.set_id)
+        begin_again()
 
-    dialog()
+    sure = t("mykb.delete_sure", name=plain(questions.name))
+    confirm(t("mykb.delete_title"), sure, t("mykb.delete"), "mykb_delete_yes", delete)

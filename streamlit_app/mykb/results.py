@@ -13,6 +13,7 @@ from streamlit_app.shared.i18n import moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
 from streamlit_app.shared.sections import draw_added
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import draw_table
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
 _NOTHING = ""
@@ -25,7 +26,8 @@ def show_results(kb: KbRecord) -> None:
     if not results:
         st.info(t("mykb.no_results"), icon=":material/info:")
         return
-    st.session_state.mykb_result = _known(st.session_state.get("mykb_result"), results)
+    known = st.session_state.get("mykb_result")
+    st.session_state.mykb_result = known if known in results else next(iter(results))
     names = set_names((one.result_id, one.set_name, one.started_at) for one in results.values())
     names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
@@ -45,17 +47,14 @@ def show_results(kb: KbRecord) -> None:
         disabled=not others,
         key=f"mykb-compare-{chosen}",
     )
-    _show_tiles(result, results.get(compared or _NOTHING))
-    _show_identity(kb, result, results.get(compared or _NOTHING))
+    against_result = results.get(compared or _NOTHING)
+    _show_tiles(result, against_result)
+    _show_identity(kb, result, against_result)
     st.fragment(judge)(kb, result)
     draw_added("mykb-results", kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))
-    _show_links(result, results.get(compared or _NOTHING))
-
-
-def _known(result_id: str | None, results: dict[str, KbResult]) -> str:
-    return result_id if result_id in results else next(iter(results))
+    _show_links(result, against_result)
 
 
 def _show_tiles(result: KbResult, compared: KbResult | None) -> None:
@@ -123,7 +122,7 @@ def _show_all(results: Sequence[KbResult]) -> None:
             row[t("mykb.col.threshold")] = number(result.min_evidence, 2)
             row[t("mykb.col.fingerprint")] = result.fingerprint
             rows.append(row)
-        st.dataframe(rows, hide_index=True, width="stretch")
+        draw_table(rows)
 
 
 def _show_links(result: KbResult, compared: KbResult | None) -> None:

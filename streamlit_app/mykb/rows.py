@@ -7,9 +7,9 @@ import streamlit as st
 from chatbot_mvp.api import KbRecord, KbResult, ResultRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, t
-from streamlit_app.shared.row_choice import choose_row
 from streamlit_app.shared.sources import place_text, show_passage, show_sources
 from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.tables import choose_row
 
 _FILTERS = ("all", "wrong_refusals", "wrong_answers", "not_first")
 
@@ -32,13 +32,14 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
     if not rows:
         st.success(t("mykb.filter_none"), icon=":material/check_circle:")
         return
+    verdicts = {None: "–", True: t("mykb.right"), False: t("mykb.wrong")}
     table = [
         {
             t("eval.col.question"): row.question.question,
             t("mykb.col.kind"): t(f"mykb.kind.{row.question.kind or 'unknown'}"),
             t("mykb.col.evidence"): number(row.evidence, 2),
             t("mykb.col.decision"): t("mykb.accepted" if row.accepted(threshold) else "mykb.refused"),
-            t("mykb.col.right"): _verdict(row, threshold),
+            t("mykb.col.right"): verdicts[row.right(threshold)],
             t("mykb.col.rank"): _rank(row),
         }
         for row in rows
@@ -67,11 +68,6 @@ def _matches(row: ResultRow, name: str | None, threshold: float) -> bool:
             return bool(row.places) and row.rank != 1
         case _:
             return True
-
-
-def _verdict(row: ResultRow, threshold: float) -> str:
-    right = row.right(threshold)
-    return "–" if right is None else t("mykb.right" if right else "mykb.wrong")
 
 
 def _rank(row: ResultRow) -> str:

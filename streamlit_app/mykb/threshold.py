@@ -7,13 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.rows import show_rows
 from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 
 _SETTING = "kb_min_evidence"
 _LINES = ("coverage", "wrong_refusals", "wrong_answers")
@@ -150,13 +149,10 @@ def _take(threshold: float, current: float) -> None:
 
 def apply_threshold(threshold: float) -> None:
     """Save a threshold as that of strict mode, for all users, from now on."""
-    try:
+    with errors_shown():
         get_app().live.change(_SETTING, threshold)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.toast(t("mykb.applied", value=number(threshold, 2)), icon=":material/check_circle:")
-    st.rerun()
+        st.toast(t("mykb.applied", value=number(threshold, 2)), icon=":material/check_circle:")
+        st.rerun()
 
 
 def _chart(result: KbResult, threshold: float, current: float) -> None:

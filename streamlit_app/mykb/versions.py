@@ -11,11 +11,10 @@ from collections.abc import Mapping
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, QuestionSet
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.guard import may
 from streamlit_app.shared.i18n import number, t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 
 
 def table_key(questions: QuestionSet) -> str:
@@ -72,14 +71,12 @@ def save(base: QuestionSet, mine: QuestionSet) -> QuestionSet | None:
         base: the version that was edited.
         mine: the version with the edits.
     """
-    try:
+    with errors_shown():
         saved, both = get_app().question_sets.save_joined(base, mine)
-    except ChatbotError as error:
-        show_error(error)
-        return None
-    st.session_state.mykb_joined = both
-    begin_again()
-    return saved
+        st.session_state.mykb_joined = both
+        begin_again()
+        return saved
+    return None
 
 
 def _edited() -> QuestionSet | None:

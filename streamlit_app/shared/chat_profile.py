@@ -7,10 +7,9 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.api import SYSTEMS, ChatProfile
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import code, plain, t
-from streamlit_app.shared.state import PAGES, get_app, show_error
+from streamlit_app.shared.state import PAGES, errors_shown, get_app
 
 _KEY = "chat_profile"
 _PROBLEM = "chat_system_refused"
@@ -19,13 +18,10 @@ _CHANGES = "chat_profile_changes"
 _OWN, _RUN = "default", "run"
 
 
+@errors_shown()
 def profile_button(run_id: str) -> None:
     """Draw a button to search in the chat as this run did; disabled, with the reason, if that is not possible."""
-    try:
-        profile = get_app().details.chat_profile(run_id)
-    except ChatbotError as error:
-        show_error(error)
-        return
+    profile = get_app().details.chat_profile(run_id)
     why = _why_refused(profile)
     pressed = st.button(
         t("detail.use_in_chat"),

@@ -7,20 +7,17 @@ from collections.abc import Sequence
 import streamlit as st
 
 from chatbot_mvp.api import RunResult, RunSetting
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import code, number, plain, t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 
 @st.fragment
+@errors_shown()
 def show_configuration(result: RunResult) -> None:
     """Show fingerprint and versions, then every setting next to its default. Secrets are not recorded."""
     run_id = result.run_id
-    try:
-        manifest, groups = get_app().details.manifest(run_id), get_app().details.configuration(run_id)
-    except ChatbotError as error:
-        show_error(error)
-        return
+    manifest, groups = get_app().details.manifest(run_id), get_app().details.configuration(run_id)
     changed = sum(row.changed for rows in groups.values() for row in rows)
     with st.expander(f"{t('detail.configuration')} · {plain(manifest.fingerprint)}", icon=":material/fingerprint:"):
         st.caption(t("detail.fingerprint_help"))
@@ -42,7 +39,7 @@ def show_configuration(result: RunResult) -> None:
 
 
 def _show_group(rows: Sequence[RunSetting]) -> None:
-    st.dataframe(
+    draw_table(
         [
             {
                 t("compare.col.setting"): row.name.upper(),
@@ -51,9 +48,7 @@ def _show_group(rows: Sequence[RunSetting]) -> None:
                 t("detail.state"): t("detail.changed" if row.changed else "detail.as_default"),
             }
             for row in rows
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
 
 

@@ -10,7 +10,6 @@ from typing import TypedDict
 
 import streamlit as st
 
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action, Who, identity_of
 from chatbot_mvp.settings.network import HostRule, client_of
 from streamlit_app.shared.i18n import plain, t
@@ -21,7 +20,7 @@ from streamlit_app.shared.permissions import (
     is_protected,
     sign_in_providers,
 )
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
 
 
 def require_known_host() -> None:
@@ -106,13 +105,10 @@ def _ask_password() -> None:
         sent = st.form_submit_button(t("admin.guard.sign_in"), type="primary", icon=":material/login:")
     if not sent:
         return
-    try:
+    with errors_shown():
         get_app().access.check_password(given, _asker())
-    except ChatbotError as error:
-        show_error(error)
-        return
-    st.session_state[SIGNED_IN] = True
-    st.rerun()
+        st.session_state[SIGNED_IN] = True
+        st.rerun()
 
 
 def _asker() -> str:

@@ -1,111 +1,67 @@
-"""Background jobs: a panel with live progress, stop and resume, and the progress alone."""
+"""Background jobs: their progress, stop, end and resumption, as every page draws them; the panel of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
 from chatbot_mvp.api import JobStatus
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
+from chatbot_mvp.types import Progress
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain, score, t
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.runs import data_namer
-from streamlit_app.shared.state import get_app, show_error, show_failed_job
+from streamlit_app.shared.state import errors_shown, get_app
 
 
-def job_panel(place: str = "") -> None:
-    """Draw active jobs with their progress, then runs that can be resumed. Refreshes only while a job is active.
+def draw_live(is_active: Callable[[], bool], draw: Callable[[], object], seen_active: bool = False) -> None:
+    """Draw a part of the page, each second while ``is_active``; when that ends, the whole page without the timer.
 
     Args:
-        place: makes the widget keys unique if a page has two panels.
+        seen_active: whether the caller has seen that it was; it may have ended since.
     """
-    active = any(job.active for job in get_app().runs.jobs())
-    st.fragment(_live_panel, run_every=1 if active else None)(active, place)
+    active = seen_active or is_active()
+    st.fragment(_drawn, run_every=1 if active else None)(active, is_active, draw)
 
 
-def _live_panel(was_active: bool, place: str) -> None:
-    jobs = get_app().runs.jobs()
-    running = [job for job in jobs if job.active]
-    if was_active and not running:
-        # The last job ended: draw the whole page again, with its result and without the timer.
+def _drawn(was_active: bool, is_active: Callable[[], bool], draw: Callable[[], object]) -> None:
+    if was_active and not is_active():
         st.rerun()
-    for job in _in_order(running):
-        _show_active(job, place)
-    _show_last(jobs, place)
-    _show_unfinished(place)
-    if not running:
-        st.caption(t("job.none"))
+    draw()
 
 
-def progress_panel() -> None:
-    """The progress of active jobs, without buttons, for a page that everybody may open; how those that failed since
-    this session saw them at work ended. Refreshes itself while a job is active, and draws the page anew when one ends.
+def show_progress(job: JobStatus, title: str = "") -> None:
+    """Draw what a job is and how far it is.
+
+    Args:
+        title: in Markdown; "" for the job's own.
     """
-    jobs = get_app().runs.jobs()
-    active = [job.job_id for job in jobs if job.active]
-    watched = st.session_state.setdefault("watched_jobs", set())
-    watched.update(active)
-    for job in jobs:
-        if job.state == "failed" and job.job_id in watched:
-            show_failed_job(job)
-    if active:
-        st.fragment(_live_progress, run_every=1)(active)
-
-
-def _live_progress(active: Sequence[str]) -> None:
-    running = [job for job in get_app().runs.jobs() if job.active]
-    if [job.job_id for job in running] != active:
-        st.rerun()
-    for job in _in_order(running):
-        with st.container(border=True):
-            _show_progress(job)
-
-
-def _in_order(jobs: Sequence[JobStatus]) -> list[JobStatus]:
-    """The one at work first, then the queue in its order."""
-    return sorted(jobs, key=lambda job: (job.state == "queued", job.job_id))
-
-
-def _show_progress(job: JobStatus) -> None:
-    st.markdown(f"**{plain(job.title)}** · {t(f'job.state.{job.state}')}")
+    st.markdown(f"{title or f'**{plain(job.title)}**'} · {t(f'job.state.{job.state}')}")
     if job.phase:
-        st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job))
-    _show_means(job)
+        st.progress(share_done(job), progress_text(job))
+    show_provider(job)
 
 
-def _show_active(job: JobStatus, place: str) -> None:
-    with st.container(border=True):
-        _show_progress(job)
-        waiting = job.state == "queued"
-        if st.button(
-            t("job.unqueue" if waiting else "job.stop"),
-            key=f"{place}stop-{job.job_id}",
-            icon=":material/playlist_remove:" if waiting else ":material/stop_circle:",
-            disabled=job.state == "stopping",
-        ):
-            get_app().runs.stop_run(job.job_id)
-            st.rerun()
+def share_done(progress: JobStatus | Progress) -> float:
+    """Return how much of its phase is done, from 0 to 1; 0 if that is not known."""
+    return min(1.0, progress.done / progress.total) if progress.total else 0.0
 
 
-def _show_means(job: JobStatus) -> None:
-    """Draw the mean scores so far of a run, if its kind has any."""
-    try:
-        means = get_app().runs.so_far(job.job_id)
-    except ChatbotError:
-        return
-    if any(scored for _, scored, _ in means.values()):
-        parts = [
-            t("job.mean", metric=metric_label(name), value=score(value), scored=number(scored), total=number(total))
-            for name, (value, scored, total) in means.items()
-            if scored
-        ]
-        st.caption(t("job.so_far", means=Markdown(" · ".join(parts))))
+def phase_text(progress: JobStatus | Progress) -> str:
+    """Return the phase with its counts, and the time left."""
+    parts = [t(f"phase.{progress.phase}", done=number(progress.done), total=number(progress.total))]
+    if progress.seconds_left is not None:
+        parts.append(t("job.left", time=duration(progress.seconds_left)))
+    return " · ".join(parts)
 
 
 def progress_text(job: JobStatus) -> str:
-    """Draw the phase, its progress, rate and time left, and the tokens and cost so far."""
+    """Return the phase, its progress, rate and time left, and the tokens and cost so far."""
     in_bytes = job.phase == "download"
     done, total = (number(value / 1e6, 1) if in_bytes else number(value) for value in (job.done, job.total))
     parts = [t(f"phase.{job.phase}", done=done, total=total if job.total else "?")]
@@ -122,17 +78,127 @@ def progress_text(job: JobStatus) -> str:
     return " · ".join(parts)
 
 
-def _show_last(jobs: list[JobStatus], place: str) -> None:
+def show_provider(job: JobStatus) -> None:
+    """Say with which provider a job goes on, or went on, if another one was chosen while it ran."""
+    if job.provider:
+        st.info(t("job.provider", provider=job.provider), icon=":material/swap_horiz:")
+
+
+def stop_button(job: JobStatus, key: str, stop: Callable[[], object], action: Action | None = None) -> None:
+    """Draw the button that stops a job.
+
+    Args:
+        action: what the visitor must be allowed to do; None where only those who may see the button.
+    """
+    stopping, waiting = job.state == "stopping", job.state == "queued"
+    if st.button(
+        t("job.unqueue" if waiting else "job.stop"),
+        key=key,
+        icon=":material/playlist_remove:" if waiting else ":material/stop_circle:",
+        **(guarded(action, disabled=stopping) if action else {"disabled": stopping}),
+    ):
+        stop()
+        st.rerun()
+
+
+def resume_button(key: str, resume: Callable[[], object]) -> None:
+    """Draw the button that goes on with what was measured in part."""
+    if st.button(t("job.resume"), key=key, icon=":material/play_circle:", **guarded(Action.MEASURE)):
+        with errors_shown():
+            resume()
+            st.rerun()
+
+
+def show_end(job: JobStatus, stopped: str = "", title: str = "") -> None:
+    """Say that a job failed, and why, or that it was stopped.
+
+    Args:
+        stopped: what is said of a stopped job; "" for nothing.
+        title: in Markdown; "" for the job's own.
+    """
+    if job.state == "failed":
+        # Of an unexpected error, the id to look up in the log.
+        unknown = t("job.failed_unknown", job_id=job.job_id)
+        reason = t(f"error.{job.error_code}", **job.error_params) if job.error_code else unknown
+        st.error(t("job.failed", title=title or plain(job.title), error=reason), icon=":material/error:")
+    elif stopped and job.state in ("stopped", "interrupted"):
+        st.warning(stopped, icon=":material/block:")
+
+
+def job_panel(place: str = "") -> None:
+    """Draw active runs with their progress, how the last one ended, and those that can be resumed.
+
+    Args:
+        place: makes the widget keys unique if a page has two panels.
+    """
+
+    def draw() -> None:
+        jobs = get_app().runs.jobs()
+        for job in _active(jobs):
+            with st.container(border=True):
+                show_progress(job)
+                _show_means(job)
+                stop_button(job, f"{place}stop-{job.job_id}", partial(get_app().runs.stop_run, job.job_id))
+        _show_last(jobs, place)
+        _show_unfinished(place)
+        if not _active(jobs):
+            st.caption(t("job.none"))
+
+    draw_live(lambda: any(job.active for job in get_app().runs.jobs()), draw)
+
+
+def progress_panel() -> None:
+    """The progress of active runs, without buttons, for a page that everybody may open; how those that failed since
+    this session saw them at work ended. The page is drawn anew when one begins or ends.
+    """
+    jobs = get_app().runs.jobs()
+    active = [job.job_id for job in jobs if job.active]
+    watched = st.session_state.setdefault("watched_jobs", set())
+    watched.update(active)
+    for job in jobs:
+        if job.job_id in watched:
+            show_end(job)
+
+    def draw() -> None:
+        for job in _active(get_app().runs.jobs()):
+            with st.container(border=True):
+                show_progress(job)
+                _show_means(job)
+
+    if active:
+        draw_live(lambda: [job.job_id for job in get_app().runs.jobs() if job.active] == active, draw, seen_active=True)
+
+
+def _active(jobs: Sequence[JobStatus]) -> list[JobStatus]:
+    """The one at work first, then the queue in its order."""
+    return sorted((job for job in jobs if job.active), key=lambda job: (job.state == "queued", job.job_id))
+
+
+def _show_means(job: JobStatus) -> None:
+    """Draw the mean scores so far of a run, if its kind has any."""
+    try:
+        means = get_app().runs.so_far(job.job_id)
+    except ChatbotError:
+        return
+    parts = [
+        t("job.mean", metric=metric_label(name), value=score(value), scored=number(scored), total=number(total))
+        for name, (value, scored, total) in means.items()
+        if scored
+    ]
+    if parts:
+        st.caption(t("job.so_far", means=Markdown(" · ".join(parts))))
+
+
+def _show_last(jobs: Sequence[JobStatus], place: str) -> None:
     """Show how the latest job ended, unless a user stopped it."""
     ended = max((job for job in jobs if not job.active), key=lambda job: job.updated_at, default=None)
     if ended is None:
         return
+    show_end(ended)
     if ended.state == "done":
         st.success(t("job.done", title=ended.title), icon=":material/check_circle:")
         if st.button(t("job.open"), key=f"{place}open-last", icon=":material/monitoring:"):
             open_run(ended.job_id)
-    elif ended.state == "failed":
-        show_failed_job(ended)
 
 
 def _show_unfinished(place: str) -> None:
@@ -140,18 +206,30 @@ def _show_unfinished(place: str) -> None:
     for run in get_app().archive.unfinished():
         with st.container(border=True):
             st.markdown(f"**{plain(data_name(run))} · {plain(run.strategy)}**")
-            st.caption(
-                t(
-                    "job.unfinished",
-                    when=moment(run.started_at),
-                    recorded=number(run.recorded),
-                    queries=number(run.queries),
-                )
-            )
-            if st.button(t("job.resume"), key=f"{place}resume-{run.run_id}", icon=":material/play_circle:"):
-                try:
-                    get_app().runs.resume_run(run.run_id)
-                except ChatbotError as error:
-                    show_error(error)
-                else:
-                    st.rerun()
+            recorded, queries = number(run.recorded), number(run.queries)
+            st.caption(t("job.unfinished", when=moment(run.started_at), recorded=recorded, queries=queries))
+            resume_button(f"{place}resume-{run.run_id}", partial(get_app().runs.resume_run, run.run_id))
+
+
+def with_jobs(show_launcher: Callable[[], bool], place: str = "") -> None:
+    """A launcher and the jobs: above it while one is active and once this session has launched one, else below.
+
+    Args:
+        show_launcher: draws the form; True when it has just launched something.
+        place: tells the widgets of two panels on one page apart.
+    """
+    above = st.session_state.get("has_launched") or any(job.active for job in get_app().runs.jobs())
+    if st.session_state.pop(f"{place}just_launched", False):
+        # In view in any window, whatever the launcher's height.
+        st.toast(t("job.launched"), icon=":material/play_circle:")
+    if above:
+        st.subheader(t("job.title"), anchor=f"{place}jobs")
+        job_panel(place)
+    if show_launcher():
+        st.session_state["has_launched"] = st.session_state[f"{place}just_launched"] = True
+        st.rerun()
+    if above:
+        st.markdown(f":material/arrow_upward: [{t('job.above')}](#{place}jobs)")
+    else:
+        st.subheader(t("job.title"))
+        job_panel(place)

@@ -47,29 +47,14 @@ def read_comparison() -> list[str]:
     return list(dict.fromkeys(run_id for run_id in ids if run_id))
 
 
-def write_list() -> None:
-    """Set the URL to the list."""
-    _write({})
-
-
-def write_leaderboard() -> None:
-    """Set the URL to the leaderboard."""
-    _write({"view": "leaderboard"})
-
-
-def write_history() -> None:
-    """Set the URL to the history."""
-    _write({"view": "history"})
+def write_view(view: Literal["list", "leaderboard", "history"]) -> None:
+    """Set the URL to a part that needs no run."""
+    _write({} if view == "list" else {"view": view})
 
 
 def write_run(run_id: str, query_id: str = "") -> None:
     """Set the URL to a run and, optionally, a query of it."""
     _write({"run": run_id} | ({"query": query_id} if query_id else {}))
-
-
-def write_query(query_id: str) -> None:
-    """Set the URL to a query of the current run; "" for no query."""
-    write_run(read_run(), query_id)
 
 
 def write_comparison(run_ids: Sequence[str]) -> None:

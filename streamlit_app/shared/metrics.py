@@ -1,11 +1,14 @@
-"""Labels of metrics and intervals in the session's language."""
+"""Metrics in the session's language: labels, intervals, costs, and the choice of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
 from chatbot_mvp.api import METRICS
-from streamlit_app.shared.i18n import number, t_or
+from streamlit_app.shared.i18n import number, t, t_or
 
 
 def metric_label(name: str) -> str:
@@ -22,6 +25,16 @@ def metric_help(name: str) -> str:
     return t_or(f"metric_help.{METRICS[name].family}", "", k=METRICS[name].k)
 
 
+def choose_metric(where: DeltaGenerator, names: Sequence[str], key: str) -> str | None:
+    """Draw the choice of a metric and what it measures; None, with a message, if the runs scored nothing."""
+    metric = where.selectbox(t("eval.metric"), names, format_func=metric_label, key=key)
+    if metric is None:
+        st.info(t("runs.board.nothing"), icon=":material/info:")
+    else:
+        st.caption(metric_help(metric))
+    return metric
+
+
 def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str:
     """Format an interval: "0,812 – 0,873"; a dash if there is none.
 
@@ -30,5 +43,21 @@ def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str
     """
     if not interval:
         return "–"
-    low, high = (("+" if signed and value > 0 else "") + number(value, 3) for value in interval)
-    return f"{low} – {high}" if not signed else f"{low} … {high}"
+    if signed:
+        return " … ".join(map(signed_number, interval))
+    return " – ".join(number(value, 3) for value in interval)
+
+
+def signed_number(value: float | None) -> str:
+    """Format a difference with its sign: +0,125; a dash for None."""
+    return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
+
+
+def round_dollars(value: float) -> str:
+    """Format a cost in US dollars to the cent."""
+    return t("job.cost", cost=number(value, 2 if value else 0))
+
+
+def dollars(value: float) -> str:
+    """Format a cost in US dollars, a small one with more decimals."""
+    return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))

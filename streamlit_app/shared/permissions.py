@@ -60,7 +60,7 @@ class _Gate:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        parts = {name: part for name, part in vars(app).items() if name != "access"}  # which only decides
+        parts = {name: part for name, part in vars(app).items() if part is not app.access}  # which only decides
         self._parts = {name: _Part(part, name, app.access) for name, part in parts.items()}
 
     def __getattr__(self, name: str) -> Any:

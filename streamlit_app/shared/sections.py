@@ -14,15 +14,10 @@ from chatbot_mvp.plugins.rows import Page, Section
 from streamlit_app.shared.i18n import plain, t
 
 
-def show_tabs(page: Page, *own: tuple[int, str, Callable[[], Any]]) -> None:
-    """Draw the sections of a page as tabs.
-
-    Args:
-        own: the page's own sections, each as (place, title, what draws it).
-    """
-    others = [(section.order, t(section.title), drawn_by(section)) for section in sections_of(page).values()]
-    sections = sorted([*own, *others], key=lambda section: section[0])
-    for tab, (_, _, draw) in zip(st.tabs([plain(title) for _, title, _ in sections]), sections, strict=True):
+def show_tabs(page: Page, own: Mapping[str, tuple[int, str, Callable[[], Any]]]) -> None:
+    """Draw the sections of a page as tabs; ``own`` as in ``with_added``."""
+    sections = with_added(page, own).values()
+    for tab, (_, draw) in zip(st.tabs([plain(title) for title, _ in sections]), sections, strict=True):
         with tab:
             draw()
 
@@ -61,8 +56,4 @@ def sections_of(page: Page) -> dict[str, Section]:
 
 def drawn_by(section: Section) -> Callable[..., Any]:
     """Return the function that draws a section, which imports it when it is called."""
-
-    def draw(*args: Any) -> Any:
-        return attribute(section.draw)(*args)
-
-    return draw
+    return lambda *about: attribute(section.draw)(*about)

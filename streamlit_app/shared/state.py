@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
-from chatbot_mvp.api import Failure, FileState, JobStatus, KbRecord
+from chatbot_mvp.api import Failure, FileState, KbRecord
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import Progress
-from streamlit_app.shared.i18n import catalogue, current_language, duration, moment, number, plain, t
+from streamlit_app.shared.i18n import catalogue, current_language, moment, plain, t
 from streamlit_app.shared.permissions import gated
 from streamlit_app.web.presence import PRESENCE
 
@@ -51,34 +50,33 @@ def show_error(error: ChatbotError) -> None:
     st.error(error_text(error), icon=":material/error:")
 
 
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show an error of the App instead of raising it; what follows it in the block, or the function, is left out."""
+    try:
+        yield
+    except ChatbotError as error:
+        show_error(error)
+
+
+def confirm(title: str, question: str, yes: str, key: str, act: Callable[[], object]) -> None:
+    """Ask in a dialog whether to ``act``, and draw the page again once that is done."""
+
+    @st.dialog(title)
+    def dialog() -> None:
+        st.markdown(question)
+        if st.button(yes, type="primary", key=key):
+            with errors_shown():
+                act()
+                st.rerun()
+
+    dialog()
+
+
 def failure_text(failure: Failure | FileState) -> str:
     """Return why something failed, in the session's language if there is a text for its code."""
     key = f"error.{failure.code}"
     return t(key, **failure.params) if key in catalogue(current_language()) else plain(failure.message)
-
-
-def job_failure_text(job: JobStatus) -> str:
-    """Return why a job failed, in the session's language; for an unexpected error, the id to look up in the log."""
-    return (
-        t(f"error.{job.error_code}", **job.error_params)
-        if job.error_code
-        else t("job.failed_unknown", job_id=job.job_id)
-    )
-
-
-def show_failed_job(job: JobStatus, title: str = "") -> None:
-    """Show which job failed and why.
-
-    Args:
-        title: title in Markdown; "" for the job's own title.
-    """
-    st.error(t("job.failed", title=title or plain(job.title), error=job_failure_text(job)), icon=":material/error:")
-
-
-def show_provider(job: JobStatus) -> None:
-    """Say with which provider a job goes on, or went on, if another one was chosen while it ran."""
-    if job.provider:
-        st.info(t("job.provider", provider=job.provider), icon=":material/swap_horiz:")
 
 
 def active_kb() -> KbRecord | None:
@@ -104,27 +102,3 @@ def kb_names(records: Sequence[KbRecord]) -> dict[str, str]:
     while max((counts := Counter(names.values())).values(), default=1) > 1:
         names = {kb_id: name if counts[name] == 1 else f"{name} · {kb_id}" for kb_id, name in names.items()}
     return names
-
-
-def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
-    """Build the indexes of a knowledge base with a progress bar, until it can be asked; the vectors follow.
-
-    Args:
-        retrieval: overrides of the search settings in this session, as in ``UserContext``.
-    """
-    bar = st.empty()
-
-    def show(progress: Progress) -> None:
-        if progress.total and progress.done < progress.total:
-            text = t(f"phase.{progress.phase}", done=number(progress.done), total=number(progress.total))
-            if progress.seconds_left is not None:
-                text += f" · {t('job.left', time=duration(progress.seconds_left))}"
-            bar.progress(progress.done / progress.total, text)
-
-    pipeline = get_app().kbs.growing(record.kb_id, show, retrieval).best()
-    bar.empty()
-    if st.session_state.get("kb_prepared") != record.sha256:
-        st.session_state.kb_prepared = record.sha256
-        st.session_state.kb_name = record.kb_name
-        st.session_state.kb_text = get_app().kbs.document(record.kb_id).text
-        st.session_state.kb_chunks, st.session_state.kb_index = pipeline.index.chunks, pipeline.index.kb

@@ -63,7 +63,7 @@ def main() -> None:
     if view == "run":
         show_run(runs, known[0])
     elif view == "comparison":
-        compare(runs, known)
+        show_comparison(runs, known)
     elif view == "leaderboard":
         show_leaderboard()
     elif view == "history":
@@ -103,12 +103,8 @@ def _go(run_ids: Sequence[str]) -> None:
         links.write_run(run_id)
     elif view == "comparison":
         links.write_comparison([run_id])
-    elif view == "leaderboard":
-        links.write_leaderboard()
-    elif view == "history":
-        links.write_history()
-    elif view == "list":
-        links.write_list()
+    elif view:
+        links.write_view(view)
 
 
 def show_run(runs: Sequence[RunLine], run_id: str) -> None:
@@ -136,10 +132,11 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         st.warning(t("runs.unknown_query", query=_shortened(query)), icon=":material/link_off:")
     show_failures(result)
     page_of(result.kind)(result)
-    _show_files(result, run_id)
+    _show_files(result)
 
 
-def _show_files(result: RunResult, run_id: str) -> None:
+def _show_files(result: RunResult) -> None:
+    run_id = result.run_id
     st.subheader(t("eval.files"))
     files = st.columns(4)
     for column, path in zip(files, get_app().archive.files(run_id), strict=False):
@@ -148,12 +145,6 @@ def _show_files(result: RunResult, run_id: str) -> None:
     if run_kind(result.kind).retrieves:
         with files[-1]:
             show_bundle(run_id)
-
-
-def compare(runs: Sequence[RunLine], run_ids: Sequence[str]) -> None:
-    """Draw the comparison of the runs in the URL; choices update the URL."""
-    shown = next(run for run in runs if run.run_id == run_ids[0])
-    show_comparison(runs, shown, run_ids, links.write_comparison)
 
 
 main()

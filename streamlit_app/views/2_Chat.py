@@ -7,16 +7,15 @@ from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.conversation_menu import conversation_menu
 from streamlit_app.chat.knobs import ask_knobs
-from streamlit_app.chat.outcomes import show_counts
-from streamlit_app.chat.suggestions import suggestions
+from streamlit_app.chat.outcomes import show_counts, suggestions
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
-from streamlit_app.knowledge_bases.upload import upload_box, upload_panel
+from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_box, upload_panel
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.session import begin_conversation, current_conversation, session_name
-from streamlit_app.shared.state import get_app, prepare_kb, show_error
+from streamlit_app.shared.state import get_app, show_error
 
 st.title(t("nav.chat"))
 show_profile()
@@ -38,10 +37,7 @@ bar.segmented_control(
 with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
 menu = bar.container(width=165).empty()
-if kb.kb_truncated:
-    st.warning(
-        t("kb.truncated", kept=number(kb.chars), original=number(kb.original_chars)), icon=":material/content_cut:"
-    )
+tell_truncated(kb)
 
 upload_panel()
 vectors_line = st.container()

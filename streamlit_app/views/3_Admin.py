@@ -6,13 +6,13 @@ import streamlit as st
 
 from streamlit_app.admin.datasets import datasets_section
 from streamlit_app.admin.launcher import launcher
-from streamlit_app.admin.launching import with_jobs
-from streamlit_app.admin.providers import cache_section, providers_section
+from streamlit_app.admin.providers import providers_section
 from streamlit_app.admin.settings_section import settings_section
 from streamlit_app.knowledge_bases.listing import kb_list
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
 from streamlit_app.shared.guard import require_admin
 from streamlit_app.shared.i18n import t
+from streamlit_app.shared.jobs import with_jobs
 from streamlit_app.shared.sections import draw_added, show_tabs
 
 
@@ -28,19 +28,15 @@ def kb_section() -> None:
     kb_list()
 
 
-def providers_and_cache() -> None:
-    """Draw the providers, and the cache of their replies."""
-    providers_section()
-    cache_section()
-
-
 st.title(t("nav.admin"))
 require_admin()
 show_tabs(
     "admin",
-    (10, t("admin.kb"), kb_section),
-    (20, t("admin.data"), datasets_section),
-    (30, t("admin.benchmark"), partial(with_jobs, launcher)),
-    (50, t("admin.providers"), providers_and_cache),
-    (60, t("admin.settings"), settings_section),
+    {
+        "admin.kb": (10, t("admin.kb"), kb_section),
+        "admin.data": (20, t("admin.data"), datasets_section),
+        "admin.benchmark": (30, t("admin.benchmark"), partial(with_jobs, launcher)),
+        "admin.providers": (50, t("admin.providers"), providers_section),
+        "admin.settings": (60, t("admin.settings"), settings_section),
+    },
 )

@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from chatbot_mvp.errors import ChatbotError
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.mykb.jobs import QUESTIONS, RESULTS, job_panel, take_ended
 from streamlit_app.mykb.questions import show_questions
 from streamlit_app.mykb.results import show_results
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.sections import with_added
-from streamlit_app.shared.state import show_error
+from streamlit_app.shared.state import errors_shown
 
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
@@ -34,7 +33,5 @@ step = what.segmented_control(
     format_func=lambda name: plain(steps[name][0]),
 )
 job_panel(kb)
-try:
+with errors_shown():
     steps[step or QUESTIONS][1](kb)
-except ChatbotError as error:
-    show_error(error)

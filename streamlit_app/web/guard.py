@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import get_option
+from streamlit import file_util, get_option
 
 from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.settings.network import client_of
-from streamlit_app.web.headers import security_headers
 from streamlit_app.web.places import Places
 from streamlit_app.web.uploaded import Uploaded
 from streamlit_app.web.visitor import VisitorCookie, new_visitor, visitor_cookie
+
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 """Where Streamlit takes a file; the group is its id of the page's session."""
@@ -124,3 +128,38 @@ def cookies_of(headers: Sequence[str]) -> dict[str, str]:
             except CookieError:
                 continue
     return found
+
+
+@cache
+def security_headers() -> tuple[tuple[str, str], ...]:
+    """Return name and value of each header, the same for every reply."""
+    return (
+        ("Content-Security-Policy", _policy()),
+        ("X-Frame-Options", "SAMEORIGIN"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "same-origin"),
+    )
+
+
+def _policy() -> str:
+    """Return the policy of what the pages may load: files of this server, and what Streamlit writes into a page."""
+    page = Path(file_util.get_static_dir(), "index.html").read_text("utf-8")
+    digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(page))
+    scripts = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' {scripts}",
+            "style-src 'self' 'unsafe-inline'",  # Streamlit styles its parts, and st.html ours, in the page
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "media-src 'self' data: blob:",
+            "connect-src 'self'",
+            "worker-src 'self' blob:",
+            "frame-src 'self'",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'self'",
+        )
+    )

@@ -202,6 +202,20 @@ def test_pages_reach_files_and_services_only_through_the_app() -> None:
         assert not writing.search(text), path
 
 
+def test_the_api_has_what_is_taken_from_it_and_no_more() -> None:
+    imported = set()
+    for path in [*(ROOT / "chatbot_mvp").rglob("*.py"), *(ROOT / "streamlit_app").rglob("*.py")]:
+        imported |= names_from(path, "chatbot_mvp.api")
+    assert names_from(ROOT / "chatbot_mvp" / "api.py") == imported
+
+
+def names_from(path: Path, module: str = "") -> set[str]:
+    """The names that a file imports from a module; without one, the names that it has by importing them."""
+    found = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+    wanted = [node for node in found if node.module != "__future__" and module in ("", node.module)]
+    return {alias.name if module else alias.asname or alias.name for node in wanted for alias in node.names}
+
+
 def test_the_docs_have_the_actions() -> None:
     page = (ROOT / "docs" / "operate" / "password.md").read_text("utf-8")
     assert "\n".join(f"| {action.sentence} | {action.who.value} |" for action in Action) in page

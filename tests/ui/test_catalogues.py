@@ -10,6 +10,7 @@ from string import Formatter
 
 import pytest
 
+from chatbot_mvp.api import RUN_PARAMETERS
 from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
@@ -81,6 +82,8 @@ def test_no_key_is_left_over() -> None:
     literal, prefixes = used_keys()
     unused = {key for key in catalogue("es") if key not in literal and not key.startswith(tuple(prefixes))}
     assert not unused
+    labels = {key.removeprefix("admin.label.") for key in catalogue("es") if key.startswith("admin.label.")}
+    assert labels == {name for names in RUN_PARAMETERS.values() for name in names}
 
 
 @pytest.mark.parametrize("language", list(LANGUAGE_NAMES))

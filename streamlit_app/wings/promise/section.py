@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.wings.promise.live_watch import LiveWatch
 from chatbot_mvp.wings.promise.promise import Promise
@@ -13,7 +12,8 @@ from chatbot_mvp.wings.promise.service import Promises, PromiseState
 from streamlit_app.mykb.threshold import apply_threshold, percent
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import moment, number, t
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 _SETTING = "kb_min_evidence"
 _LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -49,10 +49,8 @@ def _make(kb: KbRecord, result: KbResult) -> None:
         width="stretch",
         **guarded(Action.MEASURE, t("mykb.promise_make_help")),
     ):
-        try:
+        with errors_shown():
             get_app().get(Promises).make(kb.kb_id, result.result_id, float(level), "question" if singly else None)
-        except ChatbotError as error:
-            show_error(error)
 
 
 def _show(state: PromiseState) -> None:
@@ -144,5 +142,5 @@ def _watch(watch: LiveWatch) -> None:
             }
             for one in watch.sample
         ]
-        st.dataframe(rows, hide_index=True, width="stretch")
+        draw_table(rows)
         st.caption(t("mykb.live_text"))

@@ -10,8 +10,8 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.wings.ragas.config import RagasConfig
 from chatbot_mvp.wings.ragas.rows import InputRow
 from chatbot_mvp.wings.ragas.service import RagasService
-from streamlit_app.admin.launching import with_jobs
 from streamlit_app.shared.i18n import current_language, number, plain, t
+from streamlit_app.shared.jobs import with_jobs
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.session import conversations

@@ -11,12 +11,13 @@ from chatbot_mvp.api import QueryRow, RunResult
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.wings.ragas.rows import InputRow
 from chatbot_mvp.wings.ragas.service import RagasService
-from streamlit_app.evaluation.run_summary import metric_tile, show_usage
+from streamlit_app.evaluation.run_summary import metric_row, metric_tile, show_usage
 from streamlit_app.shared.i18n import duration, number, plain, score, t, word
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.row_choice import choose_row
+from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import choose_row, draw_table
 
+_AGREEMENT = ("accuracy", "kappa", "precision", "recall")
 _TILES_A_ROW = 3  # more would cut off the names of the metrics
 
 
@@ -38,7 +39,8 @@ def _show_tiles(result: RunResult) -> None:
                     continue
                 metric_tile(result, name)
                 if reasons := result.not_scored.get(name):
-                    st.caption(t("ragas.unscored", reasons=_reasons(reasons)))
+                    said = [f"{word('ragas.reason', reason)} ({number(count)})" for reason, count in reasons.items()]
+                    st.caption(t("ragas.unscored", reasons=", ".join(said)))
     judge = result.judge
     st.caption(
         t(
@@ -52,25 +54,15 @@ def _show_tiles(result: RunResult) -> None:
     )
 
 
-def _reasons(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{word('ragas.reason', reason)} ({number(count)})" for reason, count in reasons.items())
-
-
 def _show_table(result: RunResult) -> None:
     rows = []
-    for name, value in result.metrics.items():
-        scored, total = result.scored.get(name, (0, 0))
-        row = {
-            t("eval.metric"): metric_label(name),
-            t("eval.value"): score(value),
-            t("table.interval"): interval_text(result.intervals.get(name)),
-            t("table.scored"): f"{number(scored)}/{number(total)}",
-        }
+    for name in result.metrics:
+        row = metric_row(result, name)
         if result.repeats > 1:
             row[t("ragas.spread")] = score(result.spread[name].deviation) if name in result.spread else "–"
         rows.append({**row, t("table.meaning"): metric_help(name), t("ragas.name"): name})
     with st.expander(t("table.title"), icon=":material/table_chart:", expanded=result.repeats > 1):
-        st.dataframe(rows, hide_index=True, width="stretch")
+        draw_table(rows)
         if result.repeats > 1:
             st.caption(t("ragas.spread_help", repeats=number(result.repeats)))
 
@@ -85,26 +77,19 @@ def _show_agreement(result: RunResult) -> None:
         with figures:
             st.markdown(f"**{plain(metric_label(name))}**")
             st.caption(t("ragas.agreement_rows", scored=number(found.scored), rows=number(found.rows)))
-            tiles = {
-                "accuracy": found.accuracy,
-                "kappa": found.kappa,
-                "precision": found.precision,
-                "recall": found.recall,
-            }
-            for column, (part, value) in zip(st.columns(len(tiles)), tiles.items(), strict=True):
+            for column, part in zip(st.columns(len(_AGREEMENT)), _AGREEMENT, strict=True):
+                value = getattr(found, part)
                 with column:
                     shown = "–" if value.value is None else number(value.value, 2)
                     st.metric(t(f"ragas.agreement.{part}"), shown, help=t(f"ragas.agreement_help.{part}"))
                     if value.low is not None and value.high is not None:
                         st.caption(f"{number(value.low, 2)} – {number(value.high, 2)}")
         with kinds:
-            st.dataframe(
+            draw_table(
                 [
                     {t("ragas.error_kind"): word("ragas.kind", kind), t("ragas.error_found"): f"{right}/{count}"}
                     for kind, (right, count) in found.found.items()
-                ],
-                hide_index=True,
-                width="stretch",
+                ]
             )
 
 
@@ -121,7 +106,8 @@ def _show_rows(result: RunResult) -> None:
         }
         for row in rows
     ]
-    position = choose_row(table, lambda position: _label(rows[position]), f"rows-{result.run_id}", "medium")
+    labels = [f"{row.query_id} · {row.question or row.response}" for row in rows]
+    position = choose_row(table, labels.__getitem__, f"rows-{result.run_id}")
     try:
         given = get_app().get(RagasService).rows_of_run(result.run_id)
     except ChatbotError:
@@ -172,7 +158,7 @@ def _show_score(row: QueryRow, name: str) -> None:
                 st.code(raw, language=None, wrap_lines=True)
             return
         if table := _table(details):
-            st.dataframe(table, hide_index=True, width="stretch")
+            draw_table(table)
 
 
 def _table(details: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -192,7 +178,3 @@ def _said(value: Any) -> str:
     if value is None:
         return "–"
     return number(value, 3) if isinstance(value, float) else str(value)
-
-
-def _label(row: QueryRow) -> str:
-    return f"{row.query_id} · {row.question or row.response}"

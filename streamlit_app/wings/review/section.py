@@ -19,7 +19,7 @@ from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.permissions import is_logged_in, is_protected, sign_in_providers
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app, show_error
 
 _KEYS: dict[Verdict, str] = {"right": "A", "wrong": "F", "should_refuse": "N", "should_answer": "S", "skip": "X"}
 _ICONS: dict[Verdict, str] = {
@@ -77,6 +77,7 @@ def _forget_reviewer() -> None:
     st.session_state.pop("review_reviewer", None)
 
 
+@errors_shown()
 def _queue(kb: KbRecord, reviewer: str) -> None:
     reviews = get_app().get(Reviews)
     names = {order: t(f"review.order.{order}") for order in _ORDERS}
@@ -93,12 +94,8 @@ def _queue(kb: KbRecord, reviewer: str) -> None:
         show_error(failed)
     # Without a sign-in everybody may review, and nobody may read the conversations of others.
     session = None if is_protected(get_app().access) else session_name()
-    try:
-        waiting = reviews.waiting(kb.kb_id, reviewer, order or "doubtful", session)
-        summary = reviews.summary(kb.kb_id, session)
-    except ChatbotError as error:
-        show_error(error)
-        return
+    waiting = reviews.waiting(kb.kb_id, reviewer, order or "doubtful", session)
+    summary = reviews.summary(kb.kb_id, session)
     if session is not None:
         st.caption(f":material/visibility_lock: {t('review.own_only')}")
     st.caption(t("review.left", left=number(len(waiting)), labelled=number(summary.labelled)))
@@ -121,7 +118,8 @@ def _show_item(kb: KbRecord, item: ReviewItem, reviewer: str) -> None:
             badges.append(f":red-badge[:material/thumb_down: {t('review.bad')}]")
         if item.times > 1:
             badges.append(f":gray-badge[{t('review.times', count=number(item.times))}]")
-        evidence = t("mykb.evidence_of", evidence=number(item.evidence, 2), threshold=_threshold())
+        threshold = number(get_app().settings.kb_min_evidence, 2)
+        evidence = t("mykb.evidence_of", evidence=number(item.evidence, 2), threshold=threshold)
         st.markdown(f"{' '.join(badges)} :small[{evidence}]")
         if item.note:
             st.caption(t("review.note", note=plain(item.note)))
@@ -279,7 +277,3 @@ def _trying(act: Callable[[], object]) -> None:
         act()
     except ChatbotError as error:
         st.session_state.review_failed = error
-
-
-def _threshold() -> str:
-    return number(get_app().settings.kb_min_evidence, 2)

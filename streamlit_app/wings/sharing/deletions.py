@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.wings.sharing.service import Sharing
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, plain, t
-from streamlit_app.shared.state import get_app, kb_names, show_error
+from streamlit_app.shared.state import errors_shown, get_app, kb_names
 
 _NAMED = 20
 
@@ -62,11 +61,8 @@ def _list(waiting: tuple[str, ...]) -> None:
 
 
 def _exchange(deletions: str) -> None:
-    try:
+    with errors_shown():
         with st.spinner(t("admin.deletions_busy")):
             get_app().get(Sharing).exchange(deletions)
-    except ChatbotError as error:
-        show_error(error)
-        return
-    get_app().health.forget()  # the home page says that deletions wait
-    st.rerun()
+        get_app().health.forget()  # the home page says that deletions wait
+        st.rerun()

@@ -26,7 +26,7 @@ _PILOT = 2
 def tune_form() -> bool:
     """Draw the form and the plan; True when a tune was just started."""
     sets = get_app().kb_evaluation.references()
-    names = {**{reference: bare("tune.target_kb", name=name) for reference, name in sets.items()}}
+    names = {reference: bare("tune.target_kb", name=name) for reference, name in sets.items()}
     names |= {name: bare("tune.target_dataset", name=name) for name in get_app().datasets.names()}
     if not sets:
         st.info(t("tune.no_questions"), icon=":material/fact_check:")

@@ -6,7 +6,6 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.wings.tune.confirming import Difference
 from chatbot_mvp.wings.tune.service import Tuner
@@ -16,7 +15,8 @@ from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
-from streamlit_app.shared.state import get_app, show_error
+from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import draw_table
 
 _GAIN, _REST = "#00875a", "#8a9290"
 
@@ -67,21 +67,18 @@ def _sentence(other: str, found: Difference) -> str:
     )
 
 
+@errors_shown()
 def _changes(result: TuneResult) -> None:
     """Draw what applying would change, and the button that does it."""
     tuner = get_app().get(Tuner)
-    try:
-        made = tuner.preview(result.tune_id, result.winner.config_id if result.winner else "")
-    except ChatbotError as error:
-        show_error(error)
-        return
+    made = tuner.preview(result.tune_id, result.winner.config_id if result.winner else "")
     if made.reason:
         st.warning(plain(made.reason), icon=":material/block:")
         return
     if not made.changes:
         st.caption(f":green[:material/check_circle:] {t('tune.in_use')}")
         return
-    st.dataframe(
+    draw_table(
         [
             {
                 t("compare.col.setting"): name.upper(),
@@ -89,9 +86,7 @@ def _changes(result: TuneResult) -> None:
                 t("tune.after"): value_text(after),
             }
             for name, (before, after) in made.changes.items()
-        ],
-        hide_index=True,
-        width="stretch",
+        ]
     )
     if st.button(
         t("tune.apply" if result.recommended else "tune.apply_anyway"),
@@ -100,13 +95,10 @@ def _changes(result: TuneResult) -> None:
         key="tune_apply",
         **guarded(Action.CHANGE_SETTINGS, t("tune.apply_help")),
     ):
-        try:
+        with errors_shown():
             tuner.apply(result.tune_id, made.configuration.config_id)
-        except ChatbotError as error:
-            show_error(error)
-            return
-        st.toast(t("tune.applied_toast"), icon=":material/check_circle:")
-        st.rerun(scope="app")
+            st.toast(t("tune.applied_toast"), icon=":material/check_circle:")
+            st.rerun(scope="app")
 
 
 def _trade_offs(result: TuneResult) -> None:
@@ -143,7 +135,7 @@ def _trade_offs(result: TuneResult) -> None:
             )
         )
         show_chart(points.configure_axis(labelColor=ink(), titleColor=ink()).properties(height=280))
-        st.dataframe(
+        draw_table(
             [
                 {
                     t("tune.configuration"): _label(trial),
@@ -152,9 +144,7 @@ def _trade_offs(result: TuneResult) -> None:
                     t("tune.milliseconds"): number(1_000 * (trial.seconds_p50 or 0.0), 1),
                 }
                 for trial in result.front
-            ],
-            hide_index=True,
-            width="stretch",
+            ]
         )
 
 

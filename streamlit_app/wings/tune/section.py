@@ -10,8 +10,8 @@ from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import TuneState
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, moment, plain, t
-from streamlit_app.shared.jobs import progress_text
-from streamlit_app.shared.state import get_app, show_error, show_failed_job
+from streamlit_app.shared.jobs import draw_live, progress_text, resume_button, share_done, show_end, stop_button
+from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.wings.tune.form import tune_form
 from streamlit_app.wings.tune.result import show_tune_result
 
@@ -23,9 +23,8 @@ def tune_section() -> None:
     if tune_form():
         st.toast(t("tune.launched"), icon=":material/play_circle:")
         st.rerun()
+    draw_live(lambda: any(_is_active(state) for state in get_app().get(Tuner).tunes()), _under_way)
     states = get_app().get(Tuner).tunes()
-    active = any(_is_active(state) for state in states)
-    st.fragment(_under_way, run_every=1 if active else None)(active)
     finished = {state.tune_id: state for state in states if state.result is not None}
     if finished:
         _finished(finished)
@@ -44,18 +43,10 @@ def _in_use() -> None:
             key="tune_undo",
             **guarded(Action.CHANGE_SETTINGS, t("tune.undo_help")),
         ):
-            _undo()
-
-
-def _undo() -> None:
-    try:
-        undone = get_app().get(Tuner).undo()
-    except ChatbotError as error:
-        show_error(error)
-        return
-    kept = ", ".join(name.upper() for name in undone.kept)
-    st.toast(t("tune.undone_but", names=kept) if kept else t("tune.undone"), icon=":material/undo:")
-    st.rerun()
+            with errors_shown():
+                kept = ", ".join(name.upper() for name in get_app().get(Tuner).undo().kept)
+                st.toast(t("tune.undone_but", names=kept) if kept else t("tune.undone"), icon=":material/undo:")
+                st.rerun()
 
 
 def _name_of(tune_id: str) -> str:
@@ -70,49 +61,27 @@ def _is_active(state: TuneState) -> bool:
     return state.job is not None and state.job.active
 
 
-def _under_way(was_active: bool) -> None:
-    states = get_app().get(Tuner).tunes()
-    if was_active and not any(_is_active(state) for state in states):
-        # The tune has ended: draw the whole page again, with its result and without the timer.
-        st.rerun()
-    for state in states:
+def _under_way() -> None:
+    for state in get_app().get(Tuner).tunes():
         if state.state != "finished":
-            _show_unfinished(state)
+            with st.container(border=True):
+                st.markdown(f"**{plain(state.plan.target)}** · {moment(state.plan.created_at)}")
+                _show_unfinished(state)
 
 
 def _show_unfinished(state: TuneState) -> None:
-    job = state.job
-    with st.container(border=True):
-        st.markdown(f"**{plain(state.plan.target)}** · {moment(state.plan.created_at)}")
-        if job is not None and job.active:
-            st.progress(min(1.0, job.done / job.total) if job.total else 0.0, progress_text(job) if job.phase else "")
-            if st.button(
-                t("job.stop"),
-                key=f"tune_stop_{state.tune_id}",
-                icon=":material/stop_circle:",
-                **guarded(Action.MEASURE, disabled=job.state == "stopping"),
-            ):
-                get_app().get(Tuner).stop(state.tune_id)
-                st.rerun()
-            return
-        if job is not None and job.state == "failed":
-            show_failed_job(job)
-        if state.state == "running":
-            st.caption(t("tune.elsewhere"))
-            return
-        st.caption(t("tune.unfinished"))
-        if st.button(
-            t("job.resume"),
-            key=f"tune_resume_{state.tune_id}",
-            icon=":material/play_circle:",
-            **guarded(Action.MEASURE),
-        ):
-            try:
-                get_app().get(Tuner).resume(state.tune_id)
-            except ChatbotError as error:
-                show_error(error)
-                return
-            st.rerun(scope="app")
+    tuner, job = get_app().get(Tuner), state.job
+    if job is not None and job.active:
+        st.progress(share_done(job), progress_text(job) if job.phase else "")
+        stop_button(job, f"tune_stop_{state.tune_id}", lambda: tuner.stop(state.tune_id), Action.MEASURE)
+        return
+    if job is not None:
+        show_end(job)
+    if state.state == "running":
+        st.caption(t("tune.elsewhere"))
+        return
+    st.caption(t("tune.unfinished"))
+    resume_button(f"tune_resume_{state.tune_id}", lambda: tuner.resume(state.tune_id))
 
 
 def _finished(states: dict[str, TuneState]) -> None:

@@ -1,4 +1,4 @@
-"""Chooses a row of a table: with the mouse in the table, with the keyboard in a list below it."""
+"""Tables of the pages, and the choice of a row: with the mouse in the table, with the keyboard in a list below it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,20 @@ import pandas as pd
 import streamlit as st
 
 from streamlit_app.shared.i18n import t
+
+
+def draw_table(rows: Any, **options: Any) -> Any:
+    """Draw rows in the full available width, without their numbers.
+
+    Args:
+        options: passed to ``st.dataframe``, whose result is returned.
+    """
+    return st.dataframe(rows, hide_index=True, width="stretch", **options)
+
+
+def fitting_height(rows: int, most: int = 320) -> int:
+    """Return the height in pixels of a table of so many rows, at most ``most``: a longer table scrolls."""
+    return min(most, 38 + 35 * rows)
 
 
 def choose_row(
@@ -30,11 +44,9 @@ def choose_row(
         columns: ``column_config`` for a table without questions.
     """
     question = {t("eval.col.question"): st.column_config.TextColumn(width=width)}
-    event = st.dataframe(
+    event = draw_table(
         table if isinstance(table, pd.DataFrame) else list(table),
-        hide_index=True,
-        width="stretch",
-        height=min(320, 38 + 35 * len(table)),
+        height=fitting_height(len(table)),
         on_select="rerun",
         selection_mode="single-row",
         key=key,
