@@ -184,7 +184,7 @@ def test_pages_reach_files_and_services_only_through_the_app() -> None:
     besides_api = {"types", "text", "errors", "api", "settings.access"}
     besides_api |= {"plugins.finding", "plugins.kinds", "plugins.rows"}
     more = {"shared/state.py": {"app", "settings.model"}, "shared/permissions.py": {"app"}}
-    more |= {"shared/errors.py": {"logs", "settings.model"}}
+    more |= {"shared/errors.py": {"logs", "settings.model"}, "shared/i18n.py": {"settings.model"}}
     more |= {"shared/guard.py": {"settings.network"}, "web/connections.py": {"server.connections"}}
     # The server around the pages, which begins before there is an App.
     more |= {"web/guard.py": {"settings.kinds", "settings.model", "settings.network"}}
