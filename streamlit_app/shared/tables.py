@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
 import streamlit as st
 
 from streamlit_app.shared.i18n import t
+
+if TYPE_CHECKING:
+    import pandas as pd  # takes a second, and the first page draws no table
 
 
 def draw_table(rows: Any, **options: Any) -> Any:
@@ -45,7 +47,7 @@ def choose_row(
     """
     question = {t("eval.col.question"): st.column_config.TextColumn(width=width)}
     event = draw_table(
-        table if isinstance(table, pd.DataFrame) else list(table),
+        list(table) if isinstance(table, Sequence) else table,
         height=fitting_height(len(table)),
         on_select="rerun",
         selection_mode="single-row",
