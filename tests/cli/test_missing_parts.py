@@ -81,6 +81,7 @@ def test_a_command_works_without_a_part_or_says_in_one_line_what_is_missing(
 FAST_WRONG = {(wrong, name) for wrong in REFUSED for name in ("doctor", "by name")} | {("S3 with a wrong key", "run")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.xdist_group("s3")
 @pytest.mark.parametrize(
     ("wrong", "name"),

@@ -25,6 +25,7 @@ def in_kb(app: App, settings: Settings) -> str:
     return app.kbs.store.keep(files, 1_000_000, "Valle").kb_id
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("models_dir")
 @pytest.mark.parametrize("strategy", ["BRIDGE", "BRIDGE_HYBRID"])
 def test_a_data_set_uploaded_as_a_knowledge_base_has_the_ranking_of_its_run(settings: Settings, strategy: str) -> None:

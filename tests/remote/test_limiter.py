@@ -83,6 +83,7 @@ def refused(limiter: Limiter, times: int) -> None:
         limiter.throttled(slot)
 
 
+@pytest.mark.slow
 def test_429s_in_a_row_lower_the_rate_more_and_more_and_it_recovers_with_success() -> None:
     limiter = Limiter(4)
     refused(limiter, 3)

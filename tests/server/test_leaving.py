@@ -129,6 +129,7 @@ def test_the_server_stops_without_waiting_for_an_answer_that_hangs(
         wait_until(lambda: silent.left == 1, SOON_S, "the provider to hear that nobody waits")
 
 
+@pytest.mark.slow
 def test_many_streams_without_a_first_token_hold_up_nobody(settings: Settings, silent: SilentProvider) -> None:
     app, kb_id = app_of(settings, silent)
     with running(app) as url, contextlib.ExitStack() as stack:
@@ -155,6 +156,7 @@ def wait_ended(thread: threading.Thread) -> bool:
     return thread.is_alive()
 
 
+@pytest.mark.slow
 def test_a_request_that_does_not_arrive_is_given_up_and_others_are_served_meanwhile(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

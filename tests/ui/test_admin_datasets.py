@@ -43,6 +43,7 @@ def test_a_zip_is_uploaded_looked_at_and_deleted_only_after_a_confirmation() -> 
     assert page.button(key="data_delete_yes").label == "Sí, continuar"
 
 
+@pytest.mark.slow
 def test_a_zip_that_is_no_data_set_is_told_with_file_and_line() -> None:
     broken = {**BEIR, "queries.jsonl": '{"_id": "q1"\n'}
     page = upload(open_page("admin"), "costa.zip", packed(broken).getvalue())
@@ -65,6 +66,7 @@ def test_a_folder_on_the_server_is_added(tmp_path: Path) -> None:
     assert "costa" in names(page)
 
 
+@pytest.mark.slow
 def test_a_server_of_data_sets_that_does_not_answer_is_told_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"ENDPOINT": "http://127.0.0.1:1", "ACCESS_KEY": "key", "SECRET_KEY": "secret-secret", "BUCKET_NAME": "b"}
     for name, value in values.items():

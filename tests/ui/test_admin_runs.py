@@ -87,6 +87,7 @@ def test_a_system_is_a_preset_whose_settings_without_a_field_are_shown_and_run()
     assert "KB_DOUBT_EVIDENCE" not in texts(page).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_a_preset_that_was_saved_from_a_system_keeps_what_has_no_field() -> None:
     page = open_page("admin")
     page.selectbox(key="run_preset").set_value("built-in:kb_chat").run()

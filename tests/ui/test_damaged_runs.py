@@ -80,7 +80,7 @@ def with_wrong(name: str, field: str, written: str) -> Callable[[App, str], None
     return damage
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "field", "written"),
     [

@@ -45,6 +45,7 @@ def test_a_page_is_drawn_without_a_part_and_says_in_one_line_what_is_missing(
     look_at(page, PARTS[part])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.xdist_group("s3")
 @pytest.mark.parametrize(
     ("wrong", "page"),

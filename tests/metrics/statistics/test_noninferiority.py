@@ -113,6 +113,7 @@ def test_a_level_is_reached_missed_or_unclear() -> None:
     assert level_verdict(np.array([]), 0.5) == ("unclear", None, None)
 
 
+@pytest.mark.slow
 def test_the_printed_power_and_the_promised_rates_hold_in_a_sample_of_the_simulation() -> None:
     """300 questions of which 10 % change: no change is called worse in <= 5 %, a drop of 5 points in >= 80 %.
 

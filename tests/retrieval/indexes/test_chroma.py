@@ -60,6 +60,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Vectors, ChromaVect
     return matrix, ChromaVectors.build(client, matrix, "kb", "large")
 
 
+@pytest.mark.slow
 def test_recall_at_20_against_exact_search_is_at_least_99_percent(large: tuple[Vectors, ChromaVectors]) -> None:
     matrix, store = large
     queries = clustered(2, 300)

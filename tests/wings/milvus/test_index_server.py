@@ -56,7 +56,7 @@ def found(settings: Settings, kb_id: str) -> list[list[str]]:
     return [[hit.chunk.chunk_id for hit in trace.retrieved] for trace in traces]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("strategy", ["LEXICAL", "HYBRID", "BRIDGE_HYBRID"])
 def test_a_knowledge_base_finds_on_the_server_what_it_finds_in_files(
     shared: Settings, tmp_path: Path, strategy: str
@@ -112,7 +112,7 @@ def test_a_knowledge_base_whose_server_is_away_is_not_deleted(shared: Settings) 
     assert fake_app(shared).kbs.records() == []
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("strategy", ["LEXICAL", "HYBRID", "BRIDGE_HYBRID"])
 def test_a_run_over_a_data_set_measures_the_same_on_the_server(
     shared: Settings, server: MilvusProcess, tmp_path: Path, strategy: str

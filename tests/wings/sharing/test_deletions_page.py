@@ -55,6 +55,7 @@ def asks(page: AppTest) -> bool:
     return any(button.key == "deletions-apply" for button in page.button)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("language", "said"), [("es", "6 borrados de la carpeta"), ("en", "6 deletions in the shared folder")]
 )
@@ -65,6 +66,7 @@ def test_what_waits_is_said_and_named(emptied: App, language: str, said: str) ->
     assert page.button(key="deletions-apply").disabled, "the list was not read"
 
 
+@pytest.mark.slow
 def test_confirmed_deletions_are_carried_out(emptied: App) -> None:
     page = open_page("admin")
     ticked(page).button(key="deletions-apply").click().run()
