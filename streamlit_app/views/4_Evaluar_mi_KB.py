@@ -11,6 +11,8 @@ from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.sections import with_added
 from streamlit_app.shared.state import show_error
 
+PAGE = "mykb", ":material/fact_check:"
+
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
 active = require_kb("mykb", t("mykb.no_kb"))
