@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking, at
+from chatbot_mvp.metrics.relevance import CUTOFFS, Qrels, Ranking, at
 
 Input = Literal["ranking", "context", "decision", "run", "answer", "judge", "vectors", "row"]
 """The input of a metric.
