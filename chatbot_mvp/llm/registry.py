@@ -1,9 +1,13 @@
-"""Registry of providers: one row each. To add a provider, add a row."""
+"""Registry of providers: one row each.
+
+A provider with an API like OpenAI's needs no row: its key, model and address among ``settings.fields.providers`` are
+enough. Any other provider has a row here.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +23,8 @@ from chatbot_mvp.remote.failures import Endpoint
 from chatbot_mvp.remote.http import v1
 from chatbot_mvp.remote.limiter import limiter_for
 from chatbot_mvp.remote.lines import Lines
+from chatbot_mvp.settings.fields.providers import ProviderFields
+from chatbot_mvp.settings.kinds import marked
 from chatbot_mvp.settings.model import Settings
 
 NVIDIA_URL = "https://integrate.api.nvidia.com/v1"
@@ -128,7 +134,16 @@ _ROWS = (
     ),
     Provider("demo", always_shown=True, concurrency=1),
 )
-PROVIDERS: Mapping[str, Provider] = Registry("provider", Provider, _ROWS)
+
+
+def _like_openai() -> Iterator[Provider]:
+    described = {row.name for row in _ROWS}
+    marks = filter(None, map(marked, ProviderFields.model_fields.values()))
+    for name in dict.fromkeys(mark.provider for mark in marks if mark.provider not in described):
+        yield Provider(name, package="openai", command="pip install openai", wire=_openai)
+
+
+PROVIDERS: Mapping[str, Provider] = Registry("provider", Provider, (*_ROWS, *_like_openai()))
 """Value of ``PROVIDER`` -> its description. The SDK is imported when the model is created."""
 
 

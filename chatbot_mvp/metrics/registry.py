@@ -1,13 +1,19 @@
 """The metrics of runs, one row each. Everything else about a metric is derived from its row.
 
+A row stands in ``OWN``, whose order results keep, or, behind those, in ``METRICS`` of a file of ``metrics.answers`` or
+``metrics.ranking``: such a file is found, and a new metric needs no other one.
+
 All ranking metrics are in 0-1 and None (*not scored*) for a query without relevant documents. A document is relevant
 when its qrel is above 0. Tested against ir_measures on random runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
 
+from chatbot_mvp.metrics import answers, ranking
 from chatbot_mvp.metrics.answers.accuracy import answer_contains, generation_score, label_accuracy
 from chatbot_mvp.metrics.answers.exact_match import exact_match
 from chatbot_mvp.metrics.answers.f1 import answer_f1
@@ -21,7 +27,7 @@ from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
 from chatbot_mvp.metrics.ranking.precision import precision_at
 from chatbot_mvp.metrics.ranking.recall import complement_recall_at, recall_at
 from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
-from chatbot_mvp.metrics.ranking.relevance import CUTOFFS
+from chatbot_mvp.metrics.relevance import CUTOFFS
 from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs, refusal, shown_in
 from chatbot_mvp.plugins.registry import Names, Registry
 
@@ -59,7 +65,14 @@ OWN: tuple[MetricSpec, ...] = (
     MetricSpec("semantic_similarity", "vectors", semantic_similarity, shown=Shown(140, ("compared", "tile"))),
 )
 
-METRICS: Mapping[str, MetricSpec] = Registry("metric", MetricSpec, OWN, refusal)
+
+def _in_files() -> Iterator[MetricSpec]:
+    for package in (answers, ranking):
+        for found in iter_modules(package.__path__, f"{package.__name__}."):
+            yield from getattr(import_module(found.name), "METRICS", ())
+
+
+METRICS: Mapping[str, MetricSpec] = Registry("metric", MetricSpec, (*OWN, *_in_files()), refusal)
 """Name -> specification, in the order in which results list the metrics."""
 
 

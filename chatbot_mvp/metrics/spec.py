@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from chatbot_mvp.metrics.ranking.relevance import CUTOFFS, Qrels, Ranking
+from chatbot_mvp.metrics.relevance import CUTOFFS, Qrels, Ranking
 
 Input = Literal["ranking", "context", "decision", "run", "answer", "judge", "vectors", "row"]
 """The input of a metric.

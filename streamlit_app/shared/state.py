@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,13 +20,18 @@ from streamlit_app.web.presence import PRESENCE
 
 _FOLDER = Path(__file__).resolve().parent.parent
 
-PAGES = {
-    "home": (str(_FOLDER / "views" / "0_Inicio.py"), ":material/home:"),
-    "evaluation": (str(_FOLDER / "views" / "1_Evaluacion.py"), ":material/monitoring:"),
-    "chat": (str(_FOLDER / "views" / "2_Chat.py"), ":material/forum:"),
-    "admin": (str(_FOLDER / "views" / "3_Admin.py"), ":material/tune:"),
-    "mykb": (str(_FOLDER / "views" / "4_Evaluar_mi_KB.py"), ":material/fact_check:"),
-}
+
+def _pages() -> Iterator[tuple[str, tuple[str, str]]]:
+    for path in sorted((_FOLDER / "views").glob("[0-9]*_*.py")):
+        body = ast.parse(path.read_text("utf-8")).body
+        said = next(node for node in body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAGE")
+        name, icon = ast.literal_eval(said.value)
+        yield name, (str(path), icon)
+
+
+PAGES = dict(_pages())
+"""Name of a page -> its file and icon, in the order of the files. ``PAGE`` in a view says both; it is read without
+running the view, because that would draw the page."""
 
 
 @st.cache_resource(show_spinner=False)

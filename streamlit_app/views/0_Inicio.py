@@ -8,6 +8,8 @@ from streamlit_app.home.tiles import show_state
 from streamlit_app.home.tour import show_tour
 from streamlit_app.shared.i18n import t
 
+PAGE = "home", ":material/home:"
+
 st.title(t("home.title"))
 st.markdown(t("home.what"))
 show_tour()

@@ -21,6 +21,8 @@ from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
+PAGE = "evaluation", ":material/monitoring:"
+
 _FAULTS_SHOWN, _IDS_SHOWN = 5, 5
 _LONGEST_ID = 200
 _ICONS = {

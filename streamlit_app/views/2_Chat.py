@@ -17,6 +17,8 @@ from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.session import begin_conversation, current_conversation, session_name
 from streamlit_app.shared.state import get_app, show_error
 
+PAGE = "chat", ":material/forum:"
+
 st.title(t("nav.chat"))
 show_profile()
 active = require_kb("chat", t("chat.no_kb"))

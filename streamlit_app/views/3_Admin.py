@@ -15,6 +15,8 @@ from streamlit_app.shared.i18n import t
 from streamlit_app.shared.jobs import with_jobs
 from streamlit_app.shared.sections import draw_added, show_tabs
 
+PAGE = "admin", ":material/tune:"
+
 
 def kb_section() -> None:
     """Draw deletions that wait for a yes, upload, sample and list of knowledge bases."""

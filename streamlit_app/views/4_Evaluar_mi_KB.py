@@ -10,6 +10,8 @@ from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.sections import with_added
 from streamlit_app.shared.state import errors_shown
 
+PAGE = "mykb", ":material/fact_check:"
+
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
 active = require_kb("mykb", t("mykb.no_kb"))

@@ -15,6 +15,7 @@ from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.local_server import LocalServer, local_server
 from chatbot_mvp.llm.registry import PROVIDERS
 from chatbot_mvp.remote import calls, limiter
+from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, MODEL_SETTINGS
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import fake_app
 from tests.llm.contract_table import Cells, render
@@ -29,11 +30,8 @@ CONTEXT_TOKENS = 512
 CELLS = pytest.StashKey[Cells]()
 
 URLS = {
-    "gemini": ("gemini_base_url", "gemini_api_key", "gemini_model_name"),
-    "groq": ("groq_base_url", "groq_api_key", "groq_model_name"),
-    "nim": ("llm_base_url", "nvidia_api_key", "llm_model_name"),
-    "openai": ("openai_base_url", "openai_api_key", "openai_model_name"),
-    "ollama": ("ollama_base_url", "", "ollama_model_name"),
+    name: (address, next(iter(PROVIDERS[name].keys), ""), MODEL_SETTINGS[name])
+    for name, address in ADDRESS_SETTINGS.items()
 }
 """Provider -> its settings for address, key and model."""
 

@@ -12,7 +12,7 @@ from chatbot_mvp.text import LANGUAGES
 
 
 def test_a_name_with_a_cutoff_says_it() -> None:
-    assert {spec.k for spec in METRICS.values()} == {None, 1, 2, 3, 5, 10, 20}
+    assert {spec.k for spec in METRICS.values()} >= {None, 1, 2, 3, 5, 10, 20}
     assert all(spec.name == (spec.family if spec.k is None else f"{spec.family}@{spec.k}") for spec in METRICS.values())
 
 
@@ -27,12 +27,14 @@ def test_what_runs_are_compared_by_has_a_value_per_query() -> None:
 
 
 def test_the_metrics_that_runs_are_compared_by_stand_in_a_fixed_order() -> None:
+    """Others may stand between them, each where its row says."""
     ragas = [name for name, spec in METRICS.items() if spec.takes == "row"]
-    assert [name for name in COMPARED if name not in ragas] == [
+    order = [
         *("hit@1", "recall@5", "recall@10", "all_gold@5", "ndcg@10", "mrr", "map"),
         *("generation_recall", "accepted", "refused", "useful", "generation_score", "f1", "exact_match", "accuracy"),
         *("faithfulness", "semantic_similarity"),
     ]
+    assert [name for name in COMPARED if name in order] == order
     assert list(COMPARED[: len(ragas)]) == ragas
 
 

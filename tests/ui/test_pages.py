@@ -13,17 +13,12 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
+from streamlit_app.shared import state
 from streamlit_app.shared.state import get_app
 from tests.waiting import wait_for_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {
-    "home": None,
-    "evaluation": "views/1_Evaluacion.py",
-    "chat": "views/2_Chat.py",
-    "admin": "views/3_Admin.py",
-    "mykb": "views/4_Evaluar_mi_KB.py",
-}
+PAGES = {name: None if name == "home" else f"views/{Path(path).name}" for name, (path, _) in state.PAGES.items()}
 
 
 def open_page(name: str, language: str = "es", visitor: str = "", **address: str) -> AppTest:

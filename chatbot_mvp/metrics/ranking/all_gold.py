@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.metrics.ranking.relevance import Qrels, Ranking, relevant
+from chatbot_mvp.metrics.relevance import Qrels, Ranking, relevant
 
 
 def all_gold_at(k: int, ranking: Ranking, qrels: Qrels) -> float | None:

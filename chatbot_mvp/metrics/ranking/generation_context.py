@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chatbot_mvp.metrics.ranking.relevance import Qrels, Ranking, relevant
+from chatbot_mvp.metrics.relevance import Qrels, Ranking, relevant
 
 
 def generation_recall(context: Ranking, qrels: Qrels) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from chatbot_mvp.metrics.ranking.relevance import Qrels, Ranking, relevant
+from chatbot_mvp.metrics.relevance import Qrels, Ranking, relevant
 
 
 def ndcg_at(k: int, ranking: Ranking, qrels: Qrels) -> float | None:
