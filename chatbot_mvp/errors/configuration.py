@@ -65,8 +65,8 @@ class SignInError(ChatbotError):
     """Signing in to Admin failed."""
 
     texts = {
-        "password_wrong": "That is not the password of {variable}. Try again, or ask the administrator of this server.",
-        "password_tries_exhausted": "Too many wrong passwords. Wait {seconds} s and try again.",
+        "password_wrong": "That is not the password of {variable}. Try again, or ask the administrator of this server.",  # nosec B105
+        "password_tries_exhausted": "Too many wrong passwords. Wait {seconds} s and try again.",  # nosec B105
         "admin_needed": "Nothing was done: {call} is for administrators. Sign in to Admin and try again.",
     }
 

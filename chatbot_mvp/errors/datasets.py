@@ -83,7 +83,7 @@ class StorageRefused(StorageError):
         "not installed. Install it with: {command}",
         "storage_key_unknown": "The S3 server at {endpoint!r} does not know the access key. Check MINIO_ACCESS_KEY. "
         "If it worked before, it was deleted or has expired: set a new MINIO_ACCESS_KEY and MINIO_SECRET_KEY.",
-        "storage_secret_wrong": "The S3 server at {endpoint!r} knows the access key but rejects its secret. Check "
+        "storage_secret_wrong": "The S3 server at {endpoint!r} knows the access key but rejects its secret. Check "  # nosec B105
         "MINIO_SECRET_KEY.",
         "storage_denied": "The S3 server at {endpoint!r} does not allow this access key to {action} {place!r}. Grant "
         "the permission, or use another MINIO_ACCESS_KEY. If it worked before, it may have expired.",

@@ -27,13 +27,13 @@ _OWN_TEMPERATURE = re.compile(r"(o\d|gpt-5)")
 class OpenAiWire:
     """Works with both SDKs, ``openai`` and ``groq``: their calls and exceptions have the same names."""
 
-    def __init__(  # nosec B107 -- the tokens of a model
+    def __init__(
         self,
         sdk: ModuleType,
         lines: Lines[Any],
         model: str,
         timeout: float,
-        token_limit: str = "max_tokens",
+        limit_name: str = "max_tokens",
         asks_usage: bool = True,
     ) -> None:
         """
@@ -41,14 +41,14 @@ class OpenAiWire:
             sdk: the module ``openai`` or ``groq``, which defines the exceptions of its clients.
             lines: the clients, one per request under way.
             timeout: time-out of the clients in seconds, shown in errors.
-            token_limit: name of the parameter that limits the length of a reply.
+            limit_name: name of the parameter that limits the length of a reply.
             asks_usage: True if a stream reports its tokens only on request.
         """
         self._sdk = sdk
         self._lines = lines
         self._model = model
         self._timeout = timeout
-        self._token_limit = token_limit
+        self._limit_name = limit_name
         self._streamed = {"stream": True, **({"stream_options": {"include_usage": True}} if asks_usage else {})}
 
     def complete(self, request: ChatRequest) -> Delta:
@@ -107,7 +107,7 @@ class OpenAiWire:
         if not _OWN_TEMPERATURE.match(self._model):
             arguments["temperature"] = options.temperature
         if options.max_tokens is not None:
-            arguments[self._token_limit] = options.max_tokens
+            arguments[self._limit_name] = options.max_tokens
         if options.seed is not None:
             arguments["seed"] = options.seed
         if options.json_schema is not None:

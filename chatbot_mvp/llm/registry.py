@@ -42,10 +42,10 @@ def _groq(endpoint: Endpoint, settings: Settings) -> Wire:
     return _over_sdk(groq, groq.Groq, endpoint, settings, endpoint.base_url, "max_completion_tokens", asks_usage=False)
 
 
-def _openai(endpoint: Endpoint, settings: Settings, token_limit: str = "max_tokens") -> Wire:  # nosec B107
+def _openai(endpoint: Endpoint, settings: Settings, limit_name: str = "max_tokens") -> Wire:
     import openai
 
-    return _over_sdk(openai, openai.OpenAI, endpoint, settings, v1(endpoint.base_url), token_limit)
+    return _over_sdk(openai, openai.OpenAI, endpoint, settings, v1(endpoint.base_url), limit_name)
 
 
 def _over_sdk(
@@ -54,7 +54,7 @@ def _over_sdk(
     endpoint: Endpoint,
     settings: Settings,
     address: str,
-    token_limit: str,
+    limit_name: str,
     asks_usage: bool = True,
 ) -> Wire:
     from chatbot_mvp.llm.openai_wire import OpenAiWire
@@ -65,7 +65,7 @@ def _over_sdk(
     lines = Lines(
         lambda http: client(api_key=key, base_url=address, http_client=http, max_retries=0), timeout, endpoint.provider
     )
-    return OpenAiWire(sdk, lines, endpoint.model, timeout, token_limit, asks_usage)
+    return OpenAiWire(sdk, lines, endpoint.model, timeout, limit_name, asks_usage)
 
 
 def _local(endpoint: Endpoint, settings: Settings) -> Wire:
@@ -109,7 +109,7 @@ _ROWS = (
         "openai",
         package="openai",
         command="pip install openai",
-        wire=partial(_openai, token_limit="max_completion_tokens"),
+        wire=partial(_openai, limit_name="max_completion_tokens"),
         tells_context=True,
     ),
     Provider("ollama", needs=("ollama_model_name",), package="openai", command="pip install openai", wire=_openai),
