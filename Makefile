@@ -29,9 +29,9 @@ attack: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks fuzz all --executions 10000 --at-once 2 || failed="$$failed fuzz"; \
 	test -z "$$failed" || { echo "attack failed:$$failed"; exit 1; }
 
-# The share of lines that the fast tests run; fails below the least share that the project keeps.
+# The share of lines that all tests run; fails below the least share that the project keeps.
 coverage: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow" --cov=chatbot_mvp --cov=streamlit_app --cov-fail-under=92
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --cov=chatbot_mvp --cov=streamlit_app --cov-fail-under=92
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
