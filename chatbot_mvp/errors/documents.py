@@ -15,8 +15,8 @@ class UploadError(ChatbotError):
         "upload_type_unsupported": "{name!r} is not of a supported type. Use one of: {legal}.",
         "upload_wrong_suffix": "{name!r} has an extension that does not match its content, that of a {found} file. "
         "Change the extension to {found}.",
-        "upload_damaged": "{name!r} cannot be read as {kind}: {reason}. Open it in the program that created it and "
-        "save it again.",
+        "upload_damaged": "{name!r} cannot be read as {kind}: it is damaged or incomplete ({reason}). Open it in the "
+        "program that created it and save it again.",
         "upload_encrypted": "{name!r} is protected by a password. Save a copy without a password and upload it.",
         "upload_too_many_pages": "{name!r} has {pages} pages, and the maximum is {limit} (KB_MAX_PAGES). Split it or "
         "remove pages.",

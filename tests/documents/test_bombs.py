@@ -107,7 +107,7 @@ def fast() -> dict[str, tuple[str, bytes, str]]:
         "word entities": (
             "a.docx",
             docx_of('<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa">]><w:p/>'),
-            "upload_damaged 'a.docx' cannot be read as .docx: its XML declares entities",
+            "upload_damaged 'a.docx' cannot be read as .docx: it is damaged or incomplete (its XML declares entities",
         ),
     }
 
