@@ -119,6 +119,12 @@ def press(folder: Path, queries: int, calls: int, latency: float, faults: Faults
     )
 
 
+def _found(doc_id: str) -> dict[str, Any]:
+    """What a run records of a query that found one document."""
+    ranking = {"doc_ids": [doc_id], "scores": [1.0], "evidence": 1.0, "topic": None, "seconds": {}}
+    return {**ranking, "generation_doc_ids": [doc_id]}
+
+
 def _retrieved(folder: Path, queries: int, settings: Settings) -> PreparedRun:
     """A run whose rankings are there."""
     documents = tuple(
@@ -131,8 +137,7 @@ def _retrieved(folder: Path, queries: int, settings: Settings) -> PreparedRun:
     dataset = Dataset("presion", documents, asked, {query.query_id: {"d0": 1} for query in asked}, "0")
     run = prepare_run(folder / "results", "presion", lambda: RunCorpus(dataset), settings)
     records = [
-        QueryRecord(run.folder.run_id, f"q{n}", RETRIEVE, "ok", {"generation_doc_ids": [f"d{n % DOCUMENTS}"]})
-        for n in range(queries)
+        QueryRecord(run.folder.run_id, f"q{n}", RETRIEVE, "ok", _found(f"d{n % DOCUMENTS}")) for n in range(queries)
     ]
     run.folder.append_records(records)
     return run
