@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import JobStatus
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, all_errors
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
 from streamlit_app.shared.guard import guarded
@@ -16,7 +16,7 @@ from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain,
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.runs import data_namer
-from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.state import error_text, errors_shown, get_app
 
 
 def draw_live(is_active: Callable[[], bool], draw: Callable[[], object], seen_active: bool = False) -> None:
@@ -117,9 +117,12 @@ def show_end(job: JobStatus, stopped: str = "", title: str = "") -> None:
         title: in Markdown; "" for the job's own.
     """
     if job.state == "failed":
-        # Of an unexpected error, the id to look up in the log.
-        unknown = t("job.failed_unknown", job_id=job.job_id)
-        reason = t(f"error.{job.error_code}", **job.error_params) if job.error_code else unknown
+        code = job.error_code or ""
+        known = all_errors().get(code)
+        if known is None:  # unexpected, or of a package that is gone: the id to look up in the log
+            reason = t("job.failed_unknown", job_id=job.job_id)
+        else:
+            reason = error_text(known(code, **job.error_params))
         st.error(t("job.failed", title=title or plain(job.title), error=reason), icon=":material/error:")
     elif stopped and job.state in ("stopped", "interrupted"):
         st.warning(stopped, icon=":material/block:")

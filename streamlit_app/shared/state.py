@@ -14,7 +14,7 @@ from chatbot_mvp.api import Failure, FileState, KbRecord
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.model import load_settings
-from streamlit_app.shared.i18n import catalogue, current_language, moment, plain, t
+from streamlit_app.shared.i18n import moment, t_or
 from streamlit_app.shared.permissions import gated
 from streamlit_app.web.presence import PRESENCE
 
@@ -47,8 +47,8 @@ def get_app() -> App:
 
 
 def error_text(error: ChatbotError) -> str:
-    """Return the text of an error in the session's language."""
-    return t(f"error.{error.code}", **error.params)
+    """Return the text of an error in the session's language; in English if what was added brings no text for it."""
+    return t_or(f"error.{error.code}", str(error), **error.params)
 
 
 def show_error(error: ChatbotError) -> None:
@@ -80,9 +80,8 @@ def confirm(title: str, question: str, yes: str, key: str, act: Callable[[], obj
 
 
 def failure_text(failure: Failure | FileState) -> str:
-    """Return why something failed, in the session's language if there is a text for its code."""
-    key = f"error.{failure.code}"
-    return t(key, **failure.params) if key in catalogue(current_language()) else plain(failure.message)
+    """Return why something failed, as ``error_text`` does."""
+    return t_or(f"error.{failure.code}", failure.message, **failure.params)
 
 
 def active_kb() -> KbRecord | None:

@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Progress, ProgressCallback
 from streamlit_app.shared.i18n import catalogue
 from streamlit_app.shared.state import get_app
@@ -24,15 +26,15 @@ class HeldJob:
     def __init__(self) -> None:
         self._go_on = threading.Event()
 
-    def begin(self, fails: bool = False) -> None:
+    def begin(self, fails: Exception | None = None) -> None:
         told = threading.Event()
 
         def work(progress: ProgressCallback) -> None:
             progress(Progress("retrieve", 3, 8))
             told.set()
             assert self._go_on.wait(60)
-            if fails:
-                raise ValueError("broken")
+            if fails is not None:
+                raise fails
             finished_run()
 
         get_app().runs._jobs.submit("20260101T000000-job", TITLE, work)
@@ -90,12 +92,28 @@ def test_a_run_under_way_stands_above_the_list_and_cannot_be_stopped_there(held:
     assert "Detener" not in {button.label for button in page.button}
 
 
-def test_a_run_that_fails_while_somebody_looks_is_told_on_evaluation(held: HeldJob) -> None:
-    held.begin(fails=True)
+class ShelfError(ChatbotError):
+    """An error of a package that brings no text for the pages."""
+
+    texts: ClassVar = {"shelf_empty": "The shelf {shelf!r} is empty. Fill it."}
+
+
+@pytest.mark.parametrize(
+    ("fails", "said"),
+    [
+        (ValueError("broken"), "20260101T000000-job"),
+        (ShelfError("shelf_empty", shelf="A1"), "The shelf 'A1' is empty."),
+    ],
+)
+def test_a_run_that_fails_while_somebody_looks_is_told_on_evaluation(
+    held: HeldJob, fails: Exception, said: str
+) -> None:
+    held.begin(fails)
     page = open_page("evaluation")
     held.end()
     page.run()
     assert "No se pudo terminar valle · LEXICAL" in page.error[0].value
+    assert said in page.error[0].value
     assert not open_page("evaluation").error
 
 
