@@ -30,5 +30,14 @@ def clean_file_name(name: str) -> str:
     return visible[: MAX_NAME - len(suffix)].strip() + suffix
 
 
+def clean_path(path: str) -> str:
+    """Return a path of folders and a file name, each as ``clean_file_name`` gives it; may be "".
+
+    It never leads out of its place: parts without a name (".", "..", a blank one) are left out.
+    """
+    parts = (clean_file_name(part) for part in re.split(r"[/\\]", path))
+    return "/".join(part for part in parts if part.strip("."))
+
+
 def _visible(name: str) -> str:
     return " ".join(normalize("NFC", without_unseen(name)).split())

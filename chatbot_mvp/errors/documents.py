@@ -70,6 +70,26 @@ class KbNotWritten(ChatbotError):
     }
 
 
+class KbChangeError(ChatbotError):
+    """A change to the documents of a knowledge base that cannot be made; nothing has changed."""
+
+    exit_code = 2
+    texts = {
+        "kb_document_not_found": "The knowledge base {kb_id!r} has no document {path!r}. It has: {legal}.",
+        "kb_path_taken": "The knowledge base {kb_id!r} already has a document {path!r}. Choose another path, or remove "
+        "that document first.",
+        "kb_would_be_empty": "The knowledge base {kb_id!r} would have no document left. Add one in the same step, or "
+        "delete the knowledge base.",
+        "kb_changed_meanwhile": "Somebody else changed {path!r} of the knowledge base {kb_id!r} in the meantime. "
+        "Nothing was written. Look at the new version, then make your change again.",
+        "kb_version_not_found": "The knowledge base {kb_id!r} has no version {version!r} that is kept. Kept are: "
+        "{legal}.",
+        "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Make one with `kb stage`.",
+        "kb_quota_exceeded": "The files and texts of the knowledge base {kb_id!r} would take {needed_mb} MB, and the "
+        "maximum is {limit_mb} MB (KB_QUOTA_MB). Remove documents, or raise the limit.",
+    }
+
+
 class ConversationNotFound(ChatbotError):
     exit_code = 2
     texts = {

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from typing import Any, Literal
 
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
-from chatbot_mvp.documents.parsing import ParsedText, parse_upload
+from chatbot_mvp.documents.names import clean_path
+from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.errors import ChatbotError, RunStopped, UploadError
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
+from chatbot_mvp.knowledge_base.versions import NewDocument
 
 FileStage = Literal["waiting", "reading", "read", "indexing", "indexed", "failed", "duplicate", "stopped"]
 
@@ -59,12 +62,19 @@ class FileState:
 class Intake:
     """The files of one upload. Not safe to share between threads."""
 
-    def __init__(self, files: Sequence[tuple[str, bytes]], limits: tuple[int, int, int], parsed: ParsedFiles) -> None:
+    def __init__(
+        self,
+        files: Sequence[tuple[str, bytes]],
+        limits: tuple[int, int, int],
+        parsed: ParsedFiles,
+        known: Mapping[str, str] | None = None,
+    ) -> None:
         """
         Args:
             files: (name, content).
             limits: KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES.
             parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
+            known: hash of a text -> name of a document that has it already; None for none.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
         self._contents = [content for _, content in files]
@@ -72,8 +82,8 @@ class Intake:
         self._parsed = parsed
         self._keys: list[str] = []  # of the files in ``_parsed``
         self._rows: list[int] = []  # row in ``states`` of each file that was read
-        self._found: list[tuple[str, ParsedText]] = []
-        self._seen: dict[str, str] = {}  # hash of a text -> name of the first file that has it
+        self._found: list[NewDocument] = []
+        self._seen = dict(known or {})
 
     @property
     def done(self) -> int:
@@ -82,8 +92,8 @@ class Intake:
 
     def read(
         self, report: Callable[[str], None], gives_way: Callable[[], bool] = lambda: False
-    ) -> list[tuple[str, ParsedText]] | None:
-        """Parse the files; return (name, text) of each usable one, in order. Failures are recorded in ``states``.
+    ) -> list[NewDocument] | None:
+        """Parse the files; return each usable one, in the order of their names. Failures are recorded in ``states``.
 
         Args:
             report: called with the phase "kb_read" after every change and a few times a second; may raise to stop.
@@ -100,6 +110,13 @@ class Intake:
                 return None
             self._read(row, report)
             report("kb_read")
+        taken: set[str] = set()
+        for at, one in enumerate(self._found):
+            self._found[at] = replace(one, path=_free(one.path, taken))
+            taken.add(self._found[at].path)
+        order = sorted(range(len(self._found)), key=lambda at: self._found[at].path)
+        self._rows = [self._rows[at] for at in order]
+        self._found = [self._found[at] for at in order]
         return self._found
 
     def _read(self, row: int, report: Callable[[str], None]) -> None:
@@ -137,16 +154,22 @@ class Intake:
             resumed=known is not None,
         )
         self._rows.append(row)
-        self._found.append((name, parsed))
+        self._found.append(NewDocument(clean_path(name) or name, parsed, content))
 
     def kept(self, files: Sequence[KbFile], max_chars: int) -> None:
         """Mark the files in ``files`` as being indexed, and the remaining ones as failed for lack of room."""
-        for row, file in zip(self._rows, files, strict=False):
-            self._set(row, stage="indexing", cut=file.cut)
-        for row in self._rows[len(files) :]:
-            self.states[row] = self.states[row].failed(
-                UploadError("upload_no_room", name=self.states[row].name, limit=max_chars)
-            )
+        kept = {file.name: file for file in files}
+        for row, one in zip(self._rows, self._found, strict=True):
+            if one.path in kept:
+                self._set(row, stage="indexing", cut=kept[one.path].cut)
+            else:
+                error = UploadError("upload_no_room", name=self.states[row].name, limit=max_chars)
+                self.states[row] = self.states[row].failed(error)
+
+    def kept_all(self) -> None:
+        """Mark all files that were read as being indexed."""
+        for row in self._rows:
+            self._set(row, stage="indexing")
 
     def indexed(self) -> None:
         """Mark all files that were being indexed as indexed, and forget what was kept to continue the upload."""
@@ -161,3 +184,10 @@ class Intake:
 
     def _set(self, row: int, **changes: Any) -> None:
         self.states[row] = replace(self.states[row], **changes)
+
+
+def _free(path: str, taken: Collection[str]) -> str:
+    """Return a path that no other file of the upload has: "a.md", "a (2).md"."""
+    stem, dot, suffix = path.rpartition(".")
+    others = (f"{stem or suffix} ({number}){dot if stem else ''}{suffix if stem else ''}" for number in count(2))
+    return next(one for one in chain([path], others) if one not in taken)

@@ -9,17 +9,18 @@ from dataclasses import replace
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
-from chatbot_mvp.documents.names import clean_file_name, clean_name
+from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import ConfigurationError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
+from chatbot_mvp.errors import ConfigurationError, KbChangeError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
+from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.llm.base import Completion, ignore_reply
 from chatbot_mvp.llm.providers import following
 from chatbot_mvp.retrieval.factory import PipelineFactory
@@ -44,7 +45,8 @@ class KnowledgeBases:
     """The knowledge bases of this data folder. Safe to share between sessions; holds nothing of one user.
 
     Unless it says otherwise, a method that takes an id raises ``KbNotFound`` if there is no such knowledge base, and
-    ``KbUnreadable`` if what it reads of it is damaged.
+    ``KbUnreadable`` if what it reads of it is damaged. A version is named by its number or its id; "" is the current
+    one.
     """
 
     def __init__(self, live: LiveSettings, factory: PipelineFactory, embedders: Embedders) -> None:
@@ -58,7 +60,6 @@ class KnowledgeBases:
         self._pipelines = PipelinePool(_CHARS_KEPT)
         # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
         self._contents: BoundedCache[tuple[str, str, int], KbContents] = BoundedCache(_CONTENTS_KEPT)
-        self._files: dict[str, tuple[KbFile, ...]] = {}
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
         self._version = live.snapshot.version
@@ -90,7 +91,9 @@ class KnowledgeBases:
                 "document_source_failed", source=reference.partition(":")[0], found=reference, reason=reason
             )
         files, limits = documents_of(*named, self._live.current, progress), self.limits
-        parsed = [(clean_file_name(name), parse_upload(name, content, *limits)) for name, content in files]
+        parsed = [
+            NewDocument(clean_path(name), parse_upload(name, content, *limits), content) for name, content in files
+        ]
         return self.store.keep(parsed, limits[0])
 
     @property
@@ -140,17 +143,17 @@ class KnowledgeBases:
         """The stored knowledge bases, the newest first."""
         return self.store.records()
 
-    def document(self, kb_id: str) -> Document:
+    def document(self, kb_id: str, version: str = "") -> Document:
         """The text that the offsets of sources refer to."""
-        return self.store.document(kb_id)
+        return self.store.document(kb_id, version)
 
-    def chunks(self, kb_id: str, chars: int | None = None) -> list[Chunk]:
+    def chunks(self, kb_id: str, chars: int | None = None, version: str = "") -> list[Chunk]:
         """The chunks that are searched, in the order of the text.
 
         Args:
             chars: RETRIEVAL_CHUNK_CHARS of a search; None for the settings in effect.
         """
-        return chunk_document(self.store.document(kb_id), chars or self._live.current.retrieval_chunk_chars)
+        return chunk_document(self.store.document(kb_id, version), chars or self._live.current.retrieval_chunk_chars)
 
     @performs(Action.READ)
     def contents(self, kb_id: str, chars: int | None = None) -> KbContents:
@@ -169,14 +172,12 @@ class KnowledgeBases:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)
 
-    def files(self, kb_id: str) -> tuple[KbFile, ...]:
+    def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """The files of a knowledge base, in the order of its text; none if it is gone or their list is unreadable."""
-        if kb_id not in self._files:
-            try:
-                self._files[kb_id] = self.store.files(kb_id)
-            except (KbNotFound, KbUnreadable):
-                return ()
-        return self._files[kb_id]
+        try:
+            return self.store.files(kb_id, version)
+        except (KbNotFound, KbUnreadable, KbChangeError):
+            return ()
 
     @performs(Action.READ)
     def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
@@ -190,7 +191,9 @@ class KnowledgeBases:
 
     # --- the pipeline
 
-    def pipeline(self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = ()) -> Pipeline:
+    def pipeline(
+        self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = (), version: str = ""
+    ) -> Pipeline:
         """The complete pipeline over a knowledge base; the first call builds its indexes and waits for its vectors.
 
         Args:
@@ -201,7 +204,7 @@ class KnowledgeBases:
             NeedsLanguageModel, MissingPackage, ProviderNotConfigured: ``search`` needs something that is not there.
             ProviderError: the embedding model failed.
         """
-        return self.growing(kb_id, progress, search).complete(progress)
+        return self.growing(kb_id, progress, search, version).complete(progress)
 
     def pipeline_under(
         self,
@@ -231,7 +234,7 @@ class KnowledgeBases:
 
     @performs(Action.ASK)
     def growing(
-        self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = ()
+        self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = (), version: str = ""
     ) -> GrowingPipeline:
         """The pipeline over a knowledge base as far as it is built: questions need not wait for the vectors.
 
@@ -240,7 +243,7 @@ class KnowledgeBases:
         """
         while True:
             try:
-                return self._growing(kb_id, progress, search)
+                return self._growing(kb_id, progress, search, version)
             except ProviderLeft as left:
                 told = str(left.params["chosen"])
 
@@ -249,8 +252,8 @@ class KnowledgeBases:
 
                 progress = progress_of_other
 
-    def _growing(self, kb_id: str, progress: ProgressCallback, search: OtherSearch) -> GrowingPipeline:
-        record, now = self.store.record(kb_id), self._live.snapshot
+    def _growing(self, kb_id: str, progress: ProgressCallback, search: OtherSearch, version: str) -> GrowingPipeline:
+        record, now = self.store.record(kb_id, version), self._live.snapshot
         with self._lock:
             if now.version != self._version:
                 # Their indexes stay on disk. An answer that is being written keeps the pipeline that it has.
@@ -261,7 +264,7 @@ class KnowledgeBases:
         factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
 
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
-            chunks = self.chunks(kb_id, settings.retrieval_chunk_chars)
+            chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, record.version)
             return factory.grow(chunks, record.language, settings, report, kb_id=kb_id)
 
         return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))

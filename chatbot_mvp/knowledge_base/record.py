@@ -1,4 +1,4 @@
-"""What a knowledge base is: its metadata, as its ``kb.json`` has it, its id, and what it consists of."""
+"""What pages and commands read of a knowledge base: its metadata, its id, and what it consists of."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
+from chatbot_mvp.knowledge_base.versions import Head, Version
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
 
@@ -37,17 +38,40 @@ class KbRecord:
     sha256: str
     """SHA-256 of the kept text in UTF-8, in hex."""
     added_at: str
-    """Time of the upload, ISO 8601, UTC."""
+    """Time of the last upload or change, ISO 8601, UTC."""
     files: tuple[str, ...]
     """Names of its files in order."""
     chunks: int
     """Number of chunks of its text."""
     languages: tuple[str, ...]
     """All languages of its files, ``language`` first."""
+    version: str
+    """Id of the version that these facts are of."""
+    number: int
+    """Number of that version in the history, from 1; 0 for one that was never current."""
+
+    @staticmethod
+    def of(head: Head, version: Version, number: int) -> KbRecord:
+        return KbRecord(
+            kb_id=head.kb_id,
+            kb_name=head.kb_name,
+            language=version.language,
+            chars=version.chars,
+            original_chars=version.original_chars,
+            kb_truncated=version.kb_truncated,
+            encoding=version.documents[0].encoding,
+            sha256=version.sha256,
+            added_at=head.added_at,
+            files=tuple(file.name for file in version.files),
+            chunks=version.chunks,
+            languages=version.languages,
+            version=version.version_id,
+            number=number,
+        )
 
 
 def possible_ids(sha256: str, files: Sequence[KbFile]) -> tuple[str, ...]:
-    """Return the ids that a knowledge base of this content can have, the usual one first.
+    """Return the ids that a knowledge base which begins with this content can have, the usual one first.
 
     Their hash covers the files' names, places and pages, because citations name them.
 

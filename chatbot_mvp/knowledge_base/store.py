@@ -1,46 +1,67 @@
-"""Store knowledge bases on disk, each in a folder with its source text, its list of files and its record."""
+"""Knowledge bases on disk: each is a folder with files that never change, and a head that says which are current."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from filelock import FileLock
 
-from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.documents.kb_files import KbFile, join_sources, text_hash
-from chatbot_mvp.documents.languages import languages_of
-from chatbot_mvp.documents.names import clean_file_name, clean_name
+from chatbot_mvp.documents.kb_files import KbFile, text_hash
+from chatbot_mvp.documents.names import clean_file_name, clean_name, clean_path
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.errors import FileOfLaterVersion, KbNotFound, KbNotWritten, KbUnreadable, UploadError
+from chatbot_mvp.errors import FileOfLaterVersion, KbChangeError, KbNotFound, KbNotWritten, KbUnreadable, UploadError
+from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
+from chatbot_mvp.knowledge_base.version_files import VersionFiles, sync_all, synced
+from chatbot_mvp.knowledge_base.versions import (
+    Entry,
+    Head,
+    KbDocument,
+    NewDocument,
+    Staged,
+    Version,
+    entry_of,
+    joined,
+    version_of,
+)
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import make_folder, write_atomically, write_json
-from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, IncompleteFile, complete, known_version
+from chatbot_mvp.storage.files import in_utf8, make_folder, write_atomically, write_json
+from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
-from chatbot_mvp.text import detect_language
+from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Document
 
-_FILES = ("source.txt", "files.json", "kb.json")
+_HEAD = "kb.json"
+_TEXTS_KEPT = 12_000_000
+"""Characters of joined texts that stay in memory."""
+_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OSError, FileOfLaterVersion)
+"""What reading a damaged file raises."""
 
 
 class KbStore:
-    """Reads and writes ``<root>/<kb_id>/source.txt``, ``files.json`` and ``kb.json``.
+    """Reads and writes ``<root>/<kb_id>/``: ``kb.json`` (the head) and the files of ``VersionFiles``.
 
-    The id is made from the first file's name and the content. An equal upload gives the same KB, which keeps its name;
-    other content never replaces a KB, whatever its id. Safe for threads and processes.
+    The id is made from the first file's name and the content. An equal upload gives the same KB as long as its current
+    version is that content, and it keeps its name; other content never replaces a KB. Safe for threads and processes:
+    a reader sees the version before a change or the one after it, and whatever ends a change early leaves the one
+    before.
 
     Every method that takes an id raises ``KbNotFound`` if there is no such KB, and ``KbUnreadable`` if what it reads
-    of the KB is damaged.
+    of the KB is damaged. Where a version can be named, it is by its number or its id; "" is the current one, and one
+    that is not kept raises ``KbChangeError`` (kb_version_not_found).
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._files = VersionFiles()
+        self._joined: BoundedCache[tuple[str, str], str] = BoundedCache(_TEXTS_KEPT, len)
+
+    # --- create
 
     def add(self, name: str, content: bytes, max_chars: int, max_mb: int, max_pages: int = 3_000) -> KbRecord:
         """Parse and store one uploaded file. It becomes the newest KB.
@@ -49,9 +70,11 @@ class KbStore:
             UploadError, MissingPackage: the file cannot be read; existing KBs are unchanged.
         """
         parsed = parse_upload(name, content, max_chars, max_mb, max_pages)
-        return self.keep([(clean_file_name(name), parsed)], max_chars)
+        return self.keep([NewDocument(clean_file_name(name), parsed, content)], max_chars)
 
-    def keep(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> KbRecord:
+    def keep(
+        self, files: Sequence[NewDocument | tuple[str, ParsedText]], max_chars: int, kb_name: str = ""
+    ) -> KbRecord:
         """Keep parsed files as one KB, as ``keeping`` does.
 
         Raises:
@@ -61,13 +84,16 @@ class KbStore:
             return record
 
     @contextmanager
-    def keeping(self, files: Sequence[tuple[str, ParsedText]], max_chars: int, kb_name: str = "") -> Iterator[KbRecord]:
+    def keeping(
+        self, files: Sequence[NewDocument | tuple[str, ParsedText]], max_chars: int, kb_name: str = ""
+    ) -> Iterator[KbRecord]:
         """Store parsed files as one KB, which becomes the newest. If the block fails, the KB is again as it was before.
 
         If the same files are stored already, their KB keeps its name, and only its time changes.
 
         Args:
-            files: (file name, parsed text), at least one.
+            files: at least one; (path, parsed text) for one whose original is not kept. The order of their paths is
+                that of the text.
             max_chars: limit of the joined text in characters.
             kb_name: by default the first file's name and the number of further files.
 
@@ -75,150 +101,181 @@ class KbStore:
             UploadError (upload_empty): the files have no text.
             KbNotWritten: the disk is full or refuses to write.
         """
-        first = files[0][0]
-        text, kept = join_sources(files, max_chars)
-        if not kept:
-            raise UploadError("upload_empty", name=first)
-        language = detect_language(text)
-        chunks = chunk_document(Document("", Path(first).stem, text))
-        record = KbRecord(
-            kb_id="",
-            kb_name=clean_name(kb_name) or (first if len(files) == 1 else f"{first} +{len(files) - 1}"),
-            language=language,
-            chars=len(text),
-            original_chars=max(len(text), sum(parsed.original_chars for _, parsed in files)),
-            kb_truncated=len(kept) < len(files) or any(file.cut for file in kept),
-            encoding=files[0][1].encoding,
-            sha256=text_hash(text),
-            added_at=utc_now(),
-            files=tuple(file.name for file in kept),
-            chunks=len(chunks),
-            languages=languages_of(chunks, language),
-        )
-        with self._writing(record.kb_name):
-            record, before = self._write(record, text, kept)
-            written = self._record_bytes(record.kb_id)
+        given = [_new(file) for file in files]
+        new = sorted(given, key=lambda one: one.path)
+        if not any(one.parsed.text.strip() for one in new):
+            raise UploadError("upload_empty", name=given[0].path)
+        name = clean_name(kb_name) or (given[0].path if len(given) == 1 else f"{given[0].path} +{len(given) - 1}")
+        with self._writing(name):
+            kb_id, before = self._create(new, max_chars, name)
+            written = self._head_bytes(kb_id)
         try:
-            yield record
+            yield self.record(kb_id)
         except BaseException:
-            with self._writing(record.kb_name):
-                # Another upload of the same content has written its own time: the knowledge base is theirs too.
-                if self._record_bytes(record.kb_id) == written:
-                    _put_back(self._root / record.kb_id, before)
+            with self._writing(name):
+                # Another upload of the same content has written its own time: the KB is theirs too.
+                if self._head_bytes(kb_id) == written:
+                    self._put_back(kb_id, before)
             raise
 
-    def _write(
-        self, record: KbRecord, text: str, kept: Sequence[KbFile]
-    ) -> tuple[KbRecord, Mapping[str, bytes] | None]:
-        """Write a KB under the first of its ids that no other content has. Equal content keeps its name and files.
-
-        Returns:
-            The record as written, and the files that the KB had before; None for a KB that is new.
-        """
-        kb_id, known = self._place(record.sha256, kept)
-        folder = self._root / kb_id
-        if known is not None:
-            record = replace(known, added_at=record.added_at)
-        record = replace(record, kb_id=kb_id)
-        before = _contents(folder) if folder.is_dir() else None
+    def _create(self, new: Sequence[NewDocument], max_chars: int, name: str) -> tuple[str, bytes]:
+        """Write a KB under the first of its ids that no other content has; return its id and the head before."""
+        texts = {text_hash(one.parsed.text): one.parsed.text for one in new}
+        at = utc_now()
+        plain = tuple(_document(one, "", at) for one in new)
+        text, files = joined(plain, texts, max_chars)
+        version = version_of(plain, text, files, max_chars)
+        kb_id, head = self._place(version)
+        folder, before = self._root / kb_id, self._head_bytes(kb_id)
         try:
             make_folder(folder)
-            if known is None or self._text_hash(kb_id) != record.sha256:
-                # Write kb.json last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
-                write_atomically(folder / "source.txt", text)
-                write_atomically(folder / "files.json", json.dumps([asdict(file) for file in kept], ensure_ascii=False))
-            self._write_record(record)
+            if head is not None and self._is_whole(kb_id):
+                self._write_head(replace(head, added_at=at))
+                return kb_id, before
+            documents = self._put(folder, new, at)
+            version = version_of(documents, text, files, max_chars)
+            self._files.put_version(folder, version)
+            # The head comes last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
+            entry = entry_of(1, version, None, at, "created", "")
+            self._write_head(Head(kb_id, head.kb_name if head else name, at, (entry,)))
         except BaseException:
-            _put_back(folder, before)
+            self._put_back(kb_id, before)
             raise
-        return record, before
+        return kb_id, before
 
-    def _place(self, sha256: str, kept: Sequence[KbFile]) -> tuple[str, KbRecord | None]:
-        """Return the id for a content, and its record if it is stored already and its record can be read."""
-        ids = possible_ids(sha256, kept)
-        for kb_id in ids:
+    def _put(self, folder: Path, new: Sequence[NewDocument], at: str) -> tuple[KbDocument, ...]:
+        """Write the texts and originals of documents."""
+        alone = synced(len(new))
+        found = []
+        for one in new:
+            self._files.put_text(folder, one.parsed.text, alone)
+            original = "" if one.original is None else self._files.put_original(folder, one.original, alone)
+            found.append(_document(one, original, at))
+        if not alone:
+            sync_all()
+        return tuple(found)
+
+    def _place(self, version: Version) -> tuple[str, Head | None]:
+        """Return the id for a content, and the head that is there if it is a KB of that content."""
+        ids = possible_ids(version.sha256, version.files)
+        for kb_id in (*ids, *(f"{ids[-1]}-{number}" for number in range(2, 1_000))):
+            if not (self._root / kb_id / _HEAD).exists():
+                return kb_id, None
             try:
-                record = self.record(kb_id)
-                files = self.files(kb_id)
-            except KbNotFound:
-                continue
-            except KbUnreadable:
-                if self._text_hash(kb_id) == sha256:
+                head, known = self._open(kb_id)
+                if known.content == version.content:
+                    return kb_id, head
+            except (KbNotFound, KbUnreadable):
+                if self._had(kb_id, version):
+                    with suppress(KbUnreadable):
+                        return kb_id, self._head(kb_id)[0]
                     return kb_id, None
-                continue
-            if record.sha256 == sha256 and files == tuple(kept):
-                return kb_id, record
-        free = next((kb_id for kb_id in ids if not (self._root / kb_id / "kb.json").exists()), None)
-        if free is None:
-            raise KbNotWritten(name=kept[0].name, path=str(self._root / ids[-1]), reason="other content has its id")
-        return free, None
+        raise KbNotWritten(
+            name=version.files[0].name, path=str(self._root / ids[-1]), reason="other content has its id"
+        )
+
+    def _had(self, kb_id: str, version: Version) -> bool:
+        """Return whether a damaged KB was one of the content of ``version``."""
+        folder = self._root / kb_id
+        for version_id in self._files.version_ids(folder):
+            with suppress(*_ERRORS):
+                if self._files.version(folder, version_id).sha256 == version.sha256:
+                    return True
+        with suppress(OSError, ValueError):
+            return text_hash(format_1.read_text(folder)) == version.sha256
+        return all((folder / "texts" / f"{one.sha256}.txt").is_file() for one in version.documents)
+
+    def _is_whole(self, kb_id: str) -> bool:
+        try:
+            self.document(kb_id)
+        except KbUnreadable:
+            return False
+        return True
+
+    # --- change
+
+    def documents(self, kb_id: str, version: str = "") -> tuple[KbDocument, ...]:
+        """Return the documents of a version, in the order of its text."""
+        return self.version(kb_id, version).documents
+
+    def put(self, kb_id: str, new: Sequence[NewDocument]) -> tuple[KbDocument, ...]:
+        """Write the texts and originals of documents that a change will name. Nothing refers to them yet."""
+        with self._writing(kb_id):
+            return self._put(self._upgraded(kb_id), [_new(one) for one in new], utc_now())
+
+    def draft(self, kb_id: str, documents: Sequence[KbDocument], max_chars: int) -> Version:
+        """Write a version of these documents, whose texts are there. It is not the current one yet.
+
+        Raises:
+            KbNotWritten
+        """
+        with self._writing(kb_id):
+            folder = self._upgraded(kb_id)
+            try:
+                text, files = joined(documents, self._files.texts(folder, documents), max_chars)
+            except _ERRORS as error:
+                raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            version = version_of(documents, text, files, max_chars)
+            self._files.put_version(folder, version)
+            self._joined.put((kb_id, version.version_id), text)
+            return version
+
+    def publish(self, kb_id: str, version: Version, base: str, what: str, note: str = "") -> KbRecord | None:
+        """Make a version the current one, if ``base`` is still the id of the current one.
+
+        Returns:
+            The record; None if another version has become the current one, then nothing is written.
+        """
+        with self._writing(kb_id):
+            head, now = self._open(kb_id)
+            if now.version_id != base:
+                return None
+            at = utc_now()
+            staged = None if head.staged and head.staged.version_id == version.version_id else head.staged
+            self._write_head(replace(head.moved(version, now, at, what, clean_name(note)), added_at=at, staged=staged))
+        return self.record(kb_id)
+
+    def stage(self, kb_id: str, version: Version | None, base: str = "") -> None:
+        """Let a version wait as the draft, in place of the one that waits; None drops that one."""
+        with self._writing(kb_id):
+            self._upgraded(kb_id)
+            head, _ = self._open(kb_id)
+            staged = Staged(version.version_id, base, utc_now()) if version else None
+            self._write_head(replace(head, staged=staged))
+
+    def collect(self, kb_id: str, kept: Callable[[Version], bool], most: int) -> None:
+        """Delete the versions that nothing needs, and the texts and originals that no version names any more.
+
+        Args:
+            kept: whether something refers to a version. The newest ``most`` versions and the draft stay anyway.
+        """
+        with self._writing(kb_id):
+            head, _ = self._open(kb_id)
+            folder = self._root / kb_id
+            newest = {entry.version_id for entry in head.history[-most:]}
+            newest |= {head.staged.version_id, head.staged.base} if head.staged else set()
+            found = []
+            for version_id in self._files.version_ids(folder):
+                with suppress(*_ERRORS):
+                    version = self._files.version(folder, version_id)
+                    if version_id in newest or kept(version):
+                        found.append(version)
+            self._files.keep_only(folder, found)
 
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
         """Give a KB another name. Its id stays, so its index and conversations remain valid."""
         with self._writing(kb_name):
-            record = replace(self.record(kb_id), kb_name=kb_name)
-            self._write_record(record)
-        return record
+            self._upgraded(kb_id)
+            self._write_head(replace(self._head(kb_id)[0], kb_name=kb_name))
+        return self.record(kb_id)
 
     def recount(self, kb_id: str) -> None:
         """Count chunks and languages again, since another version of the program may count them otherwise."""
-        chunks = chunk_document(self.document(kb_id))
         with self._writing(kb_id):
-            record = self.record(kb_id)
-            languages = languages_of(chunks, record.language)
-            self._write_record(replace(record, chunks=len(chunks), languages=languages))
-
-    def files(self, kb_id: str) -> tuple[KbFile, ...]:
-        """Return the files of a KB in order."""
-        self.record(kb_id)
-        try:
-            rows = [complete(row, KbFile) for row in parse_json((self._root / kb_id / "files.json").read_bytes())]
-            return tuple(KbFile(**{**row, "page_starts": tuple(row["page_starts"])}) for row in rows)
-        except (ValueError, TypeError, KeyError, OSError) as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-
-    def records(self) -> list[KbRecord]:
-        """Return the records of all readable KBs, newest first."""
-        found = []
-        for path in self._root.glob("*/kb.json"):
-            try:
-                found.append(self.record(path.parent.name))
-            except (KbNotFound, KbUnreadable):
-                continue
-        return sorted(found, key=lambda record: (record.added_at, record.kb_id), reverse=True)
-
-    def record(self, kb_id: str) -> KbRecord:
-        """Read the record of a KB.
-
-        Raises:
-            KbNotFound: there is no KB with this id.
-            KbUnreadable: its record is damaged.
-        """
-        path = self._root / kb_id / "kb.json"
-        if not re.fullmatch(r"[a-z0-9-]+", kb_id) or not path.is_file():
-            known = ", ".join(sorted(p.parent.name for p in self._root.glob("*/kb.json"))) or "-"
-            raise KbNotFound(kb_id=kb_id, legal=known)
-        try:
-            read = complete(known_version(parse_json(path.read_bytes()), path, KNOWLEDGE_BASE), KbRecord)
-            lists = {name: tuple(read[name]) for name in ("files", "languages")}
-            if not lists["files"]:
-                raise IncompleteFile("files: it names no file")
-            return KbRecord(**{**read, "kb_id": kb_id, **lists})
-        except (ValueError, TypeError, KeyError, AttributeError, OSError, FileOfLaterVersion) as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-
-    def document(self, kb_id: str) -> Document:
-        """Return the KB's text as one document."""
-        record = self.record(kb_id)
-        try:
-            # newline="" disables the platform's translation of line ends, so that stored offsets stay valid.
-            with (self._root / kb_id / "source.txt").open(encoding="utf-8", newline="") as file:
-                text = file.read()
-        except (OSError, UnicodeDecodeError) as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-        # Use the first file's name: the title is indexed, and a new KB name must not change the index.
-        title = Path(record.files[0]).stem
-        return Document(doc_id=kb_id, title=title, text=text, source=record.kb_name)
+            folder = self._upgraded(kb_id)
+            _, now = self._open(kb_id)
+            text = self._text(kb_id, self.record(kb_id))
+            self._files.put_version(folder, version_of(now.documents, text, now.files, now.max_chars))
 
     def delete(self, kb_id: str) -> None:
         """Delete a KB and its folder.
@@ -227,10 +284,158 @@ class KbStore:
             KbNotFound: there is no KB with this id.
         """
         with self._writing(kb_id):
-            self.record(kb_id)
-            # Delete the record first: after a crash, what is left is not listed.
-            (self._root / kb_id / "kb.json").unlink()
+            self._path(kb_id)
+            # Delete the head first: after a crash, what is left is not listed.
+            (self._root / kb_id / _HEAD).unlink()
             shutil.rmtree(self._root / kb_id)
+        self._files.forget(self._root / kb_id)
+        self._joined.drop(lambda key: key[0] == kb_id)
+
+    # --- read
+
+    def records(self) -> list[KbRecord]:
+        """Return the records of all readable KBs, newest first."""
+        found = []
+        for path in self._root.glob(f"*/{_HEAD}"):
+            with suppress(KbNotFound, KbUnreadable):
+                found.append(self.record(path.parent.name))
+        return sorted(found, key=lambda record: (record.added_at, record.kb_id), reverse=True)
+
+    def record(self, kb_id: str, version: str = "") -> KbRecord:
+        """Return the record of a KB, with the facts of one of its versions."""
+        head, now = self._open(kb_id)
+        found = self.version(kb_id, version) if version else now
+        entry = head.entry(found.version_id)
+        return KbRecord.of(head, found, entry.number if entry else 0)
+
+    def history(self, kb_id: str) -> tuple[Entry, ...]:
+        """Return the steps of a KB, oldest first; their versions need not be kept."""
+        return self._head(kb_id)[0].history
+
+    def staged(self, kb_id: str) -> Staged | None:
+        """Return the draft of a KB; None if there is none."""
+        return self._head(kb_id)[0].staged
+
+    def versions_kept(self, kb_id: str) -> list[str]:
+        """Return the ids of the versions that can still be read."""
+        _, version = self._open(kb_id)
+        return self._files.version_ids(self._root / kb_id) or [version.version_id]
+
+    def version(self, kb_id: str, name: str = "") -> Version:
+        """Return a version."""
+        head, now = self._open(kb_id)
+        if not name or name == now.version_id:
+            return now
+        entry = head.entry(name)
+        version_id = entry.version_id if entry else name
+        if version_id == now.version_id:
+            return now
+        if version_id not in self._files.version_ids(self._root / kb_id):
+            kept = set(self._files.version_ids(self._root / kb_id))
+            legal = ", ".join(str(one.number) for one in head.history if one.version_id in kept)
+            raise KbChangeError("kb_version_not_found", kb_id=kb_id, version=name, legal=legal)
+        try:
+            return self._files.version(self._root / kb_id, version_id)
+        except _ERRORS as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
+        """Return where each document of a version is in its text."""
+        return self.version(kb_id, version).files
+
+    def document(self, kb_id: str, version: str = "") -> Document:
+        """Return the text of a version as one document."""
+        record = self.record(kb_id, version)
+        text = self._joined.get_or_build((kb_id, record.version), lambda: self._text(kb_id, record))
+        # Use the first file's name: the title is indexed, and a new KB name must not change the index.
+        return Document(doc_id=kb_id, title=Path(record.files[0]).stem, text=text, source=record.kb_name)
+
+    def text_of(self, kb_id: str, document: KbDocument) -> str:
+        """Return the text of a document as it was parsed."""
+        try:
+            folder = self._root / kb_id
+            return self._files.text(folder, document.sha256)
+        except _ERRORS as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def original(self, kb_id: str, document: KbDocument) -> bytes | None:
+        """Return the file that a document was uploaded as; None if it was not kept."""
+        if not document.original:
+            return None
+        try:
+            return self._files.original(self._root / kb_id, document.original)
+        except OSError as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def bytes_of(self, kb_id: str) -> int:
+        """Return the bytes of all texts and originals of a KB."""
+        return self._files.size(self._root / kb_id)
+
+    # --- parts
+
+    def _text(self, kb_id: str, record: KbRecord) -> str:
+        folder = self._root / kb_id
+        try:
+            if self._head(kb_id)[1] is not None:
+                text = format_1.read_text(folder)
+            else:
+                version = self.version(kb_id, record.version)
+                text, _ = joined(version.documents, self._files.texts(folder, version.documents), version.max_chars)
+            if text_hash(text) != record.sha256:
+                raise ValueError("the text is not the one that its record names")
+        except _ERRORS as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+        return text
+
+    def _open(self, kb_id: str) -> tuple[Head, Version]:
+        """Return the head and the current version."""
+        head, version = self._head(kb_id)
+        if version is None:
+            try:
+                version = self._files.version(self._root / kb_id, head.current.version_id)
+            except _ERRORS as error:
+                raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+        return head, version
+
+    def _head(self, kb_id: str) -> tuple[Head, Version | None]:
+        """Return the head, and the version of a KB of format 1."""
+        path = self._path(kb_id)
+        try:
+            content = parse_json(path.read_bytes())
+            found = known_version(content, path, KNOWLEDGE_BASE)
+            if content[VERSION] == format_1.FORMAT:
+                return format_1.read(path.parent, found)
+            return Head.from_json(found, kb_id), None
+        except _ERRORS as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def _path(self, kb_id: str) -> Path:
+        """Return the path of a head that is there."""
+        path = self._root / kb_id / _HEAD
+        if not re.fullmatch(r"[a-z0-9-]+", kb_id) or not path.is_file():
+            known = ", ".join(sorted(p.parent.name for p in self._root.glob(f"*/{_HEAD}"))) or "-"
+            raise KbNotFound(kb_id=kb_id, legal=known)
+        return path
+
+    def _upgraded(self, kb_id: str) -> Path:
+        """Bring a KB of format 1 up to date, and return the folder of the KB."""
+        folder = self._root / kb_id
+        head, version = self._head(kb_id)
+        if version is None:
+            return folder
+        try:
+            texts = format_1.texts_of(format_1.read_text(folder), version)
+        except _ERRORS as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+        documents = self._put(folder, [NewDocument(*item) for item in texts.items()], head.added_at)
+        named = {one.sha256: texts[one.path].text for one in documents}
+        text, files = joined(documents, named, version.chars)
+        now = replace(version_of(documents, text, files, version.chars), kb_truncated=version.kb_truncated)
+        self._files.put_version(folder, now)
+        self._write_head(replace(head, history=(entry_of(1, now, None, head.added_at, "created", ""),)))
+        for name in (format_1.SOURCE, format_1.FILES):
+            (folder / name).unlink(missing_ok=True)
+        return folder
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:
@@ -243,38 +448,45 @@ class KbStore:
             reason = error.strerror or str(error)
             raise KbNotWritten(name=name, path=str(self._root), reason=reason) from error
 
-    def _text_hash(self, kb_id: str) -> str:
-        """Return the hash of a KB's text; "" if it cannot be read."""
-        try:
-            return text_hash((self._root / kb_id / "source.txt").read_bytes().decode())
-        except (OSError, UnicodeDecodeError):
-            return ""
-
-    def _record_bytes(self, kb_id: str) -> bytes:
+    def _head_bytes(self, kb_id: str) -> bytes:
         with suppress(OSError):
-            return (self._root / kb_id / "kb.json").read_bytes()
+            return (self._root / kb_id / _HEAD).read_bytes()
         return b""
 
-    def _write_record(self, record: KbRecord) -> None:
-        write_json(self._root / record.kb_id / "kb.json", {VERSION: KNOWLEDGE_BASE, **asdict(record)})
+    def _write_head(self, head: Head) -> None:
+        write_json(self._root / head.kb_id / _HEAD, {VERSION: KNOWLEDGE_BASE, **asdict(head)})
 
-
-def _contents(folder: Path) -> dict[str, bytes]:
-    """A KB's files by name, as far as they are there."""
-    return {name: (folder / name).read_bytes() for name in _FILES if (folder / name).is_file()}
-
-
-def _put_back(folder: Path, before: Mapping[str, bytes] | None) -> None:
-    """Give a KB the files that it had; None for a KB that is new, whose folder goes."""
-    if "kb.json" not in (before or ()):
-        # The record goes first: after a crash, what is left is not listed.
-        (folder / "kb.json").unlink(missing_ok=True)
-    if before is None:
+    def _put_back(self, kb_id: str, before: bytes) -> None:
+        """Give a KB the head that it had; b"" for a KB that is new, whose folder goes."""
+        folder = self._root / kb_id
+        if before:
+            write_atomically(folder / _HEAD, before)
+            return
+        # The head goes first: after a crash, what is left is not listed.
+        (folder / _HEAD).unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
-        return
-    now = _contents(folder)
-    for name in _FILES:
-        if name not in before:
-            (folder / name).unlink(missing_ok=True)
-        elif now.get(name) != before[name]:
-            write_atomically(folder / name, before[name])
+        self._files.forget(folder)
+
+
+def _new(file: NewDocument | tuple[str, ParsedText]) -> NewDocument:
+    """Return a document with a clean path and a text that UTF-8 can encode."""
+    one = file if isinstance(file, NewDocument) else NewDocument(*file)
+    parsed = replace(one.parsed, text=in_utf8(one.parsed.text).decode())
+    return replace(one, path=clean_path(one.path) or one.path, parsed=parsed)
+
+
+def _document(new: NewDocument, original: str, at: str) -> KbDocument:
+    parsed = new.parsed
+    return KbDocument(
+        path=new.path,
+        sha256=text_hash(parsed.text),
+        original=original,
+        bytes=len(new.original or b""),
+        encoding=parsed.encoding,
+        original_chars=parsed.original_chars,
+        kb_truncated=parsed.kb_truncated,
+        page_starts=parsed.page_starts,
+        empty_pages=parsed.empty_pages,
+        updated_at=at,
+        **new.about,
+    )

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from chatbot_mvp.documents.names import clean_file_name, clean_name
-from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbNotWritten, LimitError, UploadError
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
+from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
+from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -76,9 +77,10 @@ class _Owners:
 class Uploads:
     """Starts, reports and stops the jobs. Safe to share between sessions: holds no state of a single user."""
 
-    def __init__(self, live: LiveSettings, kbs: KnowledgeBases) -> None:
+    def __init__(self, live: LiveSettings, kbs: KnowledgeBases, changes: KbChanges) -> None:
         self._live = live
         self._kbs = kbs
+        self._changes = changes
         self._folder = live.current.kb_jobs_dir
         # A separate queue, so that an upload does not wait for a long benchmark.
         self._jobs = JobManager(self._folder)
@@ -107,31 +109,78 @@ class Uploads:
             UploadError (upload_needs_memory): there is too little memory for as many characters; nothing was started.
             KbNotWritten: the disk is full or refuses to write; nothing was started.
         """
-        settings = self._live.current
-        self._require_room(files, owner)
         self._require_share(owner)
-        require_memory(known_chars(files, settings.kb_max_chars))
-        files = [(clean_file_name(name), content) for name, content in files]
-        intake = Intake(files, self._kbs.limits, self._kbs.parsed)
-        title = clean_name(kb_name) or (files[0][0] if len(files) == 1 else f"{files[0][0]} +{len(files) - 1}")
+        intake = self._intake(files, owner)
+        names = [state.name for state in intake.states]
+        title = clean_name(kb_name) or (names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}")
+
+        def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
+            return self._keep(found, kb_name, intake, report, progress, owner)
+
+        return self._read_then("upload", title, intake, keep, owner)
+
+    @performs(Action.CHANGE_KB)
+    def add_to(self, kb_id: str, files: Sequence[tuple[str, bytes]], owner: str = "", stage: bool = False) -> str:
+        """Add files to a knowledge base in the background, and return the job's id.
+
+        Each replaces the document under its path. Until the new version can be asked, the one before answers; a job
+        that does not end leaves that one.
+
+        Args:
+            files: (path, content).
+            stage: let the new version wait as a draft.
+
+        Raises:
+            KbNotFound, KbUnreadable, and what ``take`` raises; nothing was started.
+        """
+        record = self._kbs.store.record(kb_id)
+        known = {one.sha256: one.path for one in self._kbs.store.documents(kb_id)}
+        intake = self._intake(files, owner, known)
+
+        def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
+            intake.kept_all()
+            report("kb_index")
+            self._changes.change(kb_id, new=found, stage=stage, progress=progress)
+            intake.indexed()
+            return kb_id
+
+        return self._read_then("upload", record.kb_name, intake, keep, owner)
+
+    def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, known: Mapping[str, str] | None = None) -> Intake:
+        """Check that there is room for some files, and return what reads them."""
+        self._require_room(files, owner)
+        require_memory(known_chars(files, self._live.current.kb_max_chars))
+        named = [(clean_path(name), content) for name, content in files]
+        return Intake(named, self._kbs.limits, self._kbs.parsed, known)
+
+    def _read_then(
+        self,
+        kind: str,
+        title: str,
+        intake: Intake,
+        keep: Callable[[Sequence[NewDocument], Callable[[str], None], ProgressCallback], str],
+        owner: str,
+    ) -> str:
+        """Submit the job that reads the files and lets ``keep`` make a knowledge base of them; return its id."""
 
         def work(job_id: str, progress: ProgressCallback) -> object:
             began = time.monotonic()
 
             def report(phase: str) -> None:
                 self._states.write(self._path(job_id), _entry(owner, intake.states))
-                progress(Progress(phase, intake.done, len(files)))
+                progress(Progress(phase, intake.done, len(intake.states)))
 
             def gives_way() -> bool:
                 return time.monotonic() - began > _TURN_S and self._jobs.others_wait(owner)
 
             try:
-                parsed = intake.read(report, gives_way)
-                if parsed is None:
+                found = intake.read(report, gives_way)
+                if found is None:
                     return UNFINISHED
-                if parsed:
-                    require_memory(min(settings.kb_max_chars, sum(len(each.text) for _, each in parsed)))
-                    kb_id = self._keep(parsed, kb_name, intake, report, progress, owner)
+                if found:
+                    limit = self._live.current.kb_max_chars
+                    require_memory(min(limit, sum(len(each.parsed.text) for each in found)))
+                    kb_id = keep(found, report, progress)
                     self._states.write(self._path(job_id), _entry(owner, intake.states, kb_id))
             except BaseException:
                 intake.stopped()
@@ -139,11 +188,11 @@ class Uploads:
                 raise
             return None
 
-        return self._submit("upload", title, work, intake.states, owner)
+        return self._submit(kind, title, work, intake.states, owner)
 
     def _keep(
         self,
-        parsed: Sequence[tuple[str, ParsedText]],
+        found: Sequence[NewDocument],
         kb_name: str,
         intake: Intake,
         report: Callable[[str], None],
@@ -158,7 +207,7 @@ class Uploads:
         """
         limit = self._live.current.kb_max_chars
         known = {record.kb_id for record in self._kbs.store.records()}
-        with self._kbs.store.keeping(parsed, limit, kb_name) as record:
+        with self._kbs.store.keeping(found, limit, kb_name) as record:
             intake.kept(self._kbs.store.files(record.kb_id), limit)
             report("kb_index")
             try:

@@ -32,7 +32,7 @@ class Action(Enum):
     STOP_ANSWER = ("Stop an answer", Who.OWNER)
     STOP_UPLOAD = ("Stop an upload", Who.OWNER)
     DELETE_CONVERSATION = ("Delete a conversation", Who.ADMIN)
-    CHANGE_KB = ("Rename, index again or delete a knowledge base; confirm or undo shared deletions", Who.ADMIN)
+    CHANGE_KB = ("Change, rename, index again or delete a knowledge base; confirm or undo shared deletions", Who.ADMIN)
     CHANGE_QUESTIONS = ("Create, import, copy, change, rename or delete a question set", Who.ADMIN)
     REVIEW = ("Read and judge the answers that the chat gave to everyone", Who.ADMIN)
     PROPOSE = ("Propose questions with a model", Who.ADMIN)

@@ -1,7 +1,7 @@
 """The version of each kind of file that is kept, and what every reader asks of a file before it uses it.
 
 A number goes up when a key changes its meaning or type, or when a key becomes necessary. The program began with 1
-everywhere. What brings a file of an earlier format up to date will be in this module; there is nothing yet.
+everywhere. What reads a file of an earlier format is a module of its own, ``format_1`` of its folder.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ VERSION = "format_version"
 APP_SETTINGS = 1
 RUN_PRESETS = 1
 # Knowledge bases
-KNOWLEDGE_BASE = 1
-"""``kb.json``; for ``files.json`` and ``source.txt`` beside it too."""
+KNOWLEDGE_BASE = 2
+"""``kb.json`` and the files of ``versions/`` beside it. Format 1: see ``knowledge_base.format_1``."""
 QUESTION_SET = 1
 REVIEWS = 1
 PROMISE = 1

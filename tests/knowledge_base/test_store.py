@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_offsets_into_the_stored_text_count_what_was_parsed(store: KbStore, root
     record = add(store, "lineas.txt", newlines)
     expected = newlines.replace("\r\n", "\n").replace("\r", "\n")
     assert store.document(record.kb_id).text == expected
-    assert (root / record.kb_id / "source.txt").read_bytes() == expected.encode()
+    assert KbStore(root).document(record.kb_id).text == expected
 
 
 def test_the_newest_kb_comes_first(store: KbStore, root: Path) -> None:
@@ -101,14 +102,14 @@ def test_a_damaged_kb_is_not_listed_says_so_and_spoils_no_other(store: KbStore, 
 
 def test_a_lost_source_is_reported_with_the_kb_it_belongs_to(store: KbStore, root: Path) -> None:
     record = add(store)
-    (root / record.kb_id / "source.txt").unlink()
+    next((root / record.kb_id / "texts").iterdir()).unlink()
     with pytest.raises(KbUnreadable, match=record.kb_id):
-        store.document(record.kb_id)
+        KbStore(root).document(record.kb_id)
 
 
 def test_a_half_written_kb_is_none(store: KbStore, root: Path) -> None:
     (root / "a-12345678").mkdir(parents=True)
-    (root / "a-12345678" / "source.txt").write_text("texto", "utf-8")
+    (root / "a-12345678" / "texts").mkdir()
     assert store.records() == []
     with pytest.raises(KbNotFound):
         store.document("a-12345678")
@@ -130,8 +131,7 @@ def test_an_id_that_leaves_the_folder_is_refused_and_nothing_is_deleted(
     outside = tmp_path / "fuera"
     outside.mkdir()
     inside = root / record.kb_id
-    for name in ("kb.json", "source.txt"):
-        (outside / name).write_bytes((inside / name).read_bytes())
+    shutil.copytree(inside, outside, dirs_exist_ok=True)
     for action in (store.record, store.document, store.delete):
         with pytest.raises((KbNotFound, ValueError)):
             action(form.format(root=root))

@@ -40,6 +40,8 @@ class ApplicationFields(Fields):
     """Maximum size of a file for a knowledge base (MB)."""
     kb_max_pages: Annotated[int, IN_ADMIN, Row(group="kb")] = Field(3_000, ge=1, le=10_000)
     """Maximum length of a PDF (pages)."""
+    kb_quota_mb: Annotated[int, IN_ADMIN, Row(group="kb")] = Field(1_000, ge=1, le=1_000_000)
+    """Maximum size of a knowledge base on disk: the files and texts of all its kept versions (MB)."""
     kb_top_k: Annotated[
         int, IN_ADMIN, Row("selection", "kb", "context", chat="search", form=130, tried=Tried(40, (3, 5, 8), ("kb",)))
     ] = Field(5, ge=1, le=1_000)
