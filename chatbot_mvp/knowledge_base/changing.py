@@ -15,7 +15,8 @@ from chatbot_mvp.knowledge_base.differences import DocumentDifference, differenc
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import require_memory
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.versions import KEPT, Entry, KbDocument, NewDocument, Staged, Version
+from chatbot_mvp.knowledge_base.store import documents_of
+from chatbot_mvp.knowledge_base.versions import Entry, KbDocument, NewDocument, Staged, Version
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
@@ -70,7 +71,8 @@ class KbChanges:
             progress: called while the new version is indexed; may raise to stop.
         """
         self._require_room(kb_id, new)
-        put = [Put(document) for document in self._store.put(kb_id, new)] if new else []
+        self._store.upgrade(kb_id)
+        put = [Put(document) for document in documents_of(new)]
         base = self._store.version(kb_id)
         staged = self._store.staged(kb_id) if stage else None
         before = self._store.version(kb_id, staged.version_id) if staged else base
@@ -78,10 +80,10 @@ class KbChanges:
         if documents == before.documents:
             return self._store.record(kb_id, before.version_id)
         if stage:
-            version = self._draft(kb_id, documents, progress)
+            version = self._draft(kb_id, documents, progress, new)
             self._store.stage(kb_id, version, staged.base if staged else base.version_id)
             return self._store.record(kb_id, version.version_id)
-        return self._put_in_place(kb_id, base, documents, "changed", note, progress)
+        return self._put_in_place(kb_id, base, documents, "changed", note, progress, new)
 
     @performs(Action.CHANGE_KB)
     def restore(
@@ -103,14 +105,18 @@ class KbChanges:
     @performs(Action.CHANGE_KB)
     def drop(self, kb_id: str) -> None:
         """Drop the draft."""
-        self._staged(kb_id)
+        staged = self._staged(kb_id)
         self._store.stage(kb_id, None)
-        self.collect(kb_id)
+        self.collect(kb_id, staged.version_id)
 
-    def collect(self, kb_id: str) -> None:
-        """Delete the versions that nothing needs: all but the newest ``KEPT`` and those that something refers to."""
+    def collect(self, kb_id: str, dropped: str = "") -> None:
+        """Delete the versions that nothing needs: all but the newest ``KEPT`` and those that something refers to.
+
+        Args:
+            dropped: id of a draft that was dropped.
+        """
         named = {sha256 for references in self.references for sha256 in references(kb_id)}
-        self._store.collect(kb_id, lambda version: version.sha256 in named, KEPT)
+        self._store.collect(kb_id, lambda version: version.sha256 in named, dropped)
 
     # --- read
 
@@ -146,6 +152,7 @@ class KbChanges:
         what: str,
         note: str,
         progress: ProgressCallback,
+        new: Sequence[NewDocument] = (),
     ) -> KbRecord:
         """Make a version of these documents the current one, with what others have changed in ``base`` meanwhile."""
         while True:
@@ -153,16 +160,22 @@ class KbChanges:
             wanted = documents
             if now.version_id != base.version_id:
                 wanted = merged(kb_id, base.documents, documents, now.documents)
-            version = self._draft(kb_id, wanted, progress)
+            version = self._draft(kb_id, wanted, progress, new)
             if record := self._store.publish(kb_id, version, now.version_id, what, note):
                 self.collect(kb_id)
                 return record
 
-    def _draft(self, kb_id: str, documents: Sequence[KbDocument], progress: ProgressCallback) -> Version:
+    def _draft(
+        self,
+        kb_id: str,
+        documents: Sequence[KbDocument],
+        progress: ProgressCallback,
+        new: Sequence[NewDocument],
+    ) -> Version:
         """Write a version and index its words, so that it can be asked as soon as it is the current one."""
         limit = self._live.current.kb_max_chars
         require_memory(min(limit, sum(document.original_chars for document in documents)))
-        version = self._store.draft(kb_id, documents, limit)
+        version = self._store.draft(kb_id, documents, limit, new)
         self._kbs.growing(kb_id, progress, version=version.version_id)
         return version
 

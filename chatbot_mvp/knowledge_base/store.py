@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +17,12 @@ from chatbot_mvp.documents.names import clean_file_name, clean_name, clean_path
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.errors import FileOfLaterVersion, KbChangeError, KbNotFound, KbNotWritten, KbUnreadable, UploadError
 from chatbot_mvp.knowledge_base import format_1
+from chatbot_mvp.knowledge_base.joining import joined_heads
 from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
 from chatbot_mvp.knowledge_base.version_files import VersionFiles, sync_all, synced
 from chatbot_mvp.knowledge_base.versions import (
+    KEPT,
+    RENAMED,
     Entry,
     Head,
     KbDocument,
@@ -37,6 +41,7 @@ from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Document
 
 _HEAD = "kb.json"
+PENDING_S = 3_600
 _TEXTS_KEPT = 12_000_000
 """Characters of joined texts that stay in memory."""
 _ERRORS = (ValueError, TypeError, KeyError, AttributeError, OSError, FileOfLaterVersion)
@@ -198,27 +203,38 @@ class KbStore:
         """Return the documents of a version, in the order of its text."""
         return self.version(kb_id, version).documents
 
-    def put(self, kb_id: str, new: Sequence[NewDocument]) -> tuple[KbDocument, ...]:
-        """Write the texts and originals of documents that a change will name. Nothing refers to them yet."""
-        with self._writing(kb_id):
-            return self._put(self._upgraded(kb_id), [_new(one) for one in new], utc_now())
+    def upgrade(self, kb_id: str) -> None:
+        """Bring a KB of format 1 up to date, before its documents are changed."""
+        if self._head(kb_id)[1] is not None:
+            with self._writing(kb_id):
+                self._upgraded(kb_id)
 
-    def draft(self, kb_id: str, documents: Sequence[KbDocument], max_chars: int) -> Version:
-        """Write a version of these documents, whose texts are there. It is not the current one yet.
+    def draft(
+        self, kb_id: str, documents: Sequence[KbDocument], max_chars: int, new: Sequence[NewDocument] = ()
+    ) -> Version:
+        """Write a version of these documents. It is not the current one yet.
+
+        Args:
+            new: what the documents whose texts are not there yet are made of.
 
         Raises:
             KbNotWritten
         """
         with self._writing(kb_id):
+            # In one step, so that whoever collects finds texts together with the version that names them.
             folder = self._upgraded(kb_id)
-            try:
-                text, files = joined(documents, self._files.texts(folder, documents), max_chars)
-            except _ERRORS as error:
-                raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-            version = version_of(documents, text, files, max_chars)
-            self._files.put_version(folder, version)
-            self._joined.put((kb_id, version.version_id), text)
-            return version
+            self._put(folder, [_new(one) for one in new], "")
+            return self._written(kb_id, folder, documents, max_chars)
+
+    def _written(self, kb_id: str, folder: Path, documents: Sequence[KbDocument], max_chars: int) -> Version:
+        try:
+            text, files = joined(documents, self._files.texts(folder, documents), max_chars)
+        except _ERRORS as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+        version = version_of(documents, text, files, max_chars)
+        self._files.put_version(folder, version)
+        self._joined.put((kb_id, version.version_id), text)
+        return version
 
     def publish(self, kb_id: str, version: Version, base: str, what: str, note: str = "") -> KbRecord | None:
         """Make a version the current one, if ``base`` is still the id of the current one.
@@ -243,22 +259,66 @@ class KbStore:
             staged = Staged(version.version_id, base, utc_now()) if version else None
             self._write_head(replace(head, staged=staged))
 
-    def collect(self, kb_id: str, kept: Callable[[Version], bool], most: int) -> None:
+    def join(self, kb_id: str, content: bytes) -> None:
+        """Join the head of another machine into the one here, as ``joined_heads`` does.
+
+        Args:
+            content: the other machine's ``kb.json``. The files of its current version are here.
+
+        Raises:
+            KbUnreadable: it is damaged, or a file of its current version is missing or damaged.
+            FileOfLaterVersion
+        """
+        with self._writing(kb_id):
+            folder = self._upgraded(kb_id) if self._head_bytes(kb_id) else self._root / kb_id
+            theirs = self._received(kb_id, content)
+
+            def read(version_id: str) -> Version | None:
+                with suppress(*_ERRORS):
+                    return self._files.version(folder, version_id)
+                return None
+
+            def write(documents: Sequence[KbDocument], max_chars: int) -> Version:
+                return self._written(kb_id, folder, documents, max_chars)
+
+            mine = self._head(kb_id)[0] if self._head_bytes(kb_id) else theirs
+            self._write_head(joined_heads(mine, theirs, read, write))
+
+    def require_whole(self, kb_id: str, content: bytes) -> None:
+        """Check that what the head of another machine names as current is here and whole. Raises as ``join``."""
+        self._received(kb_id, content)
+
+    def _received(self, kb_id: str, content: bytes) -> Head:
+        """Read the head of another machine, and check that what it names as current is here and whole."""
+        folder = self._root / kb_id
+        try:
+            head = Head.from_json(known_version(parse_json(content), folder / _HEAD, KNOWLEDGE_BASE), kb_id)
+            version = self._files.version(folder, head.current.version_id)
+            self._files.texts(folder, version.documents)
+        except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
+            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+        return head
+
+    def collect(self, kb_id: str, kept: Callable[[Version], bool], dropped: str = "") -> None:
         """Delete the versions that nothing needs, and the texts and originals that no version names any more.
 
         Args:
-            kept: whether something refers to a version. The newest ``most`` versions and the draft stay anyway.
+            kept: whether something refers to a version. The newest ``KEPT`` versions and the draft stay anyway; so do
+                those that were never current and are less than ``PENDING_S`` old: somebody is about to publish them.
+            dropped: id of a version that nobody is about to publish.
         """
         with self._writing(kb_id):
             head, _ = self._open(kb_id)
             folder = self._root / kb_id
-            newest = {entry.version_id for entry in head.history[-most:]}
+            newest = {entry.version_id for entry in head.history[-KEPT:]}
             newest |= {head.staged.version_id, head.staged.base} if head.staged else set()
+            past = {dropped, *(entry.version_id for entry in head.history)}
             found = []
             for version_id in self._files.version_ids(folder):
                 with suppress(*_ERRORS):
                     version = self._files.version(folder, version_id)
-                    if version_id in newest or kept(version):
+                    pending = version_id not in past and self._files.age_s(folder, version_id) < PENDING_S
+                    if version_id in newest or pending or kept(version):
                         found.append(version)
             self._files.keep_only(folder, found)
 
@@ -266,7 +326,8 @@ class KbStore:
         """Give a KB another name. Its id stays, so its index and conversations remain valid."""
         with self._writing(kb_name):
             self._upgraded(kb_id)
-            self._write_head(replace(self._head(kb_id)[0], kb_name=kb_name))
+            head, now = self._open(kb_id)
+            self._write_head(replace(head.moved(now, now, utc_now(), RENAMED, kb_name), kb_name=kb_name))
         return self.record(kb_id)
 
     def recount(self, kb_id: str) -> None:
@@ -367,6 +428,22 @@ class KbStore:
         except OSError as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
+    def is_named(self, kb_id: str, name: str) -> bool:
+        """Return whether a kept version of a KB names this text or original, or is the version of this id."""
+        found = []
+        with suppress(KbNotFound, KbUnreadable):
+            head, now = self._open(kb_id)
+            wanted = {entry.version_id for entry in head.history[-KEPT:]}
+            wanted |= {head.staged.version_id, head.staged.base} if head.staged else set()
+            found.append(now)
+            for version_id in wanted.intersection(self._files.version_ids(self._root / kb_id)):
+                with suppress(*_ERRORS):
+                    found.append(self._files.version(self._root / kb_id, version_id))
+        return any(
+            name == version.version_id or any(name in (one.sha256, one.original) for one in version.documents)
+            for version in found
+        )
+
     def bytes_of(self, kb_id: str) -> int:
         """Return the bytes of all texts and originals of a KB."""
         return self._files.size(self._root / kb_id)
@@ -466,6 +543,15 @@ class KbStore:
         (folder / _HEAD).unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         self._files.forget(folder)
+
+
+def documents_of(new: Sequence[NewDocument]) -> tuple[KbDocument, ...]:
+    """Return new documents as a version has them. Nothing is written."""
+    at = utc_now()
+    return tuple(
+        _document(one, hashlib.sha256(one.original).hexdigest() if one.original is not None else "", at)
+        for one in map(_new, new)
+    )
 
 
 def _new(file: NewDocument | tuple[str, ParsedText]) -> NewDocument:

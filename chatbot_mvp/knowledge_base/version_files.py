@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -92,6 +93,10 @@ class VersionFiles:
     def version_ids(self, folder: Path) -> list[str]:
         """Return the ids of the versions that are kept."""
         return sorted(path.stem for path in (folder / "versions").glob("[!.]*.json"))
+
+    def age_s(self, folder: Path, version_id: str) -> float:
+        """Return how many seconds ago a version was written."""
+        return time.time() - _version(folder, version_id).stat().st_mtime
 
     def size(self, folder: Path, versions: Sequence[Version] = ()) -> int:
         """Return the bytes of all texts and originals; of those that ``versions`` name if there are any."""

@@ -18,6 +18,7 @@ from chatbot_mvp.types import Document
 
 KEPT = 20
 """Versions that stay although nothing refers to them: the newest ones."""
+RENAMED = "renamed"
 _DIGITS = 24
 
 
@@ -129,7 +130,7 @@ class Entry:
     at: str
     """ISO 8601, UTC."""
     what: str
-    """"created", "changed", "restored", "published" or "purged"."""
+    """"created", "changed", "restored", "published", "merged", "purged" or RENAMED, whose note is the name."""
     added: int = 0
     """Documents that came; ``changed``: got other content or metadata; ``removed``: went."""
     changed: int = 0

@@ -17,7 +17,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from chatbot_mvp.errors import StorageChanged, StorageDamaged
+from chatbot_mvp.errors import FileOfLaterVersion, KbUnreadable, StorageChanged, StorageDamaged
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.knowledge_base.versions import Version
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.storage.files import make_folder, replaced_file
 from chatbot_mvp.storage.jsonl import append_chosen, parsed_lines
@@ -89,7 +91,7 @@ class Copier:
             if action is Action.DELETE_THERE:
                 self._delete_there(path, remote)
             elif action is Action.DELETE_HERE:
-                self._delete_here(path)
+                return self._delete_here(path)
             elif remote is not None:
                 if action is Action.MERGE:
                     return self._merge(path, remote)
@@ -116,6 +118,7 @@ class Copier:
             found = version_of(file, "", size)
             if path == f"kb/{kb_id}/source.txt":
                 _require_text(object_of(self.data_dir / record_of(kb_id)), found.sha256)
+            _require_name(path, found.sha256)
             content = file.read(size) if _is_lines(path) else file
             etag = self.storage.put(content, self.root / path, remote.etag if remote else None)
         return Known(Stamp(size, found.here.mtime_ns), etag, found.sha256)
@@ -135,6 +138,7 @@ class Copier:
                     digest.update(piece)
                     file.write(piece)
                 file.flush()
+                _require_name(path, digest.hexdigest())
                 self._require_own_text(path, digest.hexdigest(), Path(file.name))
                 if self._stamp(path) != before:
                     raise _ChangedError  # the new version is compared next time
@@ -147,6 +151,8 @@ class Copier:
         mine = self._stamp(path)
         for size in (remote.size, mine.size if mine else 0):
             _require_size(path, size)
+        if not _is_lines(path):
+            return self._join_head(path, remote)
         rows, _ = parsed_lines(b"".join(self.storage.read(self.root, remote, 0)))
         keys = {_key(row) for row in rows}
         missing_there = False
@@ -165,6 +171,29 @@ class Copier:
         with target.open("rb") as file:
             return version_of(file, remote.etag)
 
+    def _join_head(self, path: str, remote: RemoteFile) -> Known:
+        """Join the bucket's head of a knowledge base into the one here. What that writes is sent by the next exchange.
+
+        Raises:
+            _RefusedError: the head is damaged, or what it names is not here.
+        """
+        content = b"".join(self.storage.read(self.root, remote, 0))
+        store = KbStore(self.data_dir / "kb")
+        try:
+            store.join(kb_of(path), content)
+        except (KbUnreadable, FileOfLaterVersion) as error:
+            raise _RefusedError(str(error)) from error
+        target = self.data_dir / path
+        if target.read_bytes() != content:
+            version = store.version(kb_of(path))
+            for name in (f"versions/{version.version_id}.json", *_texts_of(version)):
+                missing = f"kb/{kb_of(path)}/{name}"
+                if missing not in self.there and missing not in self.here:
+                    self._push(missing, None)
+            return self._push(path, remote)
+        with target.open("rb") as file:
+            return version_of(file, remote.etag)
+
     def _delete_there(self, path: str, remote: RemoteFile | None) -> None:
         kb_id = kb_of(path)
         if path == record_of(kb_id):
@@ -174,8 +203,10 @@ class Copier:
         if remote is not None:
             self.storage.delete(self.root / path, remote.etag)
 
-    def _delete_here(self, path: str) -> None:
+    def _delete_here(self, path: str) -> Known | None:
         kb_id = kb_of(path)
+        if _is_named(path) and KbStore(self.data_dir / "kb").is_named(kb_id, Path(path).stem):
+            return self._push(path, None)  # the other machine does not know of the version that needs it
         with self._alone(path):
             if path == record_of(kb_id):
                 self._delete_kb(kb_id)
@@ -183,6 +214,7 @@ class Copier:
                 (self.data_dir / path).unlink(missing_ok=True)
             else:
                 raise _ChangedError
+        return None
 
     def _delete_kb(self, kb_id: str) -> None:
         """Delete the folder of a knowledge base, unless a file in it was changed since the exchange was planned."""
@@ -209,8 +241,13 @@ class Copier:
         kb_id = kb_of(path)
         if path == f"kb/{kb_id}/source.txt" and (record := self.there.get(record_of(kb_id))):
             _require_text(json_of(self.storage, self.root, record), sha256)
+        elif path == record_of(kb_id) and (source := self.data_dir / f"kb/{kb_id}/source.txt").is_file():
+            _require_text(object_of(fetched), sha256_of(source))
         elif path == record_of(kb_id):
-            _require_text(object_of(fetched), sha256_of(self.data_dir / f"kb/{kb_id}/source.txt"))
+            try:
+                KbStore(self.data_dir / "kb").require_whole(kb_id, fetched.read_bytes())
+            except (KbUnreadable, FileOfLaterVersion) as error:
+                raise _RefusedError(str(error)) from error
 
     def _set_aside(self, path: str) -> str:
         """Copy this machine's version of a file to the folder of conflicts; return its new path."""
@@ -236,8 +273,24 @@ def _is_lines(path: str) -> bool:
     return place is not None and place.kind is Kind.LINES
 
 
+def _is_named(path: str) -> bool:
+    place = place_of(path)
+    return place is not None and place.kind is Kind.NAMED
+
+
+def _texts_of(version: Version) -> list[str]:
+    return [f"texts/{one.sha256}.txt" for one in version.documents]
+
+
+def _require_name(path: str, sha256: str) -> None:
+    """Check that a text or an original has the content that its name says."""
+    if _is_named(path) and "/versions/" not in path and Path(path).stem != sha256:
+        raise _RefusedError(f"its content has not the SHA-256 that its name says, but {sha256}")
+
+
 def _require_size(path: str, size: int) -> None:
-    limit = MOST_BYTES[Kind.LINES if _is_lines(path) else Kind.WHOLE]
+    place = place_of(path)
+    limit = MOST_BYTES[place.kind if place else Kind.WHOLE]
     if size > limit:
         raise _RefusedError(f"it has {size:,} bytes, which is larger than the limit of {limit:,}")
 

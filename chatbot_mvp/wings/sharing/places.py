@@ -16,6 +16,10 @@ class Kind(Enum):
     """It is replaced as a whole."""
     LINES = "lines"
     """Lines of JSON are appended to it; two versions become one by joining their lines."""
+    HEAD = "head"
+    """The head of a knowledge base; two versions become one by joining what they changed."""
+    NAMED = "named"
+    """Its content gives it its name, so that it never changes. It goes when nothing on either side needs it."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,19 @@ _LONGEST_NAME, _LONGEST_PATH = 200, 800
 """Limits of a path and of each of its names, in characters. A file system allows 255 bytes, and a write needs some of
 them for the name of its unfinished file."""
 _MB = 1024 * 1024
-MOST_BYTES = {Kind.LINES: 64 * _MB, Kind.WHOLE: 1024 * _MB}
-"""Largest file that is exchanged. Lines are joined in memory."""
+MOST_BYTES = {Kind.LINES: 64 * _MB, Kind.WHOLE: 1024 * _MB, Kind.HEAD: 64 * _MB, Kind.NAMED: 1024 * _MB}
+"""Largest file that is exchanged. Lines and heads are joined in memory."""
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _RECORD, _RESULT = "kb.json", "{id}.json"
 RETRIED = ".renewing"
 """File in the folder of a run that is being retried (see ``runs.records``)."""
 _PLACES = (
+    Place(re.compile(r"kb/(?P<kb>[a-z0-9-]+)/(texts/[0-9a-f]{64}\.txt|originals/[0-9a-f]{64})"), Kind.NAMED, 0),
+    Place(re.compile(r"kb/(?P<kb>[a-z0-9-]+)/versions/[0-9a-f]{24}\.json"), Kind.NAMED, 0),
     Place(re.compile(r"kb/(?P<kb>[a-z0-9-]+)/(source\.txt|files\.json)"), Kind.WHOLE, 0),
     Place(re.compile(rf"kb/(?P<kb>[a-z0-9-]+)/(evaluation/)?({_NAME}/)*{_NAME}\.jsonl"), Kind.LINES, 0),
     Place(re.compile(rf"kb/(?P<kb>[a-z0-9-]+)/evaluation/({_NAME}/)*{_NAME}\.json"), Kind.WHOLE, 0),
-    Place(re.compile(r"kb/(?P<kb>[a-z0-9-]+)/kb\.json"), Kind.WHOLE, 1),
+    Place(re.compile(r"kb/(?P<kb>[a-z0-9-]+)/kb\.json"), Kind.HEAD, 1),
     Place(re.compile(rf"results/(?P<run>{_NAME})/(?P=run)\.json"), Kind.WHOLE, 1),
     Place(re.compile(rf"results/(?P<run>{_NAME})/{_NAME}\.(json|jsonl|csv)"), Kind.WHOLE, 0),
     Place(re.compile(r"(submissions|run_notes)\.jsonl"), Kind.LINES, 2),

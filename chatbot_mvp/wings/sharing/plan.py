@@ -42,7 +42,7 @@ class Action(Enum):
     PUSH = "sent"
     PULL = "fetched"
     MERGE = "joined"
-    """Append the lines that are missing here; then send the file if lines are missing there."""
+    """Join what the bucket has into the file here; then send it if the bucket lacks something."""
     COMPARE = "compared"
     """Both sides have a version of their own: keep the bucket's, and this machine's beside it if it differs."""
     DELETE_HERE = "deleted here"
@@ -102,6 +102,9 @@ def plan(
         if deletion in OPPOSITE and any(action not in (deletion, Action.FORGET) for action in files.values()):
             actions |= {path: OPPOSITE[deletion] for path, action in files.items() if action is deletion}
     deleted = {path: action for path, action in actions.items() if action in OPPOSITE}
+    # A version that nothing needs any more, of a knowledge base that stays, is no loss.
+    gone = {kb_of(path) for path in deleted if path == record_of(kb_of(path))}
+    deleted = {path: action for path, action in deleted.items() if kb_of(path) in gone or not _is_named(path)}
     units = {record_of(kb_of(path)) if record_of(kb_of(path)) in deleted else path for path in deleted}
     waiting: tuple[str, ...] = ()
     if len(units) > max(_FEW, _SHARE * len(kb_ids)) and deletions is not Deletions.APPLY:
@@ -119,7 +122,7 @@ def _action(path: str, here: Stamp | None, there: str | None, known: Known | Non
     place = place_of(path)
     if place is None:
         return Action.FORGET
-    lines = place.kind is Kind.LINES
+    joined = place.kind in (Kind.LINES, Kind.HEAD)
     if known is not None and here is None and there is None:
         return Action.FORGET
     if here is None or there is None:
@@ -131,11 +134,18 @@ def _action(path: str, here: Stamp | None, there: str | None, known: Known | Non
             return Action.DELETE_THERE if there == known.there else Action.PULL
         return Action.DELETE_HERE if here == known.here else Action.PUSH
     if known is None:
-        return Action.MERGE if lines else Action.COMPARE
+        return Action.MERGE if joined else Action.COMPARE
     changed_here, changed_there = here != known.here, there != known.there
     if changed_there:
-        return Action.MERGE if lines else Action.COMPARE if changed_here else Action.PULL
+        if place.kind is Kind.LINES:
+            return Action.MERGE
+        return Action.PULL if not changed_here else Action.MERGE if joined else Action.COMPARE
     return Action.PUSH if changed_here else Action.NOTHING
+
+
+def _is_named(path: str) -> bool:
+    place = place_of(path)
+    return place is not None and place.kind is Kind.NAMED
 
 
 def _turn(path: str, action: Action) -> int:

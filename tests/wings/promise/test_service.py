@@ -10,10 +10,12 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.documents.kb_files import KbFile
+from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
+from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
@@ -110,11 +112,10 @@ def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_an
     assert changed(app, kb_id) == ("configuration",)
     app.live.change("kb_top_k", app.settings.kb_top_k - 1)
     assert changed(app, kb_id) == ()
-    path = app.settings.kb_dir / kb_id / "kb.json"
-    content = path.read_text("utf-8")
-    path.write_text(content.replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
+    parsed = ParsedText("Otro texto.", "utf-8", 11, False)
+    app.kb_changes.change(kb_id, new=[NewDocument("otro.md", parsed)])
     assert changed(app, kb_id) == ("kb",)
-    path.write_text(content, "utf-8")
+    app.kb_changes.restore(kb_id, "1")
     more = app.question_sets.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
     assert changed(app, kb_id) == ("questions",)
     app.question_sets.delete_set(kb_id, more.set_id)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import build_app
+from chatbot_mvp.documents.parsing import parse_upload
+from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import settle, visit
 from tests.e2e.visitors import become
@@ -73,14 +74,8 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
     page.get_by_role("button", name="Calcular la promesa").click()
     page.get_by_text("como máximo 20 % serán equivocadas").wait_for()
 
-    folder = server.data_dir / "kb" / kb.kb_id
-    changed = json.loads((folder / "kb.json").read_text("utf-8"))
-    later = app.kbs.add("taller.md", text.replace("20 euros", "21 euros").encode())
-    new = server.data_dir / "kb" / later.kb_id
-    changed["sha256"] = json.loads((new / "kb.json").read_text("utf-8"))["sha256"]
-    (folder / "source.txt").write_bytes((new / "source.txt").read_bytes())
-    (folder / "kb.json").write_text(json.dumps(changed), "utf-8")
-    app.kbs.delete(later.kb_id)
+    parsed = parse_upload("taller.md", text.replace("20 euros", "21 euros").encode(), 10**6, 10)
+    app.kb_changes.change(kb.kb_id, new=[NewDocument(kb.files[0], parsed)])
     page.reload()
     page.get_by_text("2. Resultados").click()
     page.get_by_text("queda retirada").wait_for()

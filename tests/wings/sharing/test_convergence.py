@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import StorageChanged, StorageFailed
+from chatbot_mvp.knowledge_base.changes import Put, applied
+from chatbot_mvp.knowledge_base.store import KbStore, documents_of
+from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
@@ -80,18 +83,21 @@ class Machine:
         self.exchange = Exchange(folder, bucket, ROOT)
 
     def act(self, kind: str, item: int, text: str) -> None:
-        kb = self.folder / "kb" / f"kb-{item}"
-        record = kb / "kb.json"
-        if kind == "add" and not record.exists():
-            kb.mkdir(parents=True, exist_ok=True)
-            for path in (kb / "source.txt", kb / "files.json"):
-                write_atomically(path, f"kb-{item}", durable=False)
-            write_atomically(record, json.dumps({"added_at": text.zfill(2)}), durable=False)
-        elif kind == "rename" and record.exists():
-            write_atomically(record, json.dumps({**json.loads(record.read_bytes()), "kb_name": text}), durable=False)
-        elif kind == "delete" and record.exists():
-            record.unlink()
-            shutil.rmtree(kb)
+        store = KbStore(self.folder / "kb")
+        found = [record.kb_id for record in store.records() if record.kb_id.startswith(f"kb-{item}-")]
+        if kind == "add" and not found:
+            store.keep([_document(f"kb-{item}", "El primer texto.")], 10_000, f"kb-{item}")
+        elif kind == "rename" and found:
+            store.rename(found[0], f"name-{text}")
+        elif kind.startswith("put") and found:
+            base = store.version(found[0])
+            path = f"kb-{item}" if kind == "put same" else f"other-{text}"
+            new = [_document(path, f"Texto {text} de {self.folder.name}.")]
+            documents = applied(found[0], base.documents, [Put(one) for one in documents_of(new)])
+            version = store.draft(found[0], documents, 10_000, new)
+            store.publish(found[0], version, base.version_id, "changed")
+        elif kind == "delete" and found:
+            store.delete(found[0])
         elif kind == "note":
             append_lines(self.folder / "run_notes.jsonl", [{"text": text}], sync=False)
         elif kind == "run":
@@ -127,7 +133,11 @@ class Machine:
         return "\n".join((self.folder / path).read_text("utf-8") for path in paths if (self.folder / path).is_file())
 
 
-_KINDS = ("add", "rename", "delete", "note", "run", "exchange", "broken exchange")
+def _document(name: str, text: str) -> NewDocument:
+    return NewDocument(f"{name}.md", ParsedText(text, "utf-8", len(text), False))
+
+
+_KINDS = ("add", "rename", "put same", "put other", "delete", "note", "run", "exchange", "broken exchange")
 _STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(_KINDS), st.integers(0, 2)), max_size=25)
 
 
@@ -170,4 +180,41 @@ def test_names_given_on_three_machines_at_once_are_all_kept(tmp_path: Path) -> N
         machine.exchange.once()
     assert len({str(machine.files()) for machine in machines}) == 1
     kept = "\n".join(machine.everything() for machine in machines)
-    assert all(f"name-{number}" in kept for number in range(3))
+    assert all(f"name-name-{number}" in kept for number in range(3))
+
+
+def test_documents_put_on_three_machines_at_once_are_all_there(tmp_path: Path) -> None:
+    machines = [Machine(tmp_path / str(number), bucket) for bucket in [Bucket()] for number in range(3)]
+    for machine in machines:
+        machine.folder.mkdir()
+    machines[0].act("add", 0, "")
+    for machine in machines:
+        machine.exchange.once()
+    for number, machine in enumerate(machines):
+        machine.act("put other", 0, str(number))
+    for machine in [*machines, *machines, *machines]:
+        machine.exchange.once()
+    stores = [KbStore(machine.folder / "kb") for machine in machines]
+    [kb_id] = {record.kb_id for store in stores for record in store.records()}
+    assert len({store.record(kb_id) for store in stores}) == 1
+    assert stores[0].record(kb_id).files == ("kb-0.md", "other-0.md", "other-1.md", "other-2.md")
+
+
+def test_of_one_document_put_on_two_machines_at_once_one_text_waits_as_the_draft(tmp_path: Path) -> None:
+    machines = [Machine(tmp_path / str(number), bucket) for bucket in [Bucket()] for number in range(2)]
+    for machine in machines:
+        machine.folder.mkdir()
+    machines[0].act("add", 0, "")
+    for machine in [*machines, *machines]:
+        machine.exchange.once()
+    for machine in machines:
+        machine.act("put same", 0, "1")
+    for machine in [*machines, *machines, *machines]:
+        machine.exchange.once()
+    for machine in machines:
+        store = KbStore(machine.folder / "kb")
+        [record] = store.records()
+        staged = store.staged(record.kb_id)
+        assert staged is not None
+        texts = [store.document(record.kb_id, name).text for name in ("", staged.version_id)]
+        assert texts == ["Texto 1 de 0.", "Texto 1 de 1."]

@@ -66,18 +66,31 @@ def test_finished_runs_and_notes_of_both_are_in_both_lists(server: Server) -> No
     assert one.get(Sharing).exchange().counts == {}
 
 
-def test_a_file_changed_on_two_servers_is_kept_twice(server: Server) -> None:
+def test_of_two_names_given_at_once_the_later_counts_and_the_history_has_both(server: Server) -> None:
     one, other = server("one"), server("other")
     record = one.kbs.add("manual.md", TEXT)
     exchanged(one, other)
     one.kbs.rename(record.kb_id, "Uno")
     other.kbs.rename(record.kb_id, "Otro")
+    for _ in range(2):
+        exchange(one)
+        exchange(other)
+    for app in (one, other):
+        assert app.kbs.store.record(record.kb_id).kb_name == "Otro"
+        assert [step.entry.note for step in app.kb_changes.history(record.kb_id)] == ["Otro", "Uno", ""]
+
+
+def test_a_file_changed_on_two_servers_is_kept_twice(server: Server) -> None:
+    one, other = server("one"), server("other")
+    place = "run_presets.json"
+    for app, text in ((one, '{"a": 1}'), (other, '{"b": 2}')):
+        (app.settings.data_dir / place).write_text(text, "utf-8")
     exchange(one)
     report = other.get(Sharing).exchange()
-    assert other.kbs.store.record(record.kb_id).kb_name == "Uno"
+    assert (other.settings.data_dir / place).read_text("utf-8") == '{"a": 1}'
     [mine] = report.conflicts
-    assert '"Otro"' in (other.settings.data_dir / mine).read_text("utf-8")
-    assert mine.startswith(f"{CONFLICTS}/kb/{record.kb_id}/kb.json")
+    assert (other.settings.data_dir / mine).read_text("utf-8") == '{"b": 2}'
+    assert mine.startswith(f"{CONFLICTS}/{place}")
 
 
 def test_an_emptied_bucket_deletes_nothing(server: Server, s3: S3Server, prefix: str) -> None:

@@ -180,7 +180,8 @@ def test_a_text_that_is_not_that_of_its_record_is_not_taken(server: Server, s3: 
     one, other, third = server("one"), server("other"), server("third")
     [kb_id] = add(one, "manual")
     exchange(one, other)
-    place = f"kb/{kb_id}/source.txt"
+    [text] = (one.settings.kb_dir / kb_id / "texts").iterdir()
+    place = f"kb/{kb_id}/texts/{text.name}"
     put(s3, prefix, place, b"# manual\n\nOtro texto.\n")
     reports = exchange(other, third)
     assert "Texto de manual" in other.kbs.store.document(kb_id).text
@@ -188,7 +189,7 @@ def test_a_text_that_is_not_that_of_its_record_is_not_taken(server: Server, s3: 
     assert [set(report.skipped) for report in reports] == [{place}, {place, f"kb/{kb_id}/kb.json"}]
     # Nor is a text sent that was damaged here.
     s3.client.delete_object(Bucket=BUCKET, Key=f"{prefix}/{place}")
-    (one.settings.kb_dir / kb_id / "source.txt").write_text("# manual\n\nDañado.\n", "utf-8")
+    text.write_text("# manual\n\nDañado.\n", "utf-8")
     assert place in one.get(Sharing).exchange().skipped
     assert place not in keys(s3, prefix)
 
@@ -197,14 +198,16 @@ def test_an_object_that_is_not_what_was_sent_is_not_taken(server: Server, s3: S3
     one, other = server("one"), server("other")
     [kb_id] = add(one, "manual")
     exchange(one)
-    key = f"{prefix}/kb/{kb_id}/files.json"
+    [version] = (one.settings.kb_dir / kb_id / "versions").iterdir()
+    place = f"kb/{kb_id}/versions/{version.name}"
+    key = f"{prefix}/{place}"
     sent = s3.client.get_object(Bucket=BUCKET, Key=key)
     content = sent["Body"].read()
     assert sent["Metadata"]["sha256"] == hashlib.sha256(content).hexdigest()
     s3.client.put_object(Bucket=BUCKET, Key=key, Body=content[:-1] + b" ", Metadata=sent["Metadata"])
     report = other.get(Sharing).exchange()
-    assert "SHA-256" in report.skipped[f"kb/{kb_id}/files.json"]
-    assert not (other.settings.kb_dir / kb_id / "files.json").exists()
+    assert "SHA-256" in report.skipped[place]
+    assert not (other.settings.kb_dir / kb_id / "versions" / version.name).exists()
 
 
 def emptied(server: Server, s3: S3Server, prefix: str, count: int = 5) -> tuple[App, set[str]]:
