@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -11,12 +12,14 @@ from typing import Any
 from chatbot_mvp.app import build_app
 from chatbot_mvp.chat.conversations import ConversationStore, Turn
 from chatbot_mvp.chat.feedback import add_question
-from chatbot_mvp.documents.parsing import parse_upload
+from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.errors import QuestionSetNotFound, RunNotFound
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore, SetQuestion
-from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.knowledge_base.changes import Put, applied
+from chatbot_mvp.knowledge_base.store import KbStore, documents_of
+from chatbot_mvp.knowledge_base.versions import KEPT, NewDocument
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.runs.line import append_submission, read_submissions
@@ -109,6 +112,72 @@ def _delete(data: Path) -> None:
     for record in store.records():
         if record.kb_name == "a.md":
             store.delete(record.kb_id)
+
+
+def _living(data: Path) -> Any:
+    """The texts of the current version, the number of its step, and the texts of the draft."""
+    store = KbStore(data / "kb")
+    [record] = store.records()
+    staged = store.staged(record.kb_id)
+    draft = store.document(record.kb_id, staged.version_id).text if staged else ""
+    return [store.document(record.kb_id).text, record.number, draft]
+
+
+def _change(data: Path, *texts: str, stage: bool = False) -> None:
+    """Replace the first document and add one; publish it or let it wait as the draft. Done again, it does nothing."""
+    store = KbStore(data / "kb")
+    [record] = store.records()
+    store.upgrade(record.kb_id)
+    staged = store.staged(record.kb_id)
+    base = store.version(record.kb_id, staged.version_id if staged and stage else "")
+    new = [
+        NewDocument(path, ParsedText(text, "utf-8", len(text), False), text.encode())
+        for path, text in zip((base.documents[0].path, "zeta.md"), texts, strict=False)
+    ]
+    documents = applied(record.kb_id, base.documents, [Put(one) for one in documents_of(new)])
+    if documents == base.documents:
+        return
+    version = store.draft(record.kb_id, documents, 100_000, new)
+    if stage:
+        store.stage(record.kb_id, version, base.version_id)
+    else:
+        store.publish(record.kb_id, version, base.version_id, "changed")
+        store.collect(record.kb_id, lambda _: False)
+
+
+def _many_changes(data: Path) -> None:
+    _upload(data, "a.md")
+    for number in range(KEPT):
+        _change(data, f"El texto {number}.")
+
+
+def _publish(data: Path) -> None:
+    store = KbStore(data / "kb")
+    [record] = store.records()
+    if staged := store.staged(record.kb_id):
+        store.publish(record.kb_id, store.version(record.kb_id, staged.version_id), staged.base, "published")
+
+
+def _join(data: Path) -> None:
+    folder = next((data / "kb").glob("*/kb.json")).parent
+    KbStore(data / "kb").join(folder.name, (data / "theirs.json").read_bytes())
+
+
+def _two_machines(data: Path) -> None:
+    """Change one knowledge base on two machines. The other one's files arrive here, but for its head."""
+    _upload(data, "a.md")
+    folder = next((data / "kb").glob("*/kb.json")).parent
+    shutil.copytree(data / "kb", data / "other" / "kb")
+    _change(data / "other", LONG, "Lo del otro.")
+    _change(data, "Lo mío.")
+    mine = (folder / "kb.json").read_bytes()
+    shutil.copytree(data / "other" / "kb", data / "kb", dirs_exist_ok=True)
+    shutil.move(folder / "kb.json", data / "theirs.json")
+    (folder / "kb.json").write_bytes(mine)
+
+
+def _format_1(data: Path) -> None:
+    shutil.copytree(Path(__file__).parent / "fixtures" / "v1" / "kb", data / "kb")
 
 
 def _job(data: Path, name: str) -> None:
@@ -248,6 +317,18 @@ SCENARIOS = {
     "deleted knowledge base": Scenario(lambda data: (_upload(data, "a.md"), _upload(data, "b.md")), _delete, _kbs),
     "upload by a job": Scenario(lambda data: _job(data, "a.md"), lambda data: _job(data, "b.md"), _asked),
     "renamed knowledge base": Scenario(lambda data: _upload(data, "a.md"), _rename, _kbs),
+    "changed documents": Scenario(
+        lambda data: _upload(data, "a.md"), lambda data: _change(data, "Otro.", "Uno más."), _living
+    ),
+    "changed documents, old ones collected": Scenario(_many_changes, lambda data: _change(data, "El último."), _living),
+    "draft": Scenario(
+        lambda data: _upload(data, "a.md"), lambda data: _change(data, "Otro.", "Uno más.", stage=True), _living
+    ),
+    "published draft": Scenario(
+        lambda data: (_upload(data, "a.md"), _change(data, "Otro.", stage=True)), _publish, _living
+    ),
+    "heads of two machines": Scenario(_two_machines, _join, _living),
+    "changed documents of format 1": Scenario(_format_1, lambda data: _change(data, "Otro.", "Uno más."), _living),
     "new question set": Scenario(_nothing, lambda data: _save_set(data, 2), _set),
     "question set": Scenario(lambda data: _save_set(data, 2), lambda data: _save_set(data, 3), _set),
     "new run": Scenario(_nothing, _create_run, _runs),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.embedding.own.model_files import read_options
 from chatbot_mvp.evaluation.benchmark.presets import Presets
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
@@ -202,6 +203,8 @@ def _stored(folder: Path) -> Run:
         each.mkdir(parents=True)
     (kb / "source.txt").write_text("# A\n\nuno\n", "utf-8")
     store = KbStore(folder / "kb")
+    kept = store.keep([("a.md", ParsedText("uno", "utf-8", 3, False))], 1_000)
+    [version] = (folder / "kb" / kept.kb_id / "versions").iterdir()
 
     def run(data: bytes) -> None:
         kind, content = data[:1], data[1:]
@@ -212,6 +215,11 @@ def _stored(folder: Path) -> Run:
         elif kind == b"f":
             (kb / "files.json").write_bytes(content)
             store.files("k-1")
+        elif kind == b"v":
+            version.write_bytes(content)
+            KbStore(folder / "kb").document(kept.kb_id)
+        elif kind == b"h":
+            store.join(kept.kb_id, content)
         elif kind == b"m":
             (run_folder / "manifest.json").write_bytes(content)
             RunFolder(folder / "results", "r1").manifest()
@@ -339,6 +347,8 @@ TARGETS = (
         (
             b"k" + _sample("kb/*/kb.json"),
             b"f" + _sample("kb/*/files.json"),
+            b'v{"format_version": 2, "version_id": "a", "documents": [], "files": []}',
+            b'h{"format_version": 2, "kb_id": "a", "history": [], "staged": null}',
             b"m" + _sample("results/*/manifest.json"),
             b"r" + _sample("results/*/records.jsonl"),
             b"t{}",

@@ -11,8 +11,11 @@ from typing import Any
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.documents.kb_files import text_hash
+from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore, SetQuestion
+from chatbot_mvp.knowledge_base.changes import Remove
+from chatbot_mvp.knowledge_base.versions import KEPT, NewDocument
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.runs.notes import RunNotes
 from chatbot_mvp.runs.records import RunFolder, run_folders
@@ -214,6 +217,55 @@ class UploadWork(Work):
         return found, 0
 
 
+class DocumentWork(Work):
+    """Documents that come, change and go, drafts that are published or dropped, and versions restored."""
+
+    def work(self, app: App, say: Say, number: int) -> None:
+        kbs = app.kbs.records() or [app.kbs.add("a.md", SOURCE.encode())]
+        kb_id, changes = kbs[0].kb_id, app.kb_changes
+        documents = [document(f"{part}.md", f"# {part} {number}\n\n{SOURCE * 20}") for part in "bc"]
+        say("phase", "", "change")
+        self._step(app, say, kb_id, lambda: changes.change(kb_id, new=documents))
+        say("phase", "", "stage")
+        self._step(app, say, kb_id, lambda: changes.change(kb_id, new=[document("d.md", str(number))], stage=True))
+        say("phase", "", "publish" if number % 2 else "drop")
+        self._step(app, say, kb_id, lambda: changes.publish(kb_id) if number % 2 else changes.drop(kb_id))
+        say("phase", "", "remove")
+        self._step(app, say, kb_id, lambda: changes.change(kb_id, [Remove("b.md")]))
+        say("phase", "", "restore")
+        before = changes.history(kb_id)[1].entry.version_id
+        self._step(app, say, kb_id, lambda: changes.restore(kb_id, before))
+
+    def _step(self, app: App, say: Say, kb_id: str, step: Callable[[], object]) -> None:
+        number = len(app.kb_changes.history(kb_id))
+        say("begun", kb_id, number + 1)
+        step()
+        say("done", kb_id, len(app.kb_changes.history(kb_id)))
+
+    def check(self, app: App) -> tuple[list[str], int]:
+        problems = []
+        steps = {}
+        for record in app.kbs.records():
+            history = app.kb_changes.history(record.kb_id)
+            steps[record.kb_id] = len(history)
+            if len(app.kbs.chunks(record.kb_id)) != record.chunks:
+                problems.append(f"{record.kb_id} has other chunks")
+            staged = app.kb_changes.staged(record.kb_id)
+            names = [step.entry.version_id for step in history if step.kept] + ([staged.version_id] if staged else [])
+            for name in names:
+                text = app.kbs.store.document(record.kb_id, name).text
+                if text_hash(text) != app.kbs.store.record(record.kb_id, name).sha256:
+                    problems.append(f"version {name} of {record.kb_id} is not whole")
+            if len([step for step in history[:KEPT] if step.kept]) != min(KEPT, len(history)):
+                problems.append(f"a version of {record.kb_id} is lost")
+        problems += [f"{kb_id} is lost" for kb_id in self.done if kb_id not in steps]
+        return problems + self.wrong(steps), 0
+
+
+def document(path: str, text: str) -> NewDocument:
+    return NewDocument(path, ParsedText(text, "utf-8", len(text), False), text.encode())
+
+
 def figures(result: RunResult) -> str:
     """Return what two runs of the same questions have in common."""
     rows = [(row.query_id, sorted(row.metrics.items())) for row in result.per_query]
@@ -254,4 +306,10 @@ class RunWork(Work):
         return found, damaged
 
 
-WORKS: dict[str, type[Work]] = {"settings": SettingsWork, "chats": ChatWork, "uploads": UploadWork, "runs": RunWork}
+WORKS: dict[str, type[Work]] = {
+    "settings": SettingsWork,
+    "chats": ChatWork,
+    "uploads": UploadWork,
+    "documents": DocumentWork,
+    "runs": RunWork,
+}

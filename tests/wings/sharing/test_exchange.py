@@ -84,6 +84,7 @@ def test_a_file_changed_on_two_servers_is_kept_twice(server: Server) -> None:
     one, other = server("one"), server("other")
     place = "run_presets.json"
     for app, text in ((one, '{"a": 1}'), (other, '{"b": 2}')):
+        app.settings.data_dir.mkdir(exist_ok=True)
         (app.settings.data_dir / place).write_text(text, "utf-8")
     exchange(one)
     report = other.get(Sharing).exchange()
