@@ -49,13 +49,10 @@ def lines(run: RunFolder) -> Path:
 
 
 def test_records_are_read_back_as_they_were_written(run: RunFolder) -> None:
+    assert run.records("retrieve") == ({}, 0)
     run.append_records([record("q1"), record("q2")])
     run.append_records([record("q3")])
     assert run.records("retrieve") == ({f"q{n}": record(f"q{n}") for n in (1, 2, 3)}, 0)
-
-
-def test_a_run_without_records_has_none(run: RunFolder) -> None:
-    assert run.records("retrieve") == ({}, 0)
 
 
 def test_the_last_record_of_a_query_counts_and_phases_are_kept_apart(run: RunFolder) -> None:
@@ -100,7 +97,12 @@ def test_a_manifest_is_read_back_as_it_was_written(run: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"run_id": "run1"}', ""])
-def test_a_damaged_manifest_is_named(run: RunFolder, text: str) -> None:
+def test_a_damaged_manifest_or_result_is_named(run: RunFolder, text: str) -> None:
+    with pytest.raises(RunNotFound, match="run1"):
+        run.result()  # the run is unfinished
+    run.result_path.write_text(text, "utf-8")
+    with pytest.raises(RunUnreadable, match=r"run1\.json"):
+        run.result()
     (run.path / "manifest.json").write_text(text, "utf-8")
     with pytest.raises(RunUnreadable, match=r"run1.*manifest\.json"):
         run.manifest()
@@ -110,18 +112,6 @@ def test_a_damaged_manifest_is_named(run: RunFolder, text: str) -> None:
 def test_an_unknown_run_is_not_found(run: RunFolder, run_id: str) -> None:
     with pytest.raises(RunNotFound):
         RunFolder(run.path.parent, run_id).manifest()
-
-
-def test_the_result_of_an_unfinished_run_is_not_found(run: RunFolder) -> None:
-    with pytest.raises(RunNotFound, match="run1"):
-        run.result()
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"run_id": "run1"}'])
-def test_a_damaged_result_is_named(run: RunFolder, text: str) -> None:
-    run.result_path.write_text(text, "utf-8")
-    with pytest.raises(RunUnreadable, match="run1"):
-        run.result()
 
 
 def test_a_run_is_unfinished_running_while_it_is_held_and_finished_with_its_result(run: RunFolder) -> None:

@@ -27,62 +27,20 @@ from chatbot_mvp.storage.formats import RESULT
 from tests.made_results import LINE, ROW, made_result, made_row
 from tests.made_results import RESULT as EMPTY
 from tests.raising import raises
+from tests.runs.test_limits import RESULT as WHOLE
+from tests.runs.test_limits import ROW as WHOLE_ROW
 
 FULL: dict[str, Any] = {
-    **EMPTY,
-    "run_id": "r1",
-    "dataset_sha256": "0",
-    "queries": 2,
-    "documents": 3,
+    **WHOLE,
+    "metrics": {"mrr": 0.5, "f1": None},
+    "intervals": {"mrr": [0.4, 0.6], "f1": None},
+    "reranker_rescue_count": 0,
+    "peak_rss_mb": None,
     "corpus_slice": "blind",
     "gold_missing": 1,
-    "started_at": "2030",
-    "generator": "demo",
-    "judge": "demo",
-    "metrics": {"mrr": 0.5, "f1": None},
-    "scored": {"mrr": [2, 2], "f1": [0, 2]},
-    "readings": {"mrr": [0.5, 0.5], "f1": [None, 0.0]},
-    "intervals": {"mrr": [0.25, 0.75], "f1": None},
-    "splits": {"level": {"easy": {"mrr": {"mean": 0.5, "scored": 2, "total": 2, "interval": None}}}},
-    "causes": {"ok": 1},
-    "reranker_rescue_count": 0,
-    "damaged_records": 0,
-    "failures": {},
-    "rerank_failures": 0,
-    "abstentions": 0,
-    "seconds": {"load": 0.1},
-    "usage": {
-        "calls": 1,
-        "cached": 0,
-        "prompt_tokens": 5,
-        "completion_tokens": 2,
-        "cost_usd": 0.01,
-        "unpriced": 0,
-        "phases": {},
-    },
-    "peak_rss_mb": None,
-    "finished_at": "2031",
-    "per_query": [
-        {
-            "query_id": "q1",
-            "question": "¿?",
-            "answer": "sí",
-            "answer_type": "label",
-            "question_type": "",
-            "level": "easy",
-            "metrics": {"mrr": 0.5, "f1": None},
-            "retrieved": ["a", "b"],
-            "gold": ["a"],
-            "generation_doc_ids": ["a"],
-            "reranked": True,
-            "response": None,
-            "abstained": False,
-            "failed": True,
-            "error": "away",
-            "cause": "not_scored",
-        }
-    ],
+    "per_query": [{**WHOLE_ROW, "response": None, "failed": True, "judge_failed": True}],
 }
+"""Every key with a value, and the two kinds of nothing: 0 and None."""
 
 
 def test_what_is_read_is_written_again_with_the_same_keys_and_values() -> None:
@@ -160,7 +118,7 @@ def test_a_line_has_the_figures_of_its_result_and_comes_back() -> None:
     line = line_of(made_result(**FULL))
     assert parse_line(json.dumps(asdict(line)).encode()) == line
     assert "per_query" not in asdict(line)
-    assert (line.queries, line.usage.calls, line.intervals) == (2, 1, {"mrr": (0.25, 0.75), "f1": None})
+    assert (line.queries, line.usage.calls, line.intervals) == (2, 1, {"mrr": (0.4, 0.6), "f1": None})
 
 
 @pytest.mark.parametrize("change", [{"queries": "2"}, {"metrics": {"mrr": "high"}}, {"seconds": 5}])
