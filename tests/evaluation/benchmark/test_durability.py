@@ -211,11 +211,12 @@ def test_a_run_killed_while_it_embeds_at_an_endpoint_loses_at_most_a_batch(tmp_p
     assert stub.asked(EMBED) > 0
 
 
-def test_a_run_whose_prompts_changed_is_not_resumed(asking: Settings) -> None:
+@pytest.mark.parametrize("name", ["prompts", "fingerprint", "code_version"])
+def test_a_run_of_other_prompts_pipeline_or_version_is_not_resumed(asking: Settings, name: str) -> None:
     run_id, _ = ends_with("run_stopped", asking, stop_when(lambda now: now.phase == "generate"))
     path = asking.results_dir / run_id / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "prompts": "es0-en0-000000"}), "utf-8")
-    with raises("run_mismatch", match="prompts was 'es0-en0-000000' and is now 'es"):
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), name: "older"}), "utf-8")
+    with raises("run_mismatch", match=f"{name} was 'older' and is now '"):
         app_of(asking).runs.resume_now(run_id)
 
 

@@ -295,15 +295,6 @@ def test_a_run_whose_data_set_changed_is_not_resumed(settings: Settings, tmp_pat
     assert recorded_queries(settings, run_id) == before
 
 
-@pytest.mark.parametrize("name", ["fingerprint", "code_version"])
-def test_a_run_of_another_pipeline_or_version_is_not_resumed(settings: Settings, name: str) -> None:
-    run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL")
-    path = settings.results_dir / run_id / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), name: "older"}), "utf-8")
-    with raises("run_mismatch", match=f"{name} was 'older'"):
-        new_app(settings).runs.resume_now(run_id)
-
-
 def test_a_data_set_given_by_a_relative_folder_is_found_again_from_elsewhere(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
