@@ -155,9 +155,7 @@ def test_no_more_queries_and_no_deeper_rankings_than_asked_for(app: App) -> None
     assert {len(row.retrieved) for row in result.per_query} == {3}
     assert "recall@3" in result.metrics
     assert "recall@5" not in result.metrics
-
-
-def test_a_limit_beyond_the_data_set_means_all(app: App) -> None:
+    # A limit beyond the data set means all.
     assert app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=999).queries == QUERIES
 
 
