@@ -139,27 +139,19 @@ def test_a_run_stopped_while_it_asks_is_resumed_without_asking_twice(
     assert same(resumed, unbroken(asking, tmp_path))
 
 
-def test_enrichment_goes_on_where_it_was_stopped(asking: Settings, stub: ModelStub) -> None:
-    enriched = asking.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID", generation_enabled=False)
-    run_id, _ = ends_with("run_stopped", enriched, stop_when(lambda now: now.phase == "enrich" and now.done >= 24))
-    asked = stub.asked(OTHER)
-    assert 24 <= asked < 80
-    app_of(enriched).runs.resume_now(run_id)
-    assert stub.asked(OTHER) == 80
-    assert set(stub.answered.values()) == {1}
-
-
 def with_passage_questions(settings: Settings, **changes: Any) -> Settings:
     """40 documents, each with 3 questions; no answers."""
     own = {"retrieval_strategy": "CONTEXTUAL_HYBRID", "retrieval_context_questions": 3, "eval_max_corpus": 40}
     return settings.with_changes(**{**own, "generation_enabled": False, **changes})
 
 
-def test_questions_of_passages_go_on_where_they_were_stopped(asking: Settings, stub: ModelStub) -> None:
+@pytest.mark.parametrize(("phase", "done", "asked"), [("enrich", 24, range(24, 40)), ("questions", 16, range(56, 80))])
+def test_contexts_and_questions_of_passages_go_on_where_they_were_stopped(
+    asking: Settings, stub: ModelStub, phase: str, done: int, asked: range
+) -> None:
     settings = with_passage_questions(asking)
-    run_id, _ = ends_with("run_stopped", settings, stop_when(lambda now: now.phase == "questions" and now.done >= 16))
-    asked = stub.asked(OTHER)
-    assert 40 + 16 <= asked < 80
+    run_id, _ = ends_with("run_stopped", settings, stop_when(lambda now: now.phase == phase and now.done >= done))
+    assert stub.asked(OTHER) in asked
     result = app_of(settings).runs.resume_now(run_id)
     assert stub.asked(OTHER) == 80
     assert set(stub.answered.values()) == {1}
