@@ -19,6 +19,7 @@ from chatbot_mvp.errors import RunStopped, UnknownChoice
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder
+from tests.stopping import stop_when
 
 TEXTS = ["el perro ladra", "gato", "una frase bastante más larga sobre el río", "puente"]
 _CHARS = sum(map(len, TEXTS))
@@ -76,12 +77,9 @@ def test_an_embedder_gets_at_most_its_batch_size_at_once(path: Path) -> None:
 
 
 def test_a_stop_in_mid_work_keeps_the_finished_parts(path: Path, embedder: FakeEmbedder) -> None:
-    def stop_after_two(progress: Progress) -> None:
-        if progress.done >= 2:
-            raise RunStopped(run_id="r")
-
+    stop = stop_when(lambda now: now.done >= 2)
     with pytest.raises(RunStopped):
-        VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage", progress=stop_after_two)
+        VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage", progress=stop)
     assert len(embedder.embedded) == 2
     VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage")
     assert sorted(embedder.embedded) == sorted(TEXTS)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from chatbot_mvp.errors import (
     InvalidSetting,
     ProviderNotConfigured,
     RunNotFound,
-    RunStopped,
     UnknownChoice,
 )
 from chatbot_mvp.llm.demo import DemoModel
@@ -36,6 +35,7 @@ from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 from tests.raising import raises
+from tests.stopping import at, stopped_run
 from tests.waiting import wait_until
 
 QUERIES = 40
@@ -62,23 +62,6 @@ def new_app(settings: Settings) -> App:
         chat_model=DemoModel,
         language_model=lambda *_: FakeLanguageModel().model,
     )
-
-
-def stop_run(app: App, when: Callable[[Progress], bool], **changes: Any) -> str:
-    """Start a run that is stopped at the first progress that ``when`` accepts; its id."""
-
-    def progress(now: Progress) -> None:
-        if when(now):
-            raise RunStopped(run_id="?")
-
-    stopped = False
-    try:
-        app.runs.run_now(progress, **changes)
-    except RunStopped:
-        stopped = True
-    assert stopped
-    [folder] = app.settings.results_dir.iterdir()
-    return folder.name
 
 
 def in_mid_run(progress: Progress) -> bool:
@@ -213,7 +196,7 @@ def test_a_run_that_cannot_be_made_leaves_nothing_behind(
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings, strategy: str, tmp_path: Path) -> None:
-    run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy=strategy)
+    run_id = stopped_run(new_app(settings), in_mid_run, retrieval_strategy=strategy)
     done = len(recorded_queries(settings, run_id))
     assert 0 < done < QUERIES
     [waiting] = new_app(settings).archive.unfinished()
@@ -234,7 +217,7 @@ def test_a_stopped_run_resumes_to_what_an_unbroken_run_gives(settings: Settings,
 
 @pytest.mark.parametrize("phase", ["index", "aggregate", "export"])
 def test_a_run_stopped_in_any_phase_can_be_resumed(settings: Settings, phase: str) -> None:
-    run_id = stop_run(new_app(settings), lambda now: now.phase == phase, retrieval_strategy="LEXICAL")
+    run_id = stopped_run(new_app(settings), at(phase), retrieval_strategy="LEXICAL")
     assert new_app(settings).archive.runs() == ([], [])
     assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
     assert len(recorded_queries(settings, run_id)) == QUERIES
@@ -242,7 +225,9 @@ def test_a_run_stopped_in_any_phase_can_be_resumed(settings: Settings, phase: st
 
 
 def test_a_resume_keeps_the_settings_that_the_run_was_started_with(settings: Settings) -> None:
-    run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", retrieval_k=7, eval_max_queries=35)
+    run_id = stopped_run(
+        new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", retrieval_k=7, eval_max_queries=35
+    )
     later = settings.with_changes(retrieval_strategy="HYBRID", retrieval_k=5, kb_top_k=1, eval_max_queries=2)
     result = new_app(later).runs.resume_now(run_id)
     assert (result.strategy, result.queries) == ("LEXICAL", 35)
@@ -250,7 +235,7 @@ def test_a_resume_keeps_the_settings_that_the_run_was_started_with(settings: Set
 
 
 def test_a_torn_record_is_done_again_and_counted(settings: Settings) -> None:
-    run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL")
+    run_id = stopped_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL")
     path = settings.results_dir / run_id / "records.jsonl"
     path.write_bytes(path.read_bytes()[:-15])
     result = new_app(settings).runs.resume_now(run_id)
@@ -260,7 +245,7 @@ def test_a_torn_record_is_done_again_and_counted(settings: Settings) -> None:
 
 def test_a_run_whose_data_set_changed_is_not_resumed(settings: Settings, tmp_path: Path) -> None:
     folder = copy_of_bundled(tmp_path)
-    run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", mteb_dataset_name=str(folder))
+    run_id = stopped_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", mteb_dataset_name=str(folder))
     before = recorded_queries(settings, run_id)
     with (folder / "corpus.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"_id": "nuevo", "title": "", "text": "uno más"}\n')
@@ -276,7 +261,7 @@ def test_a_data_set_given_by_a_relative_folder_is_found_again_from_elsewhere(
 ) -> None:
     copy_of_bundled(tmp_path)
     monkeypatch.chdir(tmp_path)
-    run_id = stop_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", mteb_dataset_name="copia")
+    run_id = stopped_run(new_app(settings), in_mid_run, retrieval_strategy="LEXICAL", mteb_dataset_name="copia")
     monkeypatch.chdir("/")
     assert new_app(settings).runs.resume_now(run_id).queries == QUERIES
 
