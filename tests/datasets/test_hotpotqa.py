@@ -192,12 +192,12 @@ def test_bytes_that_are_not_the_file_are_thrown_away(hub: HubStub, tmp_path: Pat
         (hub_bytes([{**ROWS[0], "context": "text"}]), "dataset_file_unreadable", "row 1"),
         (hub_bytes([ROWS[0], {**ROWS[1], "answer": None}]), "dataset_file_unreadable", "row 2"),
         (hub_bytes(ROWS[:1] * 2), "duplicate_id", "q1"),
-        (hub_bytes(pa.Table.from_pylist(ROWS).slice(0, 0)), "empty_dataset", ""),
+        (hub_bytes(pa.Table.from_pylist(ROWS).slice(0, 0)), "empty_dataset", None),
     ],
     ids=["no Parquet", "no context", "context is text", "no answer", "an id twice", "no rows"],
 )
 def test_a_file_of_another_form_is_named_and_the_data_set_stays_as_it_was(
-    hub: HubStub, tmp_path: Path, content: bytes, code: str, said: str
+    hub: HubStub, tmp_path: Path, content: bytes, code: str, said: str | None
 ) -> None:
     before = load_dataset(fetch(hub, tmp_path).folder).sha256
     hub.files[f"distractor/{FILE}"] = content
