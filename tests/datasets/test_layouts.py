@@ -117,23 +117,21 @@ FORMS: dict[str, dict[str, bytes]] = {
         "qrels/train.trec": "".join(f"{q}\t0\t{d}\t{g}\n" for q, d, g in TRAIN).encode(),
     },
 }
-forms = pytest.mark.parametrize("form", FORMS)
 
 
-@forms
-def test_each_form_loads_to_the_same_texts_and_judgements(tmp_path: Path, form: str) -> None:
-    found = load_dataset(write(tmp_path / "nfcorpus", FORMS[form]))
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_is_counted_and_loads_to_the_same_texts_and_the_judgements_of_the_named_split(
+    tmp_path: Path, form: str
+) -> None:
+    folder = write(tmp_path / "nfcorpus", FORMS[form])
+    assert count_rows(folder) == Counts(3, 3, None if form == "ranx qrels" else 3)
+    found = load_dataset(folder)
     assert [(d.doc_id, d.title, d.text) for d in found.documents] == [(r["_id"], r["title"], r["text"]) for r in CORPUS]
     assert [(q.query_id, q.text) for q in found.queries] == [(row["_id"], row["text"]) for row in QUERIES]
     assert (found.qrels, found.split, found.name) == (GRADES, "test", "nfcorpus")
-
-
-@forms
-def test_a_named_split_is_read_and_no_other(tmp_path: Path, form: str) -> None:
-    folder = write(tmp_path / "nfcorpus", FORMS[form])
     train = load_dataset(folder, "train")
     assert (train.qrels, train.split, train.name) == ({"PLAIN-33": {"MED-118": 1}}, "train", "nfcorpus/train")
-    assert train.sha256 != load_dataset(folder).sha256
+    assert train.sha256 != found.sha256
     assert folder_layout(folder).splits == ("test", "train")
     with raises("split_unknown", match=r"no split 'dev'; its splits: test, train\."):
         load_dataset(folder, "dev")
@@ -178,12 +176,6 @@ def test_a_damaged_file_is_named(tmp_path: Path, files: dict[str, bytes], said: 
     with raises("dataset_file_unreadable") as raised:
         load_dataset(folder)
     assert said in str(raised.value)
-
-
-@forms
-def test_rows_are_counted_without_loading(tmp_path: Path, form: str) -> None:
-    judgements = None if form == "ranx qrels" else 3
-    assert count_rows(write(tmp_path / "x", FORMS[form])) == Counts(3, 3, judgements)
 
 
 def place(app: App, form: str) -> Path:

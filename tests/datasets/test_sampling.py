@@ -9,10 +9,11 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import sample
-from chatbot_mvp.errors import InvalidSetting, RunStopped
+from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Document, Progress
+from chatbot_mvp.types import Document
 from tests.raising import raises
+from tests.stopping import stopped_run
 
 QUERIES, DOCUMENTS = 30, 100
 
@@ -147,28 +148,15 @@ def test_another_sample_is_another_data_set_and_the_same_one_is_not(dataset: Dat
 
 
 def test_a_run_in_development_mode_measures_its_sample_and_a_resume_the_same_one(app: App) -> None:
-    def stop(progress: Progress) -> None:
-        if progress.phase == "retrieve":
-            raise RunStopped(run_id="?")
-
     changes = {"retrieval_strategy": "LEXICAL", "dev_mode": True, "dev_queries": 9, "dev_corpus_size": 30}
-    with pytest.raises(RunStopped):
-        app.runs.run_now(stop, **changes)
-    [unfinished] = app.archive.unfinished()
-    result = app.runs.resume_now(unfinished.run_id)
+    result = app.runs.resume_now(stopped_run(app, **changes))
     assert (result.queries, result.documents, result.scored["recall@5"]) == (9, 30, (9, 9))
 
 
-def test_a_resume_whose_sample_is_another_is_refused(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(progress: Progress) -> None:
-        if progress.phase == "retrieve":
-            raise RunStopped(run_id="?")
-
-    with pytest.raises(RunStopped):
-        app.runs.run_now(stop, retrieval_strategy="LEXICAL", eval_max_corpus=70)
-    [unfinished] = app.archive.unfinished()
-    manifest = app.settings.results_dir / unfinished.run_id / "manifest.json"
+def test_a_resume_whose_sample_is_another_is_refused(app: App) -> None:
+    run_id = stopped_run(app, retrieval_strategy="LEXICAL", eval_max_corpus=70)
+    manifest = app.settings.results_dir / run_id / "manifest.json"
     text = manifest.read_text("utf-8").replace('"corpus_shuffle_seed": 42', '"corpus_shuffle_seed": 43')
     manifest.write_text(text, "utf-8")
     with raises("run_mismatch", match="dataset_sha256"):
-        app.runs.resume_now(unfinished.run_id)
+        app.runs.resume_now(run_id)

@@ -22,11 +22,11 @@ from chatbot_mvp.errors import ChatbotError, RunStopped, StorageFailed, StorageU
 from chatbot_mvp.remote import s3 as storage
 from chatbot_mvp.remote.s3 import S3Url, Storage, etag_of, open_storage
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Progress
 from tests.datasets.test_files import CORPUS, QUERIES, write_beir, write_parquet
 from tests.datasets.test_layouts import FORMS, write
 from tests.raising import raises
 from tests.s3_server import BUCKET, KEY, READER, READER_SECRET, SECRET, S3Server
+from tests.stopping import stop_when, stopped_run
 
 # One process starts the server.
 pytestmark = pytest.mark.xdist_group("s3")
@@ -214,11 +214,8 @@ def test_a_connection_that_broke_on_the_way_is_made_again(remote: Path, spy: Spy
 
 
 def test_a_download_can_be_stopped(remote: Path, catalogue: Catalogue) -> None:
-    def stop(progress: Progress) -> None:
-        raise RunStopped(run_id="?")
-
     with pytest.raises(RunStopped):
-        catalogue.load("uno", stop)
+        catalogue.load("uno", stop_when(lambda _: True))
     assert catalogue.find("uno").folder is None
 
 
@@ -422,19 +419,12 @@ def test_a_run_over_a_data_set_on_s3_keeps_its_address_for_a_resume(
     remote: Path, settings_of: Callable[..., Settings], prefix: str
 ) -> None:
     app = build_app(settings_of())
-
-    def stop(progress: Progress) -> None:
-        if progress.phase == "retrieve":
-            raise RunStopped(run_id="?")
-
-    with pytest.raises(RunStopped):
-        app.runs.run_now(stop, mteb_dataset_name="uno", retrieval_strategy="LEXICAL")
-    [unfinished] = app.archive.unfinished()
-    manifest = (app.settings.results_dir / unfinished.run_id / "manifest.json").read_text("utf-8")
+    run_id = stopped_run(app, mteb_dataset_name="uno", retrieval_strategy="LEXICAL")
+    manifest = (app.settings.results_dir / run_id / "manifest.json").read_text("utf-8")
     assert f"s3://{BUCKET}/{prefix}/uno/" in manifest
     assert SECRET not in manifest
     assert KEY not in manifest
-    assert app.runs.resume_now(unfinished.run_id).queries == 2
+    assert app.runs.resume_now(run_id).queries == 2
 
 
 def test_a_plan_for_a_data_set_on_s3_downloads_nothing(remote: Path, settings_of: Callable[..., Settings]) -> None:

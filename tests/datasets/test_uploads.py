@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chatbot_mvp import errors
 from chatbot_mvp.app import App
 from chatbot_mvp.datasets import hotpotqa
 from chatbot_mvp.datasets.dataset_service import DatasetService
 from chatbot_mvp.datasets.upload import try_to_load
-from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.errors import ChatbotError, DatasetError
 from tests.datasets.hub_stub import HubStub
 from tests.raising import raises
 from tests.waiting import wait_for_jobs
@@ -86,18 +85,19 @@ def test_three_parquet_files_replace_the_data_set_of_that_name_only_when_they_ar
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    ("changes", "error", "said"),
-    [({"queries.jsonl": '{"_id": "q1", "text":"x"}\n{"_id": '}, "DatasetError", ["'queries.jsonl'", "line 2"]),
-    ({"corpus.jsonl": '{"_id": "d1", "text": "x"}\n\n{"_id": "d2"}\n'}, "DatasetError", ["corpus.jsonl:3'", "'text'"]),
-    ({"qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\n"}, "DatasetError", ["test.tsv'", "line 2"])],
+    ("changes", "said"),
+    [
+        ({"queries.jsonl": '{"_id": "q1", "text":"x"}\n{"_id": '}, "'queries.jsonl'.*line 2"),
+        ({"corpus.jsonl": '{"_id": "d1", "text": "x"}\n\n{"_id": "d2"}\n'}, "corpus.jsonl:3'.*'text'"),
+        ({"qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\n"}, "test.tsv'.*line 2"),
+    ],
     ids=["no JSON", "no text", "a cell is missing"],
-)  # fmt: skip
+)
 def test_what_the_loader_refuses_is_told_with_file_and_line_and_nothing_is_kept(
-    app: App, changes: dict[str, str], error: str, said: list[str]
+    app: App, changes: dict[str, str], said: str
 ) -> None:
-    with pytest.raises(getattr(errors, error)) as raised:
+    with pytest.raises(DatasetError, match=said) as raised:
         app.datasets.upload([("costa.zip", packed({**BEIR, **changes}))], "costa")
-    assert [text for text in said if text not in str(raised.value)] == []
     assert str(app.settings.data_dir) not in str(raised.value)
     assert kept(app) == []
 
@@ -126,24 +126,24 @@ def cut() -> io.BytesIO:
 
 BOMB = packed({**BEIR, "corpus.jsonl": b" " * 30_000_000})
 HOSTILE = {
-    "out of its folder": (packed({**BEIR, "../../evil.jsonl": "x"}), "DatasetError"),
-    "absolute": (packed({**BEIR, "/tmp/evil.jsonl": "x"}), "DatasetError"),
-    "Windows": (packed({**BEIR, "qrels\\..\\..\\evil.tsv": "x"}), "DatasetError"),
-    "a link": (with_link(), "DatasetError"),
-    "there twice": (twice, "DatasetError"),
-    "a bomb": (BOMB, "DatasetError"),
-    "many entries": (packed({**BEIR, **{f"qrels/{n}.tsv": "" for n in range(1_001)}}), "DatasetError"),
-    "damaged": (cut(), "DatasetError"),
-    "no zip": (io.BytesIO(b"PK\x03\x04 nothing"), "DatasetError"),
-    "something else": (packed({"photo.jpg": "x"}), "DatasetError"),
-    "empty": (packed({}), "DatasetError"),
-    "without judgements": (packed({**BEIR, "qrels/test.tsv": ""}, "a/b/"), "DatasetError"),
+    "out of its folder": packed({**BEIR, "../../evil.jsonl": "x"}),
+    "absolute": packed({**BEIR, "/tmp/evil.jsonl": "x"}),
+    "Windows": packed({**BEIR, "qrels\\..\\..\\evil.tsv": "x"}),
+    "a link": with_link(),
+    "there twice": twice,
+    "a bomb": BOMB,
+    "many entries": packed({**BEIR, **{f"qrels/{n}.tsv": "" for n in range(1_001)}}),
+    "damaged": cut(),
+    "no zip": io.BytesIO(b"PK\x03\x04 nothing"),
+    "something else": packed({"photo.jpg": "x"}),
+    "empty": packed({}),
+    "without judgements": packed({**BEIR, "qrels/test.tsv": ""}, "a/b/"),
 }
 
 
-@pytest.mark.parametrize(("content", "error"), HOSTILE.values(), ids=list(HOSTILE))
-def test_hostile_and_foreign_zips_are_refused_and_leave_nothing(app: App, content: object, error: str) -> None:
-    with pytest.raises(getattr(errors, error)):
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_and_foreign_zips_are_refused_and_leave_nothing(app: App, content: object) -> None:
+    with pytest.raises(DatasetError):
         app.datasets.upload([("bad.zip", content() if callable(content) else content)], "bad")  # type: ignore[list-item]
     assert kept(app) == []
     assert not list(app.settings.data_dir.parent.rglob("evil*"))

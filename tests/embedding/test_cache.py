@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -19,6 +19,7 @@ from chatbot_mvp.errors import RunStopped, UnknownChoice
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeEmbedder
+from tests.stopping import stop_when
 
 TEXTS = ["el perro ladra", "gato", "una frase bastante más larga sobre el río", "puente"]
 _CHARS = sum(map(len, TEXTS))
@@ -33,34 +34,24 @@ def expected(embedder: FakeEmbedder, texts: Sequence[str]) -> np.ndarray:
     return np.array([embedder.vector(text) for text in texts])
 
 
-def test_vectors_come_in_the_order_of_their_texts(path: Path, embedder: FakeEmbedder) -> None:
-    vectors = VectorCache(path).embed(embedder, TEXTS, "passage")
-    assert vectors.dtype == np.float32
-    np.testing.assert_array_equal(vectors, expected(embedder, TEXTS))
-
-
-def test_a_text_is_embedded_once_however_often_it_is_asked_for(path: Path, embedder: FakeEmbedder) -> None:
+@hypothesis_settings(max_examples=12)
+@given(texts=st.lists(st.text(max_size=20), max_size=8))
+@example(texts=[*TEXTS, *TEXTS, TEXTS[0]])
+@example(texts=[])
+@example(texts=[f"texto {number}" for number in range(1_203)])  # more than one SQL statement takes
+def test_a_text_is_embedded_once_and_its_vector_comes_in_its_place_also_from_a_new_cache_over_the_file(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    path = tmp_path_factory.mktemp("vectors") / "v.sqlite"
+    embedder = FakeEmbedder()
     cache = VectorCache(path)
-    asked = [*TEXTS, *TEXTS, TEXTS[0]]
-    first = cache.embed(embedder, asked, "passage")
-    again = cache.embed(embedder, list(reversed(asked)), "passage")
-    assert sorted(embedder.embedded) == sorted(TEXTS)
-    np.testing.assert_array_equal(first, expected(embedder, asked))
-    np.testing.assert_array_equal(again, first[::-1])
-
-
-def test_only_what_is_new_is_embedded(path: Path, embedder: FakeEmbedder) -> None:
-    cache = VectorCache(path)
-    cache.embed(embedder, TEXTS[:2], "passage")
-    cache.embed(embedder, TEXTS, "passage")
-    assert sorted(embedder.embedded[2:]) == sorted(TEXTS[2:])
-
-
-def test_vectors_survive_in_a_new_cache_over_the_same_file(path: Path, embedder: FakeEmbedder) -> None:
-    vectors = VectorCache(path).embed(embedder, TEXTS, "passage")
-    fresh = FakeEmbedder()
-    np.testing.assert_array_equal(VectorCache(path).embed(fresh, TEXTS, "passage"), vectors)
-    assert fresh.batches == []
+    cache.embed(embedder, texts[: len(texts) // 3], "passage")
+    for asked, asking in ((texts, cache), (texts[::-1], cache), (texts, VectorCache(path))):
+        vectors = asking.embed(embedder, asked, "passage")
+        assert (vectors.dtype, vectors.shape) == (np.float32, (len(asked), embedder.dimensions))
+        np.testing.assert_array_equal(vectors, expected(embedder, asked).reshape(vectors.shape))
+    assert sorted(embedder.embedded) == sorted(set(texts))
+    assert all(batch for _, batch in embedder.batches)
 
 
 @pytest.mark.parametrize(("model_id", "input_type"), [("fake/other", "passage"), ("fake/bag-of-words", "query")])
@@ -86,12 +77,9 @@ def test_an_embedder_gets_at_most_its_batch_size_at_once(path: Path) -> None:
 
 
 def test_a_stop_in_mid_work_keeps_the_finished_parts(path: Path, embedder: FakeEmbedder) -> None:
-    def stop_after_two(progress: Progress) -> None:
-        if progress.done >= 2:
-            raise RunStopped(run_id="r")
-
+    stop = stop_when(lambda now: now.done >= 2)
     with pytest.raises(RunStopped):
-        VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage", progress=stop_after_two)
+        VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage", progress=stop)
     assert len(embedder.embedded) == 2
     VectorCache(path, part_chars=1).embed(embedder, TEXTS, "passage")
     assert sorted(embedder.embedded) == sorted(TEXTS)
@@ -109,19 +97,6 @@ def test_progress_counts_distinct_texts_and_tells_cached_from_fresh(path: Path, 
     assert seen[-1].seconds_left == 0
 
 
-def test_no_texts_give_an_empty_matrix_of_the_right_width(path: Path, embedder: FakeEmbedder) -> None:
-    assert VectorCache(path).embed(embedder, [], "query").shape == (0, embedder.dimensions)
-    assert embedder.batches == []
-
-
-def test_more_texts_than_one_sql_statement_takes(path: Path, embedder: FakeEmbedder) -> None:
-    texts = [f"texto {number}" for number in range(1_203)]
-    cache = VectorCache(path)
-    cache.embed(embedder, texts, "passage")
-    np.testing.assert_array_equal(cache.embed(embedder, texts, "passage"), expected(embedder, texts))
-    assert len(embedder.embedded) == len(texts)
-
-
 def test_threads_that_share_a_cache_and_a_second_cache_over_its_file_see_each_other(path: Path) -> None:
     shared, texts = VectorCache(path), [f"texto {number}" for number in range(40)]
     with ThreadPoolExecutor(4) as pool:
@@ -136,17 +111,6 @@ def test_a_new_text_does_not_wait_for_the_disk(path: Path, embedder: FakeEmbedde
     cache = VectorCache(path)
     cache.embed(embedder, TEXTS, "query")
     assert path.with_name(f"{path.name}-wal").stat().st_size > 0
-
-
-@hypothesis_settings(max_examples=12)
-@given(texts=st.lists(st.text(max_size=20), max_size=8))
-def test_any_texts_are_cached_under_themselves(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
-    path = tmp_path_factory.mktemp("vectors") / "v.sqlite"
-    embedder = FakeEmbedder()
-    for _ in range(2):
-        vectors = VectorCache(path).embed(embedder, texts, "passage")
-        np.testing.assert_array_equal(vectors, expected(embedder, texts).reshape(len(texts), embedder.dimensions))
-    assert sorted(embedder.embedded) == sorted(set(texts))
 
 
 def test_an_unknown_embedding_model_is_answered_with_the_known_ones(settings: Settings) -> None:

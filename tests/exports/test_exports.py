@@ -294,17 +294,22 @@ def test_exports_that_cannot_be_made_say_why(app: App, tmp_path: Path) -> None:
         write_files(Exported({"a": b""}), tmp_path / "file")
 
 
-def test_the_csv_files_say_the_cause_the_primary_metric_and_the_interval(app: App) -> None:
+def test_the_csv_files_have_the_figures_of_the_result_the_cause_the_primary_metric_and_the_interval(app: App) -> None:
     result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4, reranker_enabled=True)
     files = {path.name.removeprefix(result.run_id): path for path in app.archive.files(result.run_id)}
+    assert set(files) == {".json", "_summary.csv", "_detail.csv"}
     with files["_detail.csv"].open(encoding="utf-8", newline="") as file:
         detail = list(csv.DictReader(file))
     for line, item in zip(detail, result.per_query, strict=True):
-        assert line["cause"] == item.cause
+        assert (line["query_id"], line["question"], line["cause"]) == (item.query_id, item.question, item.cause)
+        assert line["retrieved"].split("|") == list(item.retrieved)
+        assert float(line["ndcg@10"]) == item.metrics["ndcg@10"]
         assert line["primary_metric_type"] in ("accuracy", "f1")
         assert line["reranked"] == str(item.reranked)
         assert tuple(line["generation_doc_ids"].split("|")) == item.generation_doc_ids
     with files["_summary.csv"].open(encoding="utf-8", newline="") as file:
         [summary] = csv.DictReader(file)
+    assert (summary["run_id"], summary["mrr_scored"]) == (result.run_id, "4")
+    assert {name: float(summary[name]) for name in result.metrics} == result.metrics
     assert (float(summary["mrr_low"]), float(summary["mrr_high"])) == result.intervals["mrr"]
     assert summary["reranker_rescue_count"] == "0"

@@ -82,14 +82,17 @@ def test_a_run_at_concurrency_1_leaves_the_chat_its_places(
     assert stub.most_at_once == 4
 
 
-def test_a_run_stays_within_its_own_concurrency_across_its_models(
+def test_a_run_stays_within_its_own_concurrency_across_its_models_and_a_health_check(
     providers: Providers, live: LiveSettings, stub: CountingStub
 ) -> None:
     run = live.current.with_changes(nim_max_concurrent_requests=1)
     generator, judge = providers.model(run), providers.model(run.with_changes(llm_max_tokens=7))
     assert generator is not judge
+    started = time.monotonic()
+    assert providers.check("openai").reachable
     ask_at_once(generator, judge, generator)
     assert stub.most_at_once == 1
+    assert time.monotonic() - started >= 3 * SECONDS
 
 
 def test_a_run_with_a_larger_concurrency_stays_within_the_cap(
@@ -98,17 +101,6 @@ def test_a_run_with_a_larger_concurrency_stays_within_the_cap(
     run = providers.model(live.current.with_changes(nim_max_concurrent_requests=16))
     ask_at_once(*[run] * 8)
     assert stub.most_at_once == 4
-
-
-def test_a_health_check_does_not_widen_a_runs_concurrency(
-    providers: Providers, live: LiveSettings, stub: CountingStub
-) -> None:
-    run = providers.model(live.current.with_changes(nim_max_concurrent_requests=1))
-    started = time.monotonic()
-    assert providers.check("openai").reachable
-    ask_at_once(*[run] * 3)
-    assert stub.most_at_once == 1
-    assert time.monotonic() - started >= 3 * SECONDS
 
 
 def test_a_changed_setting_is_the_new_cap(providers: Providers, live: LiveSettings, stub: CountingStub) -> None:

@@ -14,6 +14,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.errors import ChatbotError, RunProviderLeft
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.settings.model import Settings
+from tests.datasets.test_files import judged, write_beir
 from tests.llm.conftest import between
 from tests.llm.http_stub import Fault, Response
 from tests.llm.openai_stub import OpenAiStub
@@ -161,15 +162,11 @@ def test_proposals_of_questions_go_on_with_the_provider_that_is_chosen_now_and_s
 
 
 def _dataset(folder: Any) -> Any:
-    """A data set of 60 documents and as many questions, in BEIR's form."""
-    import json
-
-    place = folder / "salas"
-    (place / "qrels").mkdir(parents=True)
-    documents = [{"_id": f"d{n}", "title": f"Sala {n}", "text": f"La sala {n} guarda {n} cuadros."} for n in range(60)]
-    queries = [{"_id": f"q{n}", "text": f"¿Sala {n}?", "metadata": {"answer": f"{n} cuadros"}} for n in range(60)]
-    for name, rows in (("corpus", documents), ("queries", queries)):
-        (place / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
-    pairs = [f"q{n}\td{n}\t1" for n in range(60)]
-    (place / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *pairs]), "utf-8")
-    return place
+    """A data set of 60 documents and as many questions."""
+    rooms = range(60)
+    return write_beir(
+        folder / "salas",
+        [{"doc_id": f"d{n}", "title": f"Sala {n}", "text": f"La sala {n} guarda {n} cuadros."} for n in rooms],
+        [{"query_id": f"q{n}", "text": f"¿Sala {n}?", "answer": f"{n} cuadros"} for n in rooms],
+        [judged(f"q{n}", f"d{n}") for n in rooms],
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -34,26 +35,23 @@ def test_the_provider_that_was_left_hears_nothing_more(
     assert chosen.requests
 
 
+@pytest.mark.parametrize(
+    ("search", "refused"),
+    [({}, nullcontext()), (EXPANDED, pytest.raises(NeedsLanguageModel))],
+    ids=["without a model", "a search that needs one"],
+)
 def test_after_the_choice_of_demo_no_provider_hears_anything(
-    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
+    settings: Settings,
+    left: OpenAiStub,
+    chosen: OpenAiStub,
+    search: dict[str, Any],
+    refused: AbstractContextManager[Any],
 ) -> None:
-    app = between(settings, left, chosen)
+    app = between(settings, left, chosen, **search)
     kb_id = app.kbs.add("faro.md", SOURCE.encode()).kb_id
     app.answering.ask(kb_id, QUESTION)
     heard = len(left.requests)
     app.providers.choose("demo")
-    assert "1901" in app.answering.ask(kb_id, QUESTION).text
-    assert (len(left.requests), len(chosen.requests)) == (heard, 0)
-
-
-def test_a_search_that_needs_a_model_fails_after_the_choice_of_demo_and_sends_nothing(
-    settings: Settings, left: OpenAiStub, chosen: OpenAiStub
-) -> None:
-    app = between(settings, left, chosen, **EXPANDED)
-    kb_id = app.kbs.add("faro.md", SOURCE.encode()).kb_id
-    app.answering.ask(kb_id, QUESTION)
-    heard = len(left.requests)
-    app.providers.choose("demo")
-    with pytest.raises(NeedsLanguageModel):
-        app.answering.ask(kb_id, QUESTION)
+    with refused:
+        assert "1901" in app.answering.ask(kb_id, QUESTION).text
     assert (len(left.requests), len(chosen.requests)) == (heard, 0)

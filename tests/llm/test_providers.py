@@ -42,13 +42,6 @@ def test_without_any_key_demo_answers(settings: Settings) -> None:
     assert providers.language_model(live.current) is None
 
 
-@pytest.mark.parametrize("variable", ["gemini_api_key", "google_api_key"])
-def test_with_its_key_gemini_is_the_default(settings: Settings, variable: str) -> None:
-    providers = Providers(LiveSettings(settings.with_changes(**{variable: "AIza-secret"})))
-    assert providers.current().name == "gemini/gemini-2.5-flash"
-    assert not providers.current().needs_evidence
-
-
 @pytest.mark.parametrize(
     ("changes", "provider", "why"),
     [
@@ -58,6 +51,7 @@ def test_with_its_key_gemini_is_the_default(settings: Settings, variable: str) -
         ({"llm_base_url": NVIDIA_URL, "nvidia_api_key": "nvapi-secret"}, "nim", "LLM_BASE_URL is set"),
         ({"llm_base_url": NVIDIA_URL}, "demo", "needs NVIDIA_API_KEY"),
         ({"gemini_api_key": "AIza-secret"}, "gemini", "gemini has a key"),
+        ({"google_api_key": "AIza-secret"}, "gemini", "gemini has a key"),
         ({"llm_base_url": "http://nim.local:8000/v1", "provider": "demo"}, "demo", "PROVIDER names it"),
     ],
 )
@@ -67,6 +61,8 @@ def test_a_given_address_of_a_model_is_used_and_the_reason_is_told(
     live = LiveSettings(settings.with_changes(**changes))
     assert live.current.provider == provider
     assert why in live.provider_reason
+    model = Providers(live).current()
+    assert (model.name.partition("/")[0], model.needs_evidence) == (provider, provider == "demo")
 
 
 def test_a_choice_made_in_admin_is_told_as_the_reason(settings: Settings) -> None:

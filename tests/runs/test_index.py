@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from chatbot_mvp.runs.line import append_submission, line_of, read_submissions
 from chatbot_mvp.runs.result import RunResult
-from tests.made_results import made_result
+from tests.made_results import LINE, made_result
 
 
 def result(run_id: str, started_at: str = "2030", **values: Any) -> RunResult:
@@ -49,10 +50,22 @@ def test_a_run_that_was_added_twice_is_listed_once_with_its_last_line(path: Path
     assert damaged == []
 
 
+def line(**values: Any) -> bytes:
+    return json.dumps({**LINE, "run_id": "x", **values}).encode()
+
+
 @pytest.mark.parametrize(
-    "damage", [b"{torn", b"[]", b'{"run_id": 5, "metrics": {}}', b'{"run_id": "x"}', b'{"metrics": {}}', b"\xff"]
+    ("damage", "told"),
+    [
+        *((b"{torn", ""), (b"[]", ""), (b'{"run_id": "x"}', ""), (b'{"metrics": {}}', ""), (b"\xff", "")),
+        *((line(run_id=5), "run_id"), (line(queries="2"), "queries")),
+        *((line(metrics={"mrr": "high"}), "metrics"), (line(seconds=5), "seconds")),
+    ],
+    ids=repr,
 )
-def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(path: Path, damage: bytes) -> None:
+def test_a_damaged_line_hides_no_other_is_named_in_the_log_and_left_in_the_file(
+    path: Path, caplog: pytest.LogCaptureFixture, damage: bytes, told: str
+) -> None:
     append_submission(path, result("a"))
     with path.open("ab") as file:
         file.write(damage + b"\n")
@@ -61,6 +74,7 @@ def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(path: Path, dama
     runs, damaged = read_submissions(path)
     assert sorted(run.run_id for run in runs) == ["a", "b"]
     assert [fault[:3] for fault in damaged] == ["2: "]
+    assert "line 2" in caplog.text and told in caplog.text
     assert path.read_bytes() == before
     assert damage in before
 

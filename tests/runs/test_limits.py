@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,27 +14,19 @@ from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.runs.line import parse_line
 from chatbot_mvp.runs.manifest import parse_manifest
 from chatbot_mvp.runs.result import parse_result
+from tests import made_results
+from tests.runs.test_records import manifest
 
 SPENT = {"calls": 1, "cached": 0, "prompt_tokens": 1, "completion_tokens": 1, "cost_usd": 0.5, "unpriced": 0}
 LINE: dict[str, Any] = {
-    "format_version": 1,
-    "run_id": "r1",
-    "kind": "benchmark",
-    "dataset": "d",
-    "dataset_sha256": "a",
-    "strategy": "s",
-    "fingerprint": "f",
-    "queries": 2,
-    "documents": 3,
+    **made_results.LINE,
     "metrics": {"mrr": 0.5},
     "scored": {"mrr": [1, 2]},
     "intervals": {"mrr": [0.4, 0.6]},
     "seconds": {"retrieve": 1.5},
     "usage": {**SPENT, "phases": {"judge": SPENT}},
     "generator": "g",
-    "judge": "j",
-    "started_at": "2026-01-01T00:00:00+00:00",
-    "finished_at": "2026-01-01",
+    "queries": 2,
 }
 ESTIMATE = {"value": 0.5, "low": 0.4, "high": 0.6}
 ROW = {
@@ -62,18 +55,14 @@ ROW = {
     "spread": {"mrr": {"deviation": 0.1, "low": 0.1, "high": 0.2}},
 }
 RESULT: dict[str, Any] = {
+    **made_results.RESULT,
     **LINE,
-    **dict.fromkeys(("corpus_slice", "answer_rule", "preset"), ""),
-    "gold_missing": 0,
     "config": {"kb_top_k": 5},
     "passage_questions": {"kept": 1},
-    "language": "es",
-    "repeats": 1,
     "readings": {"mrr": [0.5, 0.4]},
     "causes": {"lost": 1},
     "splits": {"level": {"easy": {"mrr": {"mean": 0.5, "scored": 1, "total": 2, "interval": [0.1, 0.9]}}}},
     "reranker_rescue_count": 1,
-    "damaged_records": 0,
     "failures": {"judge": 1},
     "rerank_failures": 1,
     "abstentions": 1,
@@ -81,10 +70,7 @@ RESULT: dict[str, Any] = {
     "spread": {"mrr": {"deviation": 0.1, "rows": 2}},
     "auroc": {"near": 0.5},
     "question_seconds": {"p50": 0.1},
-    "generator_fingerprint": "f",
     "peak_rss_mb": 10.5,
-    "judge_fingerprint": "f",
-    "imported": "bundle",
     "per_query": [ROW],
     "agreement": {
         "mrr": {
@@ -99,30 +85,7 @@ RESULT: dict[str, Any] = {
         }
     },
 }
-MANIFEST: dict[str, Any] = {
-    "run_id": "r1",
-    "dataset": "d",
-    "dataset_ref": "d",
-    "dataset_sha256": "a",
-    "strategy": "s",
-    "fingerprint": "f",
-    "settings_masked": {"kb_top_k": 5},
-    "code_version": "1",
-    "queries": 2,
-    "documents": 3,
-    "started_at": "x",
-    "generator": "g",
-    "judge": "j",
-    "prompts": "p",
-    "imported": "",
-    "kind": "benchmark",
-    "evaluation": {"kb": "x"},
-    "generator_fingerprint": "f",
-    "judge_fingerprint": "f",
-    "corpus_slice": "",
-    "gold_missing": 0,
-    "preset": "",
-}
+MANIFEST: dict[str, Any] = {**asdict(manifest()), "evaluation": {"kb": "x"}}
 WRONG = {
     "text": '"x"',
     "list": "[[1]]",

@@ -49,13 +49,10 @@ def lines(run: RunFolder) -> Path:
 
 
 def test_records_are_read_back_as_they_were_written(run: RunFolder) -> None:
+    assert run.records("retrieve") == ({}, 0)
     run.append_records([record("q1"), record("q2")])
     run.append_records([record("q3")])
     assert run.records("retrieve") == ({f"q{n}": record(f"q{n}") for n in (1, 2, 3)}, 0)
-
-
-def test_a_run_without_records_has_none(run: RunFolder) -> None:
-    assert run.records("retrieve") == ({}, 0)
 
 
 def test_the_last_record_of_a_query_counts_and_phases_are_kept_apart(run: RunFolder) -> None:
@@ -64,29 +61,21 @@ def test_the_last_record_of_a_query_counts_and_phases_are_kept_apart(run: RunFol
     assert run.records("generate")[0] == {"q1": record("q1", phase="generate", value=2)}
 
 
-@pytest.mark.parametrize("torn", [b'{"run_id": "run1", "query', b"{", b'"x', "ñ".encode()[:1]])
-def test_a_torn_last_line_stays_alone_and_the_next_append_is_whole(run: RunFolder, lines: Path, torn: bytes) -> None:
+TORN = [b'{"run_id": "run1", "query', b"{", b'"x', "ñ".encode()[:1]]
+DAMAGED = [b"not json", b"[1, 2]", b"null", b'{"query_id": "q1"}', b'{"unknown": 1}', b"\xff\xfe\x00"]
+
+
+@pytest.mark.parametrize("damage", [*TORN, *(line + b"\n" for line in DAMAGED)], ids=repr)
+def test_a_torn_or_damaged_line_is_skipped_counted_and_left_and_the_next_append_is_whole(
+    run: RunFolder, lines: Path, damage: bytes
+) -> None:
     run.append_records([record("q1")])
     with lines.open("ab") as file:
-        file.write(torn)
+        file.write(damage)
     assert run.records("retrieve") == ({"q1": record("q1")}, 1)
     run.append_records([record("q2")])
     assert run.records("retrieve") == ({"q1": record("q1"), "q2": record("q2")}, 1)
-    assert lines.read_bytes().split(b"\n")[1] == torn
-
-
-@pytest.mark.parametrize(
-    "damage", [b"not json", b"[1, 2]", b"null", b'{"query_id": "q1"}', b'{"unknown": 1}', b"\xff\xfe\x00"]
-)
-def test_a_damaged_line_is_skipped_counted_and_left_in_the_file(run: RunFolder, lines: Path, damage: bytes) -> None:
-    run.append_records([record("q1")])
-    with lines.open("ab") as file:
-        file.write(damage + b"\n")
-    run.append_records([record("q2")])
-    before = lines.read_bytes()
-    assert run.records("retrieve") == ({"q1": record("q1"), "q2": record("q2")}, 1)
-    assert lines.read_bytes() == before
-    assert damage in before
+    assert lines.read_bytes().split(b"\n")[1] == damage.rstrip(b"\n")
 
 
 def test_blank_lines_are_no_damage(tmp_path: Path) -> None:
@@ -100,7 +89,12 @@ def test_a_manifest_is_read_back_as_it_was_written(run: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"run_id": "run1"}', ""])
-def test_a_damaged_manifest_is_named(run: RunFolder, text: str) -> None:
+def test_a_damaged_manifest_or_result_is_named(run: RunFolder, text: str) -> None:
+    with pytest.raises(RunNotFound, match="run1"):
+        run.result()  # the run is unfinished
+    run.result_path.write_text(text, "utf-8")
+    with pytest.raises(RunUnreadable, match=r"run1\.json"):
+        run.result()
     (run.path / "manifest.json").write_text(text, "utf-8")
     with pytest.raises(RunUnreadable, match=r"run1.*manifest\.json"):
         run.manifest()
@@ -110,18 +104,6 @@ def test_a_damaged_manifest_is_named(run: RunFolder, text: str) -> None:
 def test_an_unknown_run_is_not_found(run: RunFolder, run_id: str) -> None:
     with pytest.raises(RunNotFound):
         RunFolder(run.path.parent, run_id).manifest()
-
-
-def test_the_result_of_an_unfinished_run_is_not_found(run: RunFolder) -> None:
-    with pytest.raises(RunNotFound, match="run1"):
-        run.result()
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"run_id": "run1"}'])
-def test_a_damaged_result_is_named(run: RunFolder, text: str) -> None:
-    run.result_path.write_text(text, "utf-8")
-    with pytest.raises(RunUnreadable, match="run1"):
-        run.result()
 
 
 def test_a_run_is_unfinished_running_while_it_is_held_and_finished_with_its_result(run: RunFolder) -> None:

@@ -38,35 +38,30 @@ def attempt(
             raise fails
 
 
+RECORDS = "/data/records.jsonl"
+
+
 @pytest.mark.parametrize(
-    "error",
+    ("error", "path", "reason"),
     [
-        OSError(errno.ENOSPC, "No space left on device", "/data/records.jsonl"),
-        OSError(errno.EROFS, "Read-only file system", "/data/records.jsonl"),
-        CacheUnusable(path="/data/records.jsonl", reason="No space left on device; Read-only file system"),
+        (OSError(errno.ENOSPC, "No space left", RECORDS), RECORDS, "No space left"),
+        (OSError(errno.EROFS, "Read-only file system", RECORDS), RECORDS, "Read-only file system"),
+        (CacheUnusable(path=RECORDS, reason="No space; read-only"), RECORDS, "No space; read-only"),
+        (OSError(errno.EIO, "Input/output error"), "{folder}", "Input/output error"),
+        # An index has words of its own.
+        (ValueError("IO error: No space left on device (os error 28)"), "{cache}", "No space"),
     ],
+    ids=["full", "not writable", "a cache", "no file named", "an index"],
 )
-def test_a_full_or_unwritable_disk_ends_a_run_with_the_file_and_the_reason(
-    folder: RunFolder, settings: Settings, error: Exception
+def test_a_full_or_unwritable_disk_ends_a_run_with_the_file_or_folder_and_the_reason(
+    folder: RunFolder, settings: Settings, error: Exception, path: str, reason: str
 ) -> None:
     with raises("run_not_written") as raised:
         attempt(folder, settings, error)
     assert raised.value.params["run_id"] == "run1"
-    assert raised.value.params["path"] == "/data/records.jsonl"
-    assert str(raised.value.params["reason"]) in "No space left on device; Read-only file system"
+    assert raised.value.params["path"] == path.format(folder=folder.path, cache=settings.cache_dir)
+    assert reason in str(raised.value.params["reason"])
     assert raised.value.__cause__ is error
-
-
-def test_an_error_of_the_disk_without_a_file_names_the_folder_of_the_run(folder: RunFolder, settings: Settings) -> None:
-    with raises("run_not_written") as raised:
-        attempt(folder, settings, OSError(errno.EIO, "Input/output error"))
-    assert raised.value.params["path"] == str(folder.path)
-
-
-def test_an_index_that_cannot_be_written_names_the_cache(folder: RunFolder, settings: Settings) -> None:
-    with raises("run_not_written", match="No space") as raised:
-        attempt(folder, settings, ValueError("IO error: No space left on device (os error 28)"))
-    assert raised.value.params["path"] == str(settings.cache_dir)
 
 
 @pytest.mark.parametrize(

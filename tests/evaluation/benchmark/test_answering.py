@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import ProviderBadRequest, ProviderError, ProviderUnavailable, RunStopped
+from chatbot_mvp.errors import ProviderBadRequest, ProviderError, ProviderUnavailable
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.runs.records import RunFolder
@@ -18,6 +18,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.fakes import FakeChatModel, FakeEmbedder, fake_app
 from tests.raising import raises
+from tests.stopping import at, stopped_run
 
 QUERIES = 40
 ABSTENTION = "No lo sé."
@@ -224,13 +225,7 @@ def test_a_stop_keeps_what_is_at_work_and_a_resume_asks_for_the_rest_alone(app_w
 
     models = Models(unhurried)
     app = app_with(models)
-
-    def progress(now: Progress) -> None:
-        if now.phase == "generate" and now.done >= 5:
-            raise RunStopped(run_id="?")
-
-    with pytest.raises(RunStopped):
-        app.runs.run_now(progress, nim_max_concurrent_requests=2)
+    stopped_run(app, at("generate", 5), nim_max_concurrent_requests=2)
     [run] = app.archive.unfinished()
     answered = len(models.generator.requests)
     assert 5 <= run.recorded == answered < QUERIES

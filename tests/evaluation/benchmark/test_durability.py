@@ -27,6 +27,7 @@ from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER,
 from tests.fakes import FakeEmbedder, fake_app
 from tests.file_sizes import files_of_at_most
 from tests.raising import raises
+from tests.stopping import at, stop_when
 from tests.test_benchmarks import script
 from tests.waiting import wait_until
 
@@ -66,14 +67,6 @@ def app_of(settings: Settings, embedder: FakeEmbedder | None = None) -> App:
     """As after a restart, with the real providers."""
     model = embedder or FakeEmbedder()
     return fake_app(settings, lambda _: model)
-
-
-def stop_when(condition: Callable[[Progress], bool]) -> Callable[[Progress], None]:
-    def progress(now: Progress) -> None:
-        if condition(now):
-            raise RunStopped(run_id="?")
-
-    return progress
 
 
 def ends_with(
@@ -131,22 +124,12 @@ def test_a_run_stopped_while_it_asks_is_resumed_without_asking_twice(
     asking: Settings, stub: ModelStub, tmp_path: Path, phase: str
 ) -> None:
     stub.latency = 0.01
-    run_id, _ = ends_with("run_stopped", asking, stop_when(lambda now: now.phase == phase and now.done >= 4))
+    run_id, _ = ends_with("run_stopped", asking, stop_when(at(phase, 4)))
     stub.latency = 0.0
     resumed = app_of(asking).runs.resume_now(run_id)
     assert set(stub.answered.values()) == {1}, "what ended soon after the stop was recorded"
     assert set(lines(asking, run_id).values()) == {1}
     assert same(resumed, unbroken(asking, tmp_path))
-
-
-def test_enrichment_goes_on_where_it_was_stopped(asking: Settings, stub: ModelStub) -> None:
-    enriched = asking.with_changes(retrieval_strategy="CONTEXTUAL_HYBRID", generation_enabled=False)
-    run_id, _ = ends_with("run_stopped", enriched, stop_when(lambda now: now.phase == "enrich" and now.done >= 24))
-    asked = stub.asked(OTHER)
-    assert 24 <= asked < 80
-    app_of(enriched).runs.resume_now(run_id)
-    assert stub.asked(OTHER) == 80
-    assert set(stub.answered.values()) == {1}
 
 
 def with_passage_questions(settings: Settings, **changes: Any) -> Settings:
@@ -155,11 +138,13 @@ def with_passage_questions(settings: Settings, **changes: Any) -> Settings:
     return settings.with_changes(**{**own, "generation_enabled": False, **changes})
 
 
-def test_questions_of_passages_go_on_where_they_were_stopped(asking: Settings, stub: ModelStub) -> None:
+@pytest.mark.parametrize(("phase", "done", "asked"), [("enrich", 24, range(24, 40)), ("questions", 16, range(56, 80))])
+def test_contexts_and_questions_of_passages_go_on_where_they_were_stopped(
+    asking: Settings, stub: ModelStub, phase: str, done: int, asked: range
+) -> None:
     settings = with_passage_questions(asking)
-    run_id, _ = ends_with("run_stopped", settings, stop_when(lambda now: now.phase == "questions" and now.done >= 16))
-    asked = stub.asked(OTHER)
-    assert 40 + 16 <= asked < 80
+    run_id, _ = ends_with("run_stopped", settings, stop_when(at(phase, done)))
+    assert stub.asked(OTHER) in asked
     result = app_of(settings).runs.resume_now(run_id)
     assert stub.asked(OTHER) == 80
     assert set(stub.answered.values()) == {1}
@@ -177,9 +162,7 @@ def test_no_text_is_embedded_twice(asking: Settings, stub: ModelStub) -> None:
     vectors = asking.with_changes(retrieval_strategy="SIMPLE_VECTOR", generation_enabled=False)
     for stopped_in in ("embed_corpus", "embed_queries"):
         with pytest.raises(RunStopped):
-            app_of(vectors, embedder).runs.run_now(
-                stop_when(lambda now, phase=stopped_in: now.phase == phase and now.done > 0)  # type: ignore[misc]
-            )
+            app_of(vectors, embedder).runs.run_now(stop_when(at(stopped_in, 1)))
     for run in app_of(vectors).archive.unfinished():
         app_of(vectors, embedder).runs.resume_now(run.run_id)
     passages = Counter(text for kind, texts in embedder.batches if kind == "passage" for text in texts)
@@ -211,11 +194,12 @@ def test_a_run_killed_while_it_embeds_at_an_endpoint_loses_at_most_a_batch(tmp_p
     assert stub.asked(EMBED) > 0
 
 
-def test_a_run_whose_prompts_changed_is_not_resumed(asking: Settings) -> None:
-    run_id, _ = ends_with("run_stopped", asking, stop_when(lambda now: now.phase == "generate"))
+@pytest.mark.parametrize("name", ["prompts", "fingerprint", "code_version"])
+def test_a_run_of_other_prompts_pipeline_or_version_is_not_resumed(asking: Settings, name: str) -> None:
+    run_id, _ = ends_with("run_stopped", asking, stop_when(at("generate")))
     path = asking.results_dir / run_id / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "prompts": "es0-en0-000000"}), "utf-8")
-    with raises("run_mismatch", match="prompts was 'es0-en0-000000' and is now 'es"):
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), name: "older"}), "utf-8")
+    with raises("run_mismatch", match=f"{name} was 'older' and is now '"):
         app_of(asking).runs.resume_now(run_id)
 
 
@@ -285,7 +269,7 @@ def test_what_fails_for_good_is_recorded_and_only_that_is_retried(
     stub.rule = lambda asked: None
     # A retry that dies before its result is there is found and finished, though nothing is failed any more.
     with pytest.raises(RunStopped):
-        app_of(asking).runs.resume_now(run_id, stop_when(lambda now: now.phase == "aggregate"), retry_failed=True)
+        app_of(asking).runs.resume_now(run_id, stop_when(at("aggregate")), retry_failed=True)
     new = sum(stub.attempts.values()) - before
     assert 1 <= new <= 3, "one answer and its judgements"
     assert app_of(asking).archive.run(run_id).failures == {"generate": 1}, "the old result can still be read"

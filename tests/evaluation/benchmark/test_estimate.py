@@ -24,11 +24,11 @@ from chatbot_mvp.evaluation.benchmark.extrapolation import projected
 from chatbot_mvp.evaluation.benchmark.pilot import spread
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Progress
 from tests.fakes import fake_app
 from tests.llm.http_stub import Fault, Response
 from tests.llm.openai_stub import MODEL, OpenAiStub
 from tests.raising import raises
+from tests.stopping import at, stop_when
 
 AT_ONCE = 6
 
@@ -205,13 +205,8 @@ def test_a_pilot_that_gets_no_reply_says_why_and_leaves_nothing(make: Callable[.
         app.runs.pilot(3)
     with raises("pilot_failed", match="cost more than"):
         app.runs.pilot(3, budget_usd=0.0001)
-
-    def stop(progress: Progress) -> None:
-        if progress.phase == "generate":
-            raise RunStopped(run_id="?")
-
     with pytest.raises(RunStopped):
-        app.runs.pilot(3, stop)
+        app.runs.pilot(3, stop_when(at("generate")))
     assert list((app.settings.cache_dir / "pilots").iterdir()) == []
     assert not app.settings.submissions_path.exists()
 

@@ -14,6 +14,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document
+from tests.datasets.test_files import judged, write_beir
 from tests.fakes import fake_app
 
 CLAIMS = {
@@ -29,15 +30,12 @@ COUNTER = {claim: claim[:5] + ("con" if claim.endswith("pro") else "pro") for cl
 @pytest.fixture
 def written(tmp_path: Path) -> Callable[..., Path]:
     def write(queries: Mapping[str, str], relevant: Mapping[str, str]) -> Path:
-        folder = tmp_path / f"arguments-{len(list(tmp_path.iterdir()))}"
-        (folder / "qrels").mkdir(parents=True)
-        rows = [{"_id": key, "title": "", "text": text} for key, text in CLAIMS.items()]
-        (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-        asked = [{"_id": key, "text": text} for key, text in queries.items()]
-        (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in asked), "utf-8")
-        lines = "".join(f"{query}\t{document}\t1\n" for query, document in relevant.items())
-        (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{lines}", "utf-8")
-        return folder
+        return write_beir(
+            tmp_path / f"arguments-{len(list(tmp_path.iterdir()))}",
+            [{"doc_id": key, "title": "", "text": text} for key, text in CLAIMS.items()],
+            [{"query_id": key, "text": text} for key, text in queries.items()],
+            [judged(query, document) for query, document in relevant.items()],
+        )
 
     return write
 

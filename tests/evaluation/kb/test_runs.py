@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.errors import KbNotFound, RunStopped
+from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions, places_of, unique_ids
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.exports.base import write_files
@@ -24,10 +24,11 @@ from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.lists import run_groups
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.types import Progress, ignore_progress
+from chatbot_mvp.types import ignore_progress
 from tests.conftest import Command
 from tests.fakes import FakeEmbedder, fake_app
 from tests.raising import raises
+from tests.stopping import at, stopped_run
 
 TEXT = "# Vacaciones\n\nCada persona dispone de 23 días.\n\n# Dietas\n\nLa dieta completa es de 48 euros.\n"
 QUESTIONS = (
@@ -142,21 +143,11 @@ def test_questions_without_a_paragraph_are_not_scored_and_their_decision_is(app:
     assert not {"recall@5", "map", "generation_hit"} & result.metrics.keys(), "one relevant chunk is enough"
 
 
-def stopped(app: App, after: int, **changes: Any) -> str:
-    def stop(progress: Progress) -> None:
-        if progress.phase == "retrieve" and progress.done == after:
-            raise RunStopped(run_id="?")
-
-    with pytest.raises(RunStopped) as raised:
-        app.runs.run_now(stop, generation_enabled=False, **changes)
-    return str(raised.value.params["run_id"])
-
-
 def test_a_run_that_is_stopped_and_resumed_gives_the_result_of_one_in_one_go(app: App) -> None:
     kb_id = small(app)
     asked = reference(app, kb_id)
     whole = run(app, asked)
-    run_id = stopped(app, 2, mteb_dataset_name=asked)
+    run_id = stopped_run(app, at("retrieve", 2), mteb_dataset_name=asked, generation_enabled=False)
     [begun] = app.archive.unfinished()
     assert (begun.run_id, begun.recorded, begun.queries) == (run_id, 2, 5)
     # Meanwhile the set is emptied and the strategy changed: the run goes on with what it started with.
@@ -171,7 +162,7 @@ def test_a_run_that_is_stopped_and_resumed_gives_the_result_of_one_in_one_go(app
 
 def test_a_run_whose_knowledge_base_is_gone_keeps_its_records(app: App) -> None:
     kb_id = small(app)
-    run_id = stopped(app, 2, mteb_dataset_name=reference(app, kb_id))
+    run_id = stopped_run(app, at("retrieve", 2), mteb_dataset_name=reference(app, kb_id), generation_enabled=False)
     app.kbs.delete(kb_id)
     with pytest.raises(KbNotFound):
         app.runs.resume_now(run_id)
@@ -180,7 +171,7 @@ def test_a_run_whose_knowledge_base_is_gone_keeps_its_records(app: App) -> None:
 
 
 def test_an_edited_question_of_the_run_is_not_mixed_with_the_others(app: App) -> None:
-    run_id = stopped(app, 2, mteb_dataset_name=reference(app, small(app)))
+    run_id = stopped_run(app, at("retrieve", 2), mteb_dataset_name=reference(app, small(app)), generation_enabled=False)
     kept = app.settings.results_dir / run_id / "questions.jsonl"
     kept.write_text(kept.read_text("utf-8").replace("viernes", "lunes"), "utf-8")
     with raises("run_mismatch", match="dataset_sha256 was"):

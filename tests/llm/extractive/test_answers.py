@@ -38,100 +38,75 @@ def reply(question: str, *passages: tuple[str, str], language: str = "es", whole
     return completion
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("¿Quién fundó el taller?", "Lo fundó Aurelia Campos con dos socios. [1]"),
-        (
-            "¿Cuándo abrió el taller de bicicletas?",
-            "El taller de bicicletas abrió en marzo de 2012 junto a la plaza. [1]",
-        ),
-        ("¿En qué calle está el taller de bicicletas?", "El taller de bicicletas está en la calle del Olmo. [1]"),
-        ("¿Cuántas bicicletas repara el taller?", "Repara unas cuarenta bicicletas por semana. [1]"),
-        (
-            "¿Por qué cierra el taller algunos días?",
-            "Los miércoles el taller cierra porque el equipo hace inventario. [1]",
-        ),
-        (
-            "Se me ha roto la bici, ¿cómo reservo una reparación?",
-            "Para reservar una reparación, escriba al taller con una foto de la avería. [1]",
-        ),
-    ],
-)
-def test_in_spanish_the_answer_is_the_sentence_of_the_kind_asked_for(question: str, answer: str) -> None:
-    assert reply(question, TALLER).text == answer
+def test_the_same_question_gets_the_same_answer() -> None:
+    assert len({reply("¿Qué hace el taller?", TALLER, *CONSERVAS).text for _ in range(5)}) == 1
+
+
+BICI = "Se me ha roto la bici, ¿cómo reservo una reparación?"
+KINDS = [
+    ("¿Quién fundó el taller?", "Lo fundó Aurelia Campos con dos socios."),
+    ("¿Cuándo abrió el taller de bicicletas?", "El taller de bicicletas abrió en marzo de 2012 junto a la plaza."),
+    ("¿En qué calle está el taller de bicicletas?", "El taller de bicicletas está en la calle del Olmo."),
+    ("¿Cuántas bicicletas repara el taller?", "Repara unas cuarenta bicicletas por semana."),
+    ("¿Por qué cierra el taller algunos días?", "Los miércoles el taller cierra porque el equipo hace inventario."),
+    (BICI, "Para reservar una reparación, escriba al taller con una foto de la avería."),
+    ("Who founded the workshop?", "Aurelia Campos founded it with two partners."),
+    ("When did the bicycle workshop open?", "The bicycle workshop opened in March 2012 beside the square."),
+    ("In which street is the bicycle workshop?", "The bicycle workshop is in Elm Street."),
+    ("How many bicycles does the workshop repair?", "It repairs about forty bicycles a week."),
+    ("Why does the workshop close on some days?", "On Wednesdays the workshop closes because the team takes stock."),
+    ("How do I book a repair?", "To book a repair, write to the workshop with a photo of the damage."),
+]
+
+
+@pytest.mark.parametrize(("question", "answer"), KINDS)
+def test_the_answer_is_the_sentence_of_the_kind_asked_for(question: str, answer: str) -> None:
+    passage, language = (TALLER, "es") if answer in TALLER[1] else (WORKSHOP, "en")
+    assert reply(question, passage, language=language).text == f"{answer} [1]"
 
 
 @pytest.mark.parametrize(
-    ("question", "answer"),
+    ("language", "question", "passage"),
     [
-        ("Who founded the workshop?", "Aurelia Campos founded it with two partners. [1]"),
-        (
-            "When did the bicycle workshop open?",
-            "The bicycle workshop opened in March 2012 beside the square. [1]",
-        ),
-        ("In which street is the bicycle workshop?", "The bicycle workshop is in Elm Street. [1]"),
-        ("How many bicycles does the workshop repair?", "It repairs about forty bicycles a week. [1]"),
-        (
-            "Why does the workshop close on some days?",
-            "On Wednesdays the workshop closes because the team takes stock. [1]",
-        ),
-        ("How do I book a repair?", "To book a repair, write to the workshop with a photo of the damage. [1]"),
-    ],
-)
-def test_in_english_the_answer_is_the_sentence_of_the_kind_asked_for(question: str, answer: str) -> None:
-    assert reply(question, WORKSHOP, language="en").text == answer
-
-
-@pytest.mark.parametrize(
-    ("language", "question", "passage", "answer"),
-    [
+        # A yes/no question is answered by the sentence that allows or forbids.
         (
             "es",
             "¿Pueden entrar perros en el comedor?",
-            "El comedor tiene una mesa con perros tallados. No se permite entrar con perros en el comedor.",
-            "No se permite entrar con perros en el comedor. [1]",
+            "El comedor tiene una mesa con perros tallados. *No se permite entrar con perros en el comedor.*",
         ),
         (
             "en",
             "Can dogs enter the dining room?",
-            "The dining room has a table with carved dogs. Dogs are not allowed to enter the dining room.",
-            "Dogs are not allowed to enter the dining room. [1]",
+            "The dining room has a table with carved dogs. *Dogs are not allowed to enter the dining room.*",
         ),
-    ],
-)
-def test_a_yes_no_question_is_answered_by_the_sentence_that_allows_or_forbids(
-    language: str, question: str, passage: str, answer: str
-) -> None:
-    assert reply(question, ("", passage), language=language).text == answer
-
-
-@pytest.mark.parametrize(
-    ("language", "question", "passage", "answer"),
-    [
+        # The answer never only repeats the question.
         (
             "es",
             "¿Puedo devolver un libro fuera de plazo?",
-            "¿Se puede devolver un libro fuera de plazo?\n\nSí, con un recargo de 20 céntimos al día. El buzón de la "
+            "¿Se puede devolver un libro fuera de plazo?\n\n*Sí, con un recargo de 20 céntimos al día.* El buzón de la "
             "puerta funciona a cualquier hora.",
-            "Sí, con un recargo de 20 céntimos al día. [1]",
         ),
         (
             "en",
             "Can I return a book late?",
-            "## Can I return a book late?\n\nYes, for a charge of 20 cents a day. The letter box is always open.",
-            "Yes, for a charge of 20 cents a day. [1]",
+            "## Can I return a book late?\n\n*Yes, for a charge of 20 cents a day.* The letter box is always open.",
         ),
         (
             "es",
             "¿Cuál es el plazo de devolución de un libro?",
-            "Plazo de devolución de un libro. Son tres semanas desde el día del préstamo del libro.",
-            "Son tres semanas desde el día del préstamo del libro. [1]",
+            "Plazo de devolución de un libro. *Son tres semanas desde el día del préstamo del libro.*",
+        ),
+        # A table of one column is read as text.
+        (
+            "es",
+            "¿Cuánto tarda el horno en enfriarse?",
+            "| |\n| --- |\n| El horno se limpia en frío. *El horno tarda una hora en enfriarse.* |",
         ),
     ],
 )
-def test_the_answer_never_only_repeats_the_question(language: str, question: str, passage: str, answer: str) -> None:
-    assert reply(question, ("Biblioteca", passage), language=language).text == answer
+def test_of_a_passage_the_sentence_between_asterisks_is_quoted(language: str, question: str, passage: str) -> None:
+    quoted = passage.split("*")[1]
+    assert reply(question, ("Casa", passage.replace("*", "")), language=language).text == f"{quoted} [1]"
 
 
 LISTA = (
@@ -174,11 +149,6 @@ def test_two_rows_of_a_table_are_quoted_as_one_table() -> None:
     assert reply("¿Qué aforo tienen la sala Norte y la sala Sur?", passage).text == (
         "| Sala | Aforo |\n| --- | --- |\n| Norte | 40 |\n| Sur | 60 |\n\n[1]"
     )
-
-
-def test_a_table_of_one_column_is_read_as_text() -> None:
-    passage = ("", "| |\n| --- |\n| El horno se limpia en frío. El horno tarda una hora en enfriarse. |")
-    assert reply("¿Cuánto tarda el horno en enfriarse?", passage).text == ("El horno tarda una hora en enfriarse. [1]")
 
 
 CONSERVAS = (
@@ -273,10 +243,6 @@ def test_similarity_in_meaning_finds_the_sentence_that_shares_no_rare_word() -> 
 
     with_meaning = DemoModel().complete(ChatRequest((), grounding=Grounding(question, (chunk,), "es", closeness)))
     assert with_meaning.text == "El descanso de la oficina dura media hora. [1]"
-
-
-def test_the_same_question_gets_the_same_answer() -> None:
-    assert len({reply("¿Qué hace el taller?", TALLER, *CONSERVAS).text for _ in range(5)}) == 1
 
 
 def test_a_question_about_a_heading_gets_the_beginning_of_its_section() -> None:

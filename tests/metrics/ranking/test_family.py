@@ -1,4 +1,4 @@
-"""Precision, MAP, all-gold, complement and the context's metrics: hand-derived, and against ir_measures."""
+"""All ranking metrics against ir_measures, those of the context by hand."""
 
 from __future__ import annotations
 
@@ -10,65 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, R, Success, nDCG
 
-from chatbot_mvp.metrics.ranking.all_gold import all_gold_at
-from chatbot_mvp.metrics.ranking.average_precision import average_precision
 from chatbot_mvp.metrics.ranking.generation_context import (
     generation_hit,
     generation_recall,
     reranker_rescue_count,
     rescued,
 )
-from chatbot_mvp.metrics.ranking.precision import precision_at
-from chatbot_mvp.metrics.ranking.recall import complement_recall_at
 from chatbot_mvp.metrics.registry import metrics_of
 
 RANKING_METRICS = metrics_of("ranking")
 
-RANKING = ["a", "b", "c", "d", "e"]
 QRELS = {"b": 1, "d": 1, "x": 1, "c": 0}
-"""Relevant: b at rank 2, d at rank 4, and x, which was not retrieved; c is judged as not relevant."""
-
-
-@pytest.mark.parametrize(("k", "value"), [(1, 0.0), (2, 1 / 2), (3, 1 / 3), (4, 2 / 4), (5, 2 / 5), (20, 2 / 20)])
-def test_precision_divides_by_k_even_where_less_was_retrieved(k: int, value: float) -> None:
-    assert precision_at(k, RANKING, QRELS) == value
-
-
-@pytest.mark.parametrize(
-    ("ranking", "value"),
-    [
-        # Precision at the ranks of b and d: 1/2 and 2/4; x adds nothing; over 3 relevant.
-        (RANKING, (1 / 2 + 2 / 4) / 3),
-        (["b", "d", "x"], 1.0),
-        (["x"], 1 / 3),
-        (["a", "c"], 0.0),
-        ([], 0.0),
-    ],
-)
-def test_average_precision_is_the_precision_at_each_relevant_rank_over_all_relevant(
-    ranking: list[str], value: float
-) -> None:
-    assert average_precision(ranking, QRELS) == pytest.approx(value, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("k", "qrels", "value"),
-    [
-        (3, {"b": 1, "d": 1}, 0.0),
-        (4, {"b": 1, "d": 1}, 1.0),
-        (1, {"a": 2}, 1.0),
-        (1, {"a": 1, "b": 1}, 0.0),
-        (20, QRELS, 0.0),
-    ],
-)
-def test_all_gold_wants_every_relevant_document(k: int, qrels: dict[str, int], value: float) -> None:
-    assert all_gold_at(k, RANKING, qrels) == value
-
-
-@pytest.mark.parametrize(("k", "value"), [(1, 1.0), (2, 2 / 3), (4, 1 / 3), (20, 1 / 3)])
-def test_the_complement_is_what_recall_lacks(k: int, value: float) -> None:
-    """3 relevant: b is within 2, b and d within 4, x never."""
-    assert complement_recall_at(k, RANKING, QRELS) == pytest.approx(value, abs=1e-12)
+"""Relevant: b, d and x; c is judged as not relevant."""
 
 
 @pytest.mark.parametrize(
