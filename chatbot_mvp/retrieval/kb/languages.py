@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from chatbot_mvp.documents.chunked_files import ChunkedFiles
 from chatbot_mvp.documents.languages import (
     HOMOGRAPHS,
     languages_of,
@@ -31,10 +32,16 @@ def analyzer_of(chunks: Sequence[Chunk], main: str) -> Analyzer:
         chunks: all of its chunks.
         main: its language, "es" or "en"; the only one unless ``languages_of`` finds another.
     """
-    languages = languages_of(chunks, Analyzer(main).language)
+    main = Analyzer(main).language
+    languages = chunks.languages(main) if isinstance(chunks, ChunkedFiles) else languages_of(chunks, main)
     if len(languages) == 1:
         return Analyzer(main)
     return MixedAnalyzer(languages, paragraph_languages(chunks, languages[0]))
+
+
+def same_terms(one: Analyzer, other: Analyzer) -> bool:
+    """Return whether two analyzers of a knowledge base's versions give every text that both have the same terms."""
+    return one.key == other.key
 
 
 class _Entry(NamedTuple):
