@@ -1,4 +1,4 @@
-"""BM25 search with NumPy, for knowledge bases and where Tantivy cannot be imported. Its rankings are those of Tantivy."""
+"""BM25 search with NumPy, for knowledge bases and where Tantivy is missing. Its rankings are those of Tantivy."""
 
 from __future__ import annotations
 
