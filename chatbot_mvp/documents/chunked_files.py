@@ -1,6 +1,6 @@
 """The chunks of a source text file by file, so that those of unchanged files are made once.
 
-Each file is chunked for itself: a fence of code that a file leaves open does not hide the headings of the next one. All
+Each file is chunked for itself: a fence of code that a file leaves open does not hide where the next one begins. All
 else is as ``chunk_document`` has it for the whole text.
 """
 

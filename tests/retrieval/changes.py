@@ -58,6 +58,12 @@ def document(seed: int) -> str:
     return "\n\n".join(parts)
 
 
+def short_documents(seed: int, count: int) -> Documents:
+    """Documents of one sentence each, which alone are a corpus."""
+    draw = random.Random(seed)
+    return [(f"Pieza {seed + n}.md", f"{' '.join(draw.choices(SPANISH, k=8))}.") for n in range(count)]
+
+
 def changed(documents: Documents, operation: str, place: int, seed: int) -> Documents:
     """Return the documents after one change of the one at ``place``, counted over and over."""
     found, at = list(documents), place % max(1, len(documents))
@@ -65,7 +71,7 @@ def changed(documents: Documents, operation: str, place: int, seed: int) -> Docu
     if operation == "add" or not documents:
         found.insert(at, (name, document(seed)))
     elif operation == "short":
-        found[at:at] = [(f"Parte {seed + more}.md", f"{document(seed + more)[:60].split('#')[0]}x") for more in range(10)]
+        found[at:at] = short_documents(seed, 10)
     elif operation == "replace":
         found[at] = (found[at][0], document(seed))
     elif operation == "remove":

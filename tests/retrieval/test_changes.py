@@ -15,11 +15,19 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import last
-from tests.retrieval.changes import OPERATIONS, Documents, changed, chunks_of, document, facts, questions_of, traces_of
-
-STEPS = st.lists(
-    st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 9), st.integers(0, 399)), min_size=1, max_size=6
+from tests.retrieval.changes import (
+    OPERATIONS,
+    Documents,
+    changed,
+    chunks_of,
+    document,
+    facts,
+    questions_of,
+    short_documents,
+    traces_of,
 )
+
+STEPS = st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 9), st.integers(0, 399)), min_size=1, max_size=6)
 BY_WORDS, BY_VECTORS = ("LEXICAL", "BRIDGE", "KB_CHAT"), ("SIMPLE_VECTOR", "HYBRID", "BRIDGE_HYBRID")
 _PER_BATCH = 25  # sequences
 _numbers = itertools.count()
@@ -39,6 +47,8 @@ def configured(data: Path, strategy: str) -> Settings:
 
 
 def start(batch: int, first: int) -> Documents:
+    if first % 7 == 6:
+        return short_documents(first, 11)
     return [(f"Parte {number}.md", document(1_000 * batch + first + number)) for number in range(first % 6)]
 
 

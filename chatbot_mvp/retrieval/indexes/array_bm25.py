@@ -84,7 +84,7 @@ class ArrayIndex:
         features = of_added.repeat(np.diff(added.start)).repeat(added.times)
         places = fresh[added.row].repeat(added.times)
         found = self._postings.changed(numbers, rows.placed, features, places, len(chunks))
-        if float(np.mean(found.start[1:] == found.start[:-1])) > _MOST_UNUSED:
+        if np.count_nonzero(np.diff(found.start)) < (1 - _MOST_UNUSED) * len(numbers):
             return self.in_memory(chunks, analyzer, progress)
         return self._of(found, analyzer)
 

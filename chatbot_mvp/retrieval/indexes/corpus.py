@@ -210,7 +210,7 @@ def _index_words(
         analyzer = analyzer_of(chunks, language)
         if earlier is not None and earlier.kb is not None and same_terms(analyzer, earlier.analyzer):
             before = earlier
-        kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions, before and before.kb)
+        kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions, before.kb if before else None)
         questions = kb.questions
         chunks = sources = kb.chunks
         if kb.is_corpus:

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from chatbot_mvp.retrieval.arrays import Array, Doubles, Flags, distinct, entries, offsets, rows_of
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Flags, Ints, distinct, entries, offsets, rows_of
 from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.kb.passage_words import PassageWords, flat_lists
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
@@ -126,7 +126,9 @@ class PassageMatcher:
         if earlier is not None:
             start = np.concatenate((earlier._gram_start, start[1:] + earlier._gram_start[-1]))
             grams = np.concatenate((earlier._grams_of, grams))
-        self._gram_numbers, self._gram_start, self._grams_of = numbers, start, grams
+        self._gram_numbers: dict[str, int] = numbers
+        self._gram_start: Ints = start
+        self._grams_of: Array = grams
 
     def _letters(self, words: PassageWords, tokens: Array, token_window: Array, windows: Array) -> tuple[Array, Array]:
         """Return (gram, window) of the letters of some windows; ``tokens`` are those of these windows."""

@@ -47,7 +47,8 @@ class PassageWords:
         self.sections, self.section_of = _distinct(passage.section for passage in passages)
         """The distinct headings in order, and the number of each paragraph's heading."""
         known = earlier._of_sections if earlier is not None else {}
-        self._of_sections = {section: known.get(section) or self._forms(section) for section in self.sections}
+        of_sections = {section: known.get(section) or self._forms(section) for section in self.sections}
+        self._of_sections: dict[str, array[int]] = of_sections
         self.section_forms = flat_lists(list(self._of_sections.values()))
         """(Offset of each heading's forms, and the total; forms of the headings)."""
         self.text_forms = len(self.forms)
@@ -57,7 +58,7 @@ class PassageWords:
         questions, self._questions_of = _distinct(passage.questions for passage in passages)
         self._question_forms = flat_lists([self._forms(asked) for asked in questions])
         self.has_questions = any(questions)
-        self.term_of = _numbers(self._term_of)
+        self.term_of: Array = _numbers(self._term_of)
         """For each form, the number of its term."""
         self._number_words(earlier)
 
@@ -104,8 +105,12 @@ class PassageWords:
             forms[begin[owner, column] + at - start[chosen[owner]]] = flat[at]
         return forms, counts.sum(axis=1)
 
-    def form_by_word(self) -> dict[str, str]:
-        """Return word without case and accents -> its last form, for paragraphs and headings, in order of the words."""
+    def words(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return word without case and accents -> its term, and -> the word as written where it is written otherwise.
+
+        The words are those of paragraphs and headings, in the order in which they occur first; the last place of a word
+        decides how it is written.
+        """
         flat = np.concatenate((self.tokens, self.section_forms[1]))
         places = np.arange(len(flat))
         last = np.full(len(self._words), -1)
@@ -114,14 +119,13 @@ class PassageWords:
         last[word] = places
         first[word[::-1]] = places[::-1]
         order = np.argsort(first, kind="stable")
-        names, words = list(self.forms), list(self._words)
         there = order[first[order] >= 0]
-        return {words[one]: names[form] for one, form in zip(there.tolist(), flat[last[there]].tolist(), strict=True)}
-
-    def term_of_form(self) -> dict[str, str]:
-        """Return form -> its term, for all forms."""
-        names = list(self.terms)
-        return {form: names[number] for form, number in zip(self.forms, self.term_of.tolist(), strict=True)}
+        form = flat[last[there]]
+        plain, forms, terms = list(self._words), list(self.forms), list(self.terms)
+        names = [plain[number] for number in there.tolist()]
+        term_of = {name: terms[number] for name, number in zip(names, self.term_of[form].tolist(), strict=True)}
+        as_written = zip(names, (forms[number] for number in form.tolist()), strict=True)
+        return term_of, {name: written for name, written in as_written if written.lower() != name}
 
     def _texts(self, passages: Iterable[Passage]) -> tuple[Array, Array, Array, Array]:
         """Return (sentences of each paragraph, words of each sentence, spans of the sentences, forms)."""

@@ -165,27 +165,24 @@ def build_bm25_index(
         joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
         joined_questions = join_contexts(joined, chunks, questions) if questions else []
         passages = passages_of(joined, joined_contexts, joined_questions)
-    if rows is None:
-        before = None
-    read = PassageWords(passages, analyzer, before and before.read, rows and rows.origin)
-    if before is not None and read.unused > _MOST_UNUSED:
+    then = before if rows is not None else None
+    read = PassageWords(passages, analyzer, then.read if then else None, rows.origin if rows else None)
+    if then and read.unused > _MOST_UNUSED:
         return build_bm25_index(chunks, analyzer)
-    forms, terms = read.form_by_word(), read.term_of_form()
-    words = {word: terms[form] for word, form in forms.items()}
+    words, written = read.words()
     for text in dict.fromkeys([*joined_contexts, *joined_questions]):
         words.update((fold(word), term) for word, term in analyzer.content_words(text))
-    written = {word: form for word, form in forms.items() if form.lower() != word}
-    matcher = PassageMatcher(passages, analyzer, read, before and before.matcher, rows)
+    matcher = PassageMatcher(passages, analyzer, read, then.matcher if then else None, rows)
     return KbIndex(
         chunks=joined,
         words=words,
         written=written,
-        spellings=_spellings(words, written, matcher, before and before.spellings),
+        spellings=_spellings(words, written, matcher, then.spellings if then else None),
         read=read,
         matcher=matcher,
         contexts=joined_contexts,
         questions=joined_questions,
-        links=SectionLinks(passages, analyzer, before and before.links),
+        links=SectionLinks(passages, analyzer, then.links if then else None),
         files=files,
     )
 
