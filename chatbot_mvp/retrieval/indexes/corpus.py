@@ -208,7 +208,11 @@ def _index_words(
     sources = chunks if indexed is None else indexed
     if not isinstance(chunks, Passages) and any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
         analyzer = analyzer_of(chunks, language)
-        if earlier is not None and earlier.kb is not None and same_terms(analyzer, earlier.analyzer):
+        if (
+            earlier is not None
+            and earlier.kb is not None
+            and same_terms(analyzer, earlier.analyzer, earlier.kb.words_kept(chunks))
+        ):
             before = earlier
         kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions, before.kb if before else None)
         questions = kb.questions

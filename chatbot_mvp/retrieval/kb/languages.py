@@ -39,9 +39,16 @@ def analyzer_of(chunks: Sequence[Chunk], main: str) -> Analyzer:
     return MixedAnalyzer(languages, paragraph_languages(chunks, languages[0]))
 
 
-def same_terms(one: Analyzer, other: Analyzer) -> bool:
-    """Return whether two analyzers of a knowledge base's versions give every text that both have the same terms."""
-    return one.key == other.key
+def same_terms(one: Analyzer, other: Analyzer, words: Iterable[str]) -> bool:
+    """Return whether two analyzers, of versions of a knowledge base, give texts that both versions have the same terms.
+
+    Args:
+        words: words of these texts that may not be in their paragraphs as the analyzers read them: content words of
+            sentences, and words of headings.
+    """
+    if not isinstance(one, MixedAnalyzer) or not isinstance(other, MixedAnalyzer):
+        return one.key == other.key
+    return one.languages == other.languages and one.agrees(other, words)
 
 
 class _Entry(NamedTuple):
@@ -97,6 +104,14 @@ class MixedAnalyzer(Analyzer):
             return self._homes[lowered]
         stems = {language: self._of[language].word(word).stem for language in self.languages}
         return max(self.languages, key=lambda language: self._stems[language][stems[language]])
+
+    def agrees(self, other: MixedAnalyzer, words: Iterable[str]) -> bool:
+        """Return whether two analyzers of the same languages read ``words``, and all that both know, alike."""
+        mine, others = self._homes, other._homes
+        if any(mine.get(word, home) != home for word, home in others.items()):
+            return False
+        known = mine.keys() & others.keys()
+        return all(self._entry(word) == other._entry(word) for word in words if word.lower() not in known)
 
     def language_of(self, text: str) -> str:
         """Return the language of a text: by its function words, else by the languages of its words, else the main."""

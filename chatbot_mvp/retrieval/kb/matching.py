@@ -16,7 +16,7 @@ from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.kb.passage_words import PassageWords, flat_lists
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.postings import PairPostings, Postings
-from chatbot_mvp.retrieval.splicing import Rows
+from chatbot_mvp.retrieval.splicing import GONE, Rows
 from chatbot_mvp.text import Analyzer, fold
 
 GRAM = 4
@@ -72,8 +72,14 @@ class PassageMatcher:
         """Row of each window's paragraph, shape (windows,)."""
         self._language: Array | None = None  # number of each paragraph's language
         if len(analyzer.languages) > 1:
-            spoken = [analyzer.languages.index(analyzer.language_of(passage.text)) for passage in passages]
-            self._language = np.array(spoken, dtype=np.int64)
+            number = {language: place for place, language in enumerate(analyzer.languages)}
+            self._language = np.zeros(count, np.int64)
+            new = np.ones(count, bool)
+            if earlier is not None and rows is not None and earlier._language is not None:
+                new = rows.origin == GONE
+                self._language = earlier._language[np.maximum(rows.origin, 0)]
+            for at in np.flatnonzero(new).tolist():
+                self._language[at] = number[analyzer.language_of(passages[at].text)]
         self.first_window = offsets(words.sentences)[:-1]
         self._spans = words.spans
         token_window, tokens = self._windows(words, fresh)

@@ -84,6 +84,11 @@ class PassageWords:
         """Offset of each paragraph's first token, and the total."""
         return offsets(self._lengths)[offsets(self.sentences)]
 
+    def words_of(self, rows: Array) -> set[str]:
+        """Return the content words of some paragraphs, as written."""
+        forms = list(self.forms)
+        return {forms[form] for form in np.unique(self.tokens[entries(self.token_start, rows)[1]]).tolist()}
+
     @property
     def unused(self) -> float:
         """Share (0-1) of the forms that do not occur any more."""

@@ -175,9 +175,10 @@ class SeveralSpellings:
     """The known words of several languages: each is compared by the sounds of its own."""
 
     def __init__(self, spellings: Iterable[Spellings]) -> None:
-        self._spellings = tuple(spellings)
+        self.of_languages = tuple(spellings)
+        """The words of each language, in the order of the analyzer's languages."""
 
     def nearest(self, word: str) -> str | None:
         """Return the known word of any language that ``word`` most probably means, as ``Spellings.nearest``."""
-        found = [ranked for spellings in self._spellings if (ranked := spellings.ranked(word))]
+        found = [ranked for spellings in self.of_languages if (ranked := spellings.ranked(word))]
         return min(found)[-1] if found else None

@@ -6,14 +6,15 @@ Nothing here depends on a topic. What no search asks for at first is derived whe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from chatbot_mvp.documents.chunked_files import ChunkedFiles
-from chatbot_mvp.retrieval.kb.files import FileRows, paragraphs_by_file
+from chatbot_mvp.retrieval.arrays import entries, offsets
+from chatbot_mvp.retrieval.kb.files import FileRows, paragraphs_by_file, same_files
 from chatbot_mvp.retrieval.kb.frequent import Neighbours, frequent_terms, sequence_of
 from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.kb.links import SectionLinks
@@ -22,6 +23,7 @@ from chatbot_mvp.retrieval.kb.passage_words import PassageWords
 from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
 from chatbot_mvp.retrieval.postings import Postings
+from chatbot_mvp.retrieval.splicing import GONE
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
 
@@ -127,6 +129,17 @@ class KbIndex:
                 found[term].add(section)
         return {term: frozenset(sections) for term, sections in found.items()}
 
+    def words_kept(self, chunks: Sequence[Chunk]) -> Iterator[str]:
+        """Yield words of the paragraphs and headings of files that another version has, too, given its chunks."""
+        if self.files is None or not isinstance(chunks, ChunkedFiles):
+            return
+        places = same_files(chunks, self.files.source)
+        kept = [file for file, place in zip(chunks.files, places, strict=True) if place != GONE]
+        for section in {chunk.section for file in kept for chunk in chunks[file.first : file.end]}:
+            yield from self.analyzer.found(section)
+        paragraphs = offsets(np.array(self.files.paragraphs, np.int64))
+        yield from self.read.words_of(entries(paragraphs, np.array([at for at in places if at != GONE], np.int64))[1])
+
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
         titles, postings = self._titles
@@ -202,6 +215,9 @@ def _spellings(
         of_language: dict[str, list[str]] = {language: [] for language in analyzer.languages}
         for word in words:
             of_language[analyzer.home_of(written.get(word, word))].append(word)
+        if isinstance(before, SeveralSpellings):
+            changed = zip(before.of_languages, of_language.values(), strict=True)
+            return SeveralSpellings(spellings.changed(set(found), frequency) for spellings, found in changed)
         return SeveralSpellings(Spellings(found, language, frequency) for language, found in of_language.items())
     if isinstance(before, Spellings):
         return before.changed(words.keys(), frequency)
