@@ -35,7 +35,7 @@ from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.indexes.words import engine
-from chatbot_mvp.retrieval.kb.languages import analyzer_of, same_terms
+from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
@@ -208,12 +208,8 @@ def _index_words(
     sources = chunks if indexed is None else indexed
     if not isinstance(chunks, Passages) and any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
         analyzer = analyzer_of(chunks, language)
-        if (
-            earlier is not None
-            and earlier.kb is not None
-            and same_terms(analyzer, earlier.analyzer, earlier.kb.words_kept(chunks))
-        ):
-            before = earlier
+        if earlier is not None and earlier.kb is not None and (kept := earlier.kb.read_alike(chunks, analyzer)):
+            before = replace(earlier, kb=kept)
         kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions, before.kb if before else None)
         questions = kb.questions
         chunks = sources = kb.chunks

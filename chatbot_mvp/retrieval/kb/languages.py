@@ -39,16 +39,18 @@ def analyzer_of(chunks: Sequence[Chunk], main: str) -> Analyzer:
     return MixedAnalyzer(languages, paragraph_languages(chunks, languages[0]))
 
 
-def same_terms(one: Analyzer, other: Analyzer, words: Iterable[str]) -> bool:
-    """Return whether two analyzers, of versions of a knowledge base, give texts that both versions have the same terms.
+def read_otherwise(now: Analyzer, then: Analyzer, words: Iterable[str]) -> frozenset[str] | None:
+    """Return the words, in lower case, that the analyzers of two versions of a knowledge base read differently.
+
+    None if that may be any word. A text without them has the same terms in both versions.
 
     Args:
-        words: words of these texts that may not be in their paragraphs as the analyzers read them: content words of
-            sentences, and words of headings.
+        words: words of texts of both versions that may not be in their paragraphs as the analyzers read them: content
+            words of sentences, and words of headings.
     """
-    if not isinstance(one, MixedAnalyzer) or not isinstance(other, MixedAnalyzer):
-        return one.key == other.key
-    return one.languages == other.languages and one.agrees(other, words)
+    if isinstance(now, MixedAnalyzer) and isinstance(then, MixedAnalyzer) and now.languages == then.languages:
+        return now.reads_otherwise(then, words)
+    return frozenset() if now.key == then.key else None
 
 
 class _Entry(NamedTuple):
@@ -105,13 +107,16 @@ class MixedAnalyzer(Analyzer):
         stems = {language: self._of[language].word(word).stem for language in self.languages}
         return max(self.languages, key=lambda language: self._stems[language][stems[language]])
 
-    def agrees(self, other: MixedAnalyzer, words: Iterable[str]) -> bool:
-        """Return whether two analyzers of the same languages read ``words``, and all that both know, alike."""
-        mine, others = self._homes, other._homes
-        if any(mine.get(word, home) != home for word, home in others.items()):
-            return False
+    def reads_otherwise(self, then: MixedAnalyzer, words: Iterable[str]) -> frozenset[str] | None:
+        """Return ``read_otherwise`` for another analyzer of the same languages."""
+        mine, others = self._homes, then._homes
+        changed = {word for word, home in others.items() if mine.get(word, home) != home}
         known = mine.keys() & others.keys()
-        return all(self._entry(word) == other._entry(word) for word in words if word.lower() not in known)
+        changed.update(
+            word.lower() for word in words if word.lower() not in known and self._entry(word) != then._entry(word)
+        )
+        # A word without a stem is in no index, but its home may decide the language of a text.
+        return None if any(not self._entry(word).word.stem for word in changed) else frozenset(changed)
 
     def language_of(self, text: str) -> str:
         """Return the language of a text: by its function words, else by the languages of its words, else the main."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
 
-from chatbot_mvp.retrieval.arrays import Array, Ints, entries, offsets, rows_of
+from chatbot_mvp.retrieval.arrays import Array, Flags, Ints, entries, offsets, rows_of
 from chatbot_mvp.retrieval.kb.passages import Passage
 from chatbot_mvp.retrieval.splicing import GONE
 from chatbot_mvp.text import Analyzer, fold
@@ -88,6 +89,29 @@ class PassageWords:
         """Return the content words of some paragraphs, as written."""
         forms = list(self.forms)
         return {forms[form] for form in np.unique(self.tokens[entries(self.token_start, rows)[1]]).tolist()}
+
+    def having(self, words: Container[str]) -> Flags:
+        """Return for each entry of ``tokens`` whether its word in lower case is one of ``words``."""
+        flags: Flags = np.fromiter((form.lower() in words for form in self.forms), bool, len(self.forms))
+        return flags[self.tokens]
+
+    def read_again(self, words: Container[str], analyzer: Analyzer) -> PassageWords:
+        """Return these words as ``earlier`` of others, where another analyzer reads some, in lower case, differently.
+
+        No paragraph that has such a word may be taken from it.
+        """
+        found = copy(self)
+        found.terms = dict(self.terms)
+        found.term_of = self.term_of.copy()
+        for form, number in self.forms.items():
+            if form.lower() in words:
+                found.term_of[number] = found.terms.setdefault(analyzer.word(form).stem, len(found.terms))
+        found._of_sections = {
+            section: forms
+            for section, forms in self._of_sections.items()
+            if not any(word.lower() in words for word in analyzer.found(section))
+        }
+        return found
 
     @property
     def unused(self) -> float:

@@ -14,16 +14,15 @@ import numpy as np
 
 from chatbot_mvp.documents.chunked_files import ChunkedFiles
 from chatbot_mvp.retrieval.arrays import entries, offsets
-from chatbot_mvp.retrieval.kb.files import FileRows, paragraphs_by_file, same_files
+from chatbot_mvp.retrieval.kb.files import FileRows, paragraphs_by_file
 from chatbot_mvp.retrieval.kb.frequent import Neighbours, frequent_terms, sequence_of
-from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
+from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer, read_otherwise
 from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passage_words import PassageWords
 from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
 from chatbot_mvp.retrieval.postings import Postings
-from chatbot_mvp.retrieval.splicing import GONE
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
 
@@ -129,16 +128,33 @@ class KbIndex:
                 found[term].add(section)
         return {term: frozenset(sections) for term, sections in found.items()}
 
-    def words_kept(self, chunks: Sequence[Chunk]) -> Iterator[str]:
-        """Yield words of the paragraphs and headings of files that another version has, too, given its chunks."""
+    def read_alike(self, chunks: Sequence[Chunk], analyzer: Analyzer) -> KbIndex | None:
+        """Return what another version can take from this one, given its chunks and its analyzer; None for nothing.
+
+        In a knowledge base of several languages, a change of one file can change the terms of words of others: then
+        these files count as changed.
+        """
         if self.files is None or not isinstance(chunks, ChunkedFiles):
-            return
-        places = same_files(chunks, self.files.source)
-        kept = [file for file, place in zip(chunks.files, places, strict=True) if place != GONE]
-        for section in {chunk.section for file in kept for chunk in chunks[file.first : file.end]}:
-            yield from self.analyzer.found(section)
-        paragraphs = offsets(np.array(self.files.paragraphs, np.int64))
-        yield from self.read.words_of(entries(paragraphs, np.array([at for at in places if at != GONE], np.int64))[1])
+            return None
+        files, headings = self.files, self.files.headings(chunks)
+        rows = np.array([row for row, place in enumerate(headings) if place], np.int64)
+        paragraphs = offsets(np.array(files.paragraphs, np.int64))
+
+        def words() -> Iterator[str]:
+            for section in frozenset[str]().union(*headings):
+                yield from analyzer.found(section)
+            yield from self.read.words_of(entries(paragraphs, rows)[1])
+
+        changed = read_otherwise(analyzer, self.analyzer, words())
+        if not changed:
+            return self if changed is not None else None
+        has = np.append(0, np.cumsum(self.read.having(changed)))[self.read.token_start[paragraphs]]
+        stale = [
+            bool(count) or any(word.lower() in changed for section in sections for word in analyzer.found(section))
+            for count, sections in zip(np.diff(has).tolist(), headings, strict=True)
+        ]
+        read = self.read.read_again(changed, analyzer)
+        return replace(self, files=files.without(stale), read=read, links=SectionLinks((), analyzer))
 
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
