@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.bm25 import idf
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
+from chatbot_mvp.retrieval.indexes.array_bm25 import ArrayIndex
 from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
     DenseSide,
@@ -29,6 +29,7 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passage_tokens,
     passages_read,
 )
+from chatbot_mvp.retrieval.indexes.engines import LocalIndexes
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalSearch
 from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
@@ -38,8 +39,6 @@ from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
-
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -57,6 +56,8 @@ class CorpusIndex:
     """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
     questions: QuestionCounts | None = None
     """Counts the questions whose words are indexed with the chunks; None without such questions."""
+    folder: Path | None = None
+    """Folder of its files on this machine, if it has any; None for words in memory alone."""
     _derived: dict[Callable[[CorpusIndex], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -136,6 +137,7 @@ def growing_index(
     with_links: bool = False,
     store: VectorStoreChoice | None = None,
     indexed: Sequence[Chunk] | None = None,
+    earlier: CorpusIndex | None = None,
 ) -> Iterator[CorpusIndex]:
     """Build or load the indexes of ``chunks`` and yield them as they get better: of words, then with vectors.
 
@@ -147,9 +149,11 @@ def growing_index(
         with_links: also build the mention graph.
         store: where to store the indexes; None for files in ``cache_dir`` and exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
+        earlier: the index of another version of the same knowledge base. If the chunks of both are ``ChunkedFiles``,
+            what its files have in common with ``chunks`` is taken from it; the result is the same without it.
     """
     choice = store or VectorStoreChoice()
-    words, sources = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice)
+    words, sources = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice, (), earlier)
     yield words
     if embedder is None:
         return
@@ -196,14 +200,17 @@ def _index_words(
     indexed: Sequence[Chunk] | None,
     store: VectorStoreChoice,
     questions: Sequence[str] = (),
+    earlier: CorpusIndex | None = None,
 ) -> tuple[CorpusIndex, Sequence[Chunk]]:
     """Return the indexes without vectors, and what to embed of each row."""
     analyzer, owner = Analyzer(language), store.owner
-    kb = None
+    kb = before = None
     sources = chunks if indexed is None else indexed
     if not isinstance(chunks, Passages) and any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
         analyzer = analyzer_of(chunks, language)
-        kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions)
+        if earlier is not None and earlier.kb is not None and (kept := earlier.kb.read_alike(chunks, analyzer)):
+            before = replace(earlier, kb=kept)
+        kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions, before.kb if before else None)
         questions = kb.questions
         chunks = sources = kb.chunks
         if kb.is_corpus:
@@ -213,18 +220,35 @@ def _index_words(
     embedded = sources
     if any(questions):
         sources = _led(sources, questions)
-    folder = _folder(cache_dir, sources, analyzer, owner)
-    try:
-        lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
-    except (OSError, ValueError) as error:  # Tantivy reports a full disk as ValueError
-        if not owner:
-            raise  # a run's index is too large for the memory
-        _log.warning("the index of %s is kept in memory, because %s cannot be written: %s", owner, folder, error)
-        lexical = engine().build(sources, analyzer, None, progress)
     # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
     linked = with_links and (kb is None or kb.is_corpus)
-    graph = links(sources, analyzer, folder, progress, bool(owner)) if linked else None
-    return CorpusIndex(chunks, lexical, None, graph, kb), embedded
+    # The words of a knowledge base stay in memory, as its paragraphs do: each version would write files of its own.
+    in_memory = bool(owner) and isinstance(store.indexes, LocalIndexes)
+    folder = _folder(cache_dir, sources, analyzer, owner) if linked or not in_memory else None
+    if in_memory:
+        lexical: LexicalSearch = _words_in_memory(sources, analyzer, kb, before, progress)
+    else:
+        assert folder is not None, "it is None in memory only"
+        lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
+    graph = links(sources, analyzer, folder, progress, bool(owner)) if linked and folder is not None else None
+    return CorpusIndex(chunks, lexical, None, graph, kb, folder=folder), embedded
+
+
+def _words_in_memory(
+    sources: Sequence[Chunk],
+    analyzer: Analyzer,
+    kb: KbIndex | None,
+    before: CorpusIndex | None,
+    progress: ProgressCallback,
+) -> ArrayIndex:
+    """Index the words of a knowledge base. Chunks that ``before`` has are not read again."""
+    then = before.kb if before is not None else None
+    if before is None or then is None or kb is None or kb.files is None or then.files is None:
+        return ArrayIndex.in_memory(sources, analyzer, progress)
+    # Of a corpus, other texts are indexed than of long documents.
+    if not isinstance(before.lexical, ArrayIndex) or not before.lexical.changeable or kb.is_corpus != then.is_corpus:
+        return ArrayIndex.in_memory(sources, analyzer, progress)
+    return before.lexical.changed(sources, analyzer, kb.files.chunk_rows(then.files), progress)
 
 
 def forget_index(
@@ -250,6 +274,22 @@ def forget_index(
         VectorCache(path).forget(embedder, kb_texts(kb), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
             tokens.forget(passages_read(kb))
+
+
+def forget_other_indexes(cache_dir: Path, owner: str, kept: Iterable[CorpusIndex]) -> None:
+    """Delete the files of a knowledge base's indexes that belong to other versions than those of ``kept``.
+
+    Only links are in files with INDEX_ENGINE=local, and only those of knowledge bases of short documents.
+    """
+    folder = cache_dir / "indexes" / owner
+    if not owner or not folder.is_dir():
+        return
+    names = {index.folder.name for index in kept if index.folder is not None}
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and path.name not in names:
+            with FileLock(f"{path}.lock"):
+                shutil.rmtree(path, ignore_errors=True)
+            Path(f"{path}.lock").unlink(missing_ok=True)
 
 
 def vector_cache_path(cache_dir: Path) -> Path:
