@@ -77,7 +77,8 @@ def kb_sides(
         matrix = cache.embed(embedder, texts, "passage", _part_of(progress, total), PHASE)
         windows, sentences = np.split(matrix, [len(matcher.window_passage)])
     vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
-    of_windows, of_sentences = (store.rows(of, embedder.model_id, progress) for of in (windows, sentences))
+    of_windows = store.rows(windows, embedder.model_id, progress, "windows")
+    of_sentences = store.rows(sentences, embedder.model_id, progress, "sentences")
     yield DenseSide(vectors, embedder, cache, of_windows, of_sentences, tokens)
 
 

@@ -33,6 +33,7 @@ class MilvusVectors:
         self._name = name
         self._corpus = corpus
         self._count = len(matrix)
+        self.matrix = matrix
         self._exact = ExactVectors(matrix)
         self._settled_at = time.monotonic() + SETTLING_S
 
