@@ -136,6 +136,7 @@ def growing_index(
     with_links: bool = False,
     store: VectorStoreChoice | None = None,
     indexed: Sequence[Chunk] | None = None,
+    earlier: CorpusIndex | None = None,
 ) -> Iterator[CorpusIndex]:
     """Build or load the indexes of ``chunks`` and yield them as they get better: of words, then with vectors.
 
@@ -147,6 +148,8 @@ def growing_index(
         with_links: also build the mention graph.
         store: where to store the indexes; None for files in ``cache_dir`` and exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
+        earlier: the index of another version of the same knowledge base. The vectors of what both have in common are
+            taken from it; the result is the same without it.
     """
     choice = store or VectorStoreChoice()
     words, sources = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice)
@@ -161,7 +164,8 @@ def growing_index(
         vectors = choice.make(matrix, model.model_id, progress)
         yield replace(words, dense=DenseSide(vectors, model, cache, tokens=tokens))
         return
-    for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
+    before = (earlier.kb, earlier.dense) if earlier is not None and earlier.kb and earlier.dense else None
+    for side in kb_sides(words.kb, model, cache, tokens, choice, progress, before):
         yield replace(words, dense=side)
 
 
