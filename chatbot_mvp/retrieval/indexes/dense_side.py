@@ -68,7 +68,7 @@ def kb_sides(
     unchanged = Unchanged(kb, _usable(earlier, embedder, tokens))
     of_fresh = matcher.window_passage[unchanged.fresh_windows]
     if tokens is not None:
-        read = [_read(matcher.passages[row]) for row in unchanged.fresh.tolist()]
+        read = [read_of(matcher.passages[row]) for row in unchanged.fresh.tolist()]
         sums = tokens.compute(read, _part_of(progress, unchanged.count), PHASE)
         windows = unchanged.windows(_unit(_window_sums(sums, of_fresh)))
         sentences = unchanged.sentences(_unit(sums))
@@ -126,7 +126,21 @@ def passage_tokens(embedder: Embedder, path: Path) -> PassageTokens | None:
 
 def passages_read(kb: KbIndex) -> list[PassageText]:
     """Return the paragraphs of a knowledge base as the embedding model reads them in one pass."""
-    return [*map(_read, kb.matcher.passages)]
+    return [*map(read_of, kb.matcher.passages)]
+
+
+def read_of(passage: Passage) -> PassageText:
+    """Return a paragraph as the embedding model reads it in one pass."""
+    return PassageText(_head(passage), passage.text, tuple(passage.sentences))
+
+
+def texts_of(passage: Passage) -> Iterator[str]:
+    """Yield all texts of a paragraph that may be embedded alone: windows, sentences, and itself as a document."""
+    for start, end in passage.windows:
+        yield joined(_head(passage), passage.text[start:end])
+    for start, end in passage.sentences:
+        yield passage.text[start:end]
+    yield joined(passage.section, passage.text)
 
 
 def passage_texts(kb: KbIndex, rows: Iterable[int]) -> list[str]:
@@ -138,10 +152,6 @@ def kb_texts(kb: KbIndex) -> list[str]:
     """Return all texts of a knowledge base that are embedded alone: its windows, then its sentences."""
     rows, matcher = range(len(kb.matcher.window_passage)), kb.matcher
     return [*map(matcher.window_text, rows), *map(matcher.sentence_text, rows)]
-
-
-def _read(passage: Passage) -> PassageText:
-    return PassageText(_head(passage), passage.text, tuple(passage.sentences))
 
 
 def _head(passage: Passage) -> str:
