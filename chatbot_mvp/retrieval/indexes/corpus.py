@@ -149,8 +149,8 @@ def growing_index(
         with_links: also build the mention graph.
         store: where to store the indexes; None for files in ``cache_dir`` and exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
-        earlier: the index of another version of the same knowledge base. If the chunks of both are ``ChunkedFiles``,
-            what its files have in common with ``chunks`` is taken from it; the result is the same without it.
+        earlier: the index of another version of the same knowledge base. What both have in common is taken from it:
+            vectors, and words if the chunks of both are ``ChunkedFiles``. The result is the same without it.
     """
     choice = store or VectorStoreChoice()
     words, sources = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice, (), earlier)
@@ -165,7 +165,8 @@ def growing_index(
         vectors = choice.make(matrix, model.model_id, progress)
         yield replace(words, dense=DenseSide(vectors, model, cache, tokens=tokens))
         return
-    for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
+    before = (earlier.kb, earlier.dense) if earlier is not None and earlier.kb and earlier.dense else None
+    for side in kb_sides(words.kb, model, cache, tokens, choice, progress, before):
         yield replace(words, dense=side)
 
 
