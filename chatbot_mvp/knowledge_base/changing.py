@@ -117,6 +117,9 @@ class KbChanges:
         """
         named = {sha256 for references in self.references for sha256 in references(kb_id)}
         self._store.collect(kb_id, lambda version: version.sha256 in named, dropped)
+        staged = self._store.staged(kb_id)
+        asked = ["", staged.version_id] if staged else [""]
+        self._kbs.keep_only(kb_id, [self._store.version(kb_id, name).sha256 for name in asked])
 
     # --- read
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import ConfigurationError, KbChangeError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
+from chatbot_mvp.errors import (
+    ChatbotError,
+    ConfigurationError,
+    KbChangeError,
+    KbNotFound,
+    KbUnreadable,
+    ProviderLeft,
+    UploadError,
+)
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
@@ -27,6 +36,7 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
 from chatbot_mvp.retrieval.indexes.engines import indexes_of
+from chatbot_mvp.retrieval.indexes.keeping import keep_rows
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OF_PIPELINE, OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
@@ -35,6 +45,8 @@ from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignore_progress, last
+
+log = logging.getLogger(__name__)
 
 _CHARS_KEPT = 6_000_000
 """Characters of the knowledge bases whose indexes stay in memory, each million in ``memory.MB_PER_MILLION``."""
@@ -62,6 +74,8 @@ class KnowledgeBases:
         self._contents: BoundedCache[tuple[str, str, int], KbContents] = BoundedCache(_CONTENTS_KEPT)
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
+        self._built: Counter[str] = Counter()
+        """Id -> number of pipelines that are being built over it."""
         self._version = live.snapshot.version
 
     # --- keep, rename, delete
@@ -147,13 +161,13 @@ class KnowledgeBases:
         """The text that the offsets of sources refer to."""
         return self.store.document(kb_id, version)
 
-    def chunks(self, kb_id: str, chars: int | None = None, version: str = "") -> list[Chunk]:
+    def chunks(self, kb_id: str, chars: int | None = None, version: str = "") -> Sequence[Chunk]:
         """The chunks that are searched, in the order of the text.
 
         Args:
             chars: RETRIEVAL_CHUNK_CHARS of a search; None for the settings in effect.
         """
-        return chunk_document(self.store.document(kb_id, version), chars or self._live.current.retrieval_chunk_chars)
+        return self.store.chunks(kb_id, chars or self._live.current.retrieval_chunk_chars, version)
 
     @performs(Action.READ)
     def contents(self, kb_id: str, chars: int | None = None) -> KbContents:
@@ -263,11 +277,55 @@ class KnowledgeBases:
 
         factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
 
+        key = _key(record, now, search)
+
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
             chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, record.version)
-            return factory.grow(chunks, record.language, settings, report, kb_id=kb_id)
+            other = self._pipelines.other_version(key)
+            earlier = other.best() if other is not None else None
+            levels = factory.grow(chunks, record.language, settings, report, kb_id=kb_id, earlier=earlier)
+            with self._at_work(kb_id):
+                for level in levels:
+                    yield level
+            self._keep_rows(kb_id, level)
 
-        return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))
+        return self._pipelines.get(key, lambda: GrowingPipeline(kb_id, grow, progress))
+
+    @contextmanager
+    def _at_work(self, kb_id: str) -> Iterator[None]:
+        """Count a pipeline over a knowledge base as being built."""
+        with self._lock:
+            self._built[kb_id] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._built[kb_id] -= 1
+
+    def keep_only(self, kb_id: str, texts: Collection[str]) -> None:
+        """Forget the pipelines over versions that nobody asks any more, and the rows of vectors that only they had.
+
+        Args:
+            texts: SHA-256 of the texts of the versions that can be asked.
+        """
+        self._pipelines.keep_only(kb_id, texts)
+        self._keep_rows(kb_id)
+
+    def _keep_rows(self, kb_id: str, *new: Pipeline) -> None:
+        """Delete the rows of vectors that no pipeline over a knowledge base needs, if none is being built.
+
+        Args:
+            new: pipelines that are complete and may not be among the kept ones yet.
+        """
+        kept = self._pipelines.of(kb_id)
+        if self._built[kb_id] or not all(one.is_complete for one in kept):
+            return
+        indexes = {id(one.index): one.index for one in (*new, *(each.best() for each in kept))}
+        try:
+            if indexes:
+                keep_rows(self._live.current, kb_id, list(indexes.values()))
+        except ChatbotError as error:  # they only take room; the next change tries again
+            log.warning("rows of vectors of %s are left: %s", kb_id, error)
 
     @performs(Action.READ)
     def vectors_under_way(self, kb_id: str, search: OtherSearch = ()) -> GrowingPipeline | None:

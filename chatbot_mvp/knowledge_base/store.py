@@ -12,6 +12,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from chatbot_mvp.documents.chunked_files import ChunkedFiles, chunk_files
+from chatbot_mvp.documents.chunking import TARGET_CHARS
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
 from chatbot_mvp.documents.names import clean_file_name, clean_name, clean_path
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
@@ -32,6 +34,7 @@ from chatbot_mvp.knowledge_base.versions import (
     entry_of,
     joined,
     version_of,
+    with_documents,
 )
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import in_utf8, make_folder, write_atomically, write_json
@@ -43,7 +46,7 @@ from chatbot_mvp.types import Document
 _HEAD = "kb.json"
 PENDING_S = 3_600
 _TEXTS_KEPT = 12_000_000
-"""Characters of joined texts that stay in memory."""
+"""Characters of joined texts that stay in memory, and of texts whose chunks do."""
 _ERRORS = (ValueError, TypeError, KeyError, AttributeError, OSError, FileOfLaterVersion)
 """What reading a damaged file raises."""
 
@@ -65,6 +68,7 @@ class KbStore:
         self._root = root
         self._files = VersionFiles()
         self._joined: BoundedCache[tuple[str, str], str] = BoundedCache(_TEXTS_KEPT, len)
+        self._chunked: BoundedCache[tuple[str, int], ChunkedFiles] = BoundedCache(_TEXTS_KEPT, _chars)
 
     # --- create
 
@@ -129,7 +133,7 @@ class KbStore:
         at = utc_now()
         plain = tuple(_document(one, "", at) for one in new)
         text, files = joined(plain, texts, max_chars)
-        version = version_of(plain, text, files, max_chars)
+        version = version_of(plain, text, files, max_chars, self.chunked(_titled("", text, files), files))
         kb_id, head = self._place(version)
         folder, before = self._root / kb_id, self._head_bytes(kb_id)
         try:
@@ -138,7 +142,7 @@ class KbStore:
                 self._write_head(replace(head, added_at=at))
                 return kb_id, before
             documents = self._put(folder, new, at)
-            version = version_of(documents, text, files, max_chars)
+            version = with_documents(version, documents)
             self._files.put_version(folder, version)
             # The head comes last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
             entry = entry_of(1, version, None, at, "created", "")
@@ -231,7 +235,7 @@ class KbStore:
             text, files = joined(documents, self._files.texts(folder, documents), max_chars)
         except _ERRORS as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-        version = version_of(documents, text, files, max_chars)
+        version = version_of(documents, text, files, max_chars, self.chunked(_titled(kb_id, text, files), files))
         self._files.put_version(folder, version)
         self._joined.put((kb_id, version.version_id), text)
         return version
@@ -336,7 +340,8 @@ class KbStore:
             folder = self._upgraded(kb_id)
             _, now = self._open(kb_id)
             text = self._text(kb_id, self.record(kb_id))
-            self._files.put_version(folder, version_of(now.documents, text, now.files, now.max_chars))
+            chunks = self.chunked(_titled(kb_id, text, now.files), now.files)
+            self._files.put_version(folder, version_of(now.documents, text, now.files, now.max_chars, chunks))
 
     def delete(self, kb_id: str) -> None:
         """Delete a KB and its folder.
@@ -351,6 +356,7 @@ class KbStore:
             shutil.rmtree(self._root / kb_id)
         self._files.forget(self._root / kb_id)
         self._joined.drop(lambda key: key[0] == kb_id)
+        self._chunked.drop(lambda key: key[0] == kb_id)
 
     # --- read
 
@@ -408,8 +414,23 @@ class KbStore:
         """Return the text of a version as one document."""
         record = self.record(kb_id, version)
         text = self._joined.get_or_build((kb_id, record.version), lambda: self._text(kb_id, record))
-        # Use the first file's name: the title is indexed, and a new KB name must not change the index.
-        return Document(doc_id=kb_id, title=Path(record.files[0]).stem, text=text, source=record.kb_name)
+        return replace(_titled(kb_id, text, self.files(kb_id, record.version)), source=record.kb_name)
+
+    def chunks(self, kb_id: str, chars: int, version: str = "") -> ChunkedFiles:
+        """Return the chunks of the text of a version.
+
+        Args:
+            chars: length at which a chunk is complete, in characters.
+        """
+        return self.chunked(self.document(kb_id, version), self.files(kb_id, version), chars)
+
+    def chunked(self, document: Document, files: Sequence[KbFile], chars: int = TARGET_CHARS) -> ChunkedFiles:
+        """Return ``chunk_files`` of a text, with what it has in common with the one before taken from there."""
+        key = (document.doc_id, chars)
+        found = chunk_files(document, files, chars, self._chunked.get(key))
+        if document.doc_id:
+            self._chunked.put(key, found)
+        return found
 
     def text_of(self, kb_id: str, document: KbDocument) -> str:
         """Return the text of a document as it was parsed."""
@@ -507,7 +528,8 @@ class KbStore:
         documents = self._put(folder, [NewDocument(*item) for item in texts.items()], head.added_at)
         named = {one.sha256: texts[one.path].text for one in documents}
         text, files = joined(documents, named, version.chars)
-        now = replace(version_of(documents, text, files, version.chars), kb_truncated=version.kb_truncated)
+        chunks = self.chunked(_titled(kb_id, text, files), files)
+        now = replace(version_of(documents, text, files, version.chars, chunks), kb_truncated=version.kb_truncated)
         self._files.put_version(folder, now)
         self._write_head(replace(head, history=(entry_of(1, now, None, head.added_at, "created", ""),)))
         for name in (format_1.SOURCE, format_1.FILES):
@@ -543,6 +565,15 @@ class KbStore:
         (folder / _HEAD).unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         self._files.forget(folder)
+
+
+def _titled(kb_id: str, text: str, files: Sequence[KbFile]) -> Document:
+    # The first file's name: the title is indexed, and a new name of the KB must not change the index.
+    return Document(doc_id=kb_id, title=Path(files[0].name).stem, text=text)
+
+
+def _chars(chunks: ChunkedFiles) -> int:
+    return chunks[-1].end if chunks else 0
 
 
 def documents_of(new: Sequence[NewDocument]) -> tuple[KbDocument, ...]:
