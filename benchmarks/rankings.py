@@ -47,12 +47,8 @@ def corpora(folder: Path, into: Path, sizes: Sizes) -> Iterator[tuple[str, str, 
     rows = [json.loads(line) for line in (folder / "squad_es" / "questions.jsonl").read_text("utf-8").splitlines()]
     some = rows[:: len(rows) // 300 if sizes.documents else 1]
     text = "\n\n".join(dict.fromkeys(f"# {row['article']}\n\n{row['context']}" for row in some))
-    yield (
-        "squad_es",
-        "es",
-        chunk_document(Document("kb", "kb", text)),
-        [row["question"] for row in some[:: len(some) // sizes.queries]],
-    )
+    asked = [row["question"] for row in some[:: len(some) // sizes.queries]]
+    yield "squad_es", "es", chunk_document(Document("kb", "kb", text)), asked
 
 
 def ranked(
@@ -86,14 +82,10 @@ def main() -> None:
     written = {}
     model = create_embedder(LOCAL_EMBEDDER, load_settings(data_dir=given.whole)) if given.whole else RandomTokens()
     with tempfile.TemporaryDirectory() as work:
-        for name, language, chunks, questions in corpora(
-            given.folder, Path(work) / "samples", WHOLE if given.whole else SAMPLED
-        ):
+        sizes = WHOLE if given.whole else SAMPLED
+        for name, language, chunks, questions in corpora(given.folder, Path(work) / "samples", sizes):
             for key, strategy in ((f"{name} {strategy}", strategy) for strategy in STRATEGIES):
                 written[key] = ranked(language, chunks, questions, strategy, given.whole or Path(work) / name, model)
                 said = difference(written[key], before[key]) if before else ""
-                print(
-                    f"{key}: {len(chunks)} chunks, {len(questions)} questions, {written[key]['ms']} ms{said}",
-                    flush=True,
-                )
+                print(f"{key}: {len(questions)} questions, {written[key]['ms']} ms{said}", flush=True)
             given.out.write_text(json.dumps(written), "utf-8")
