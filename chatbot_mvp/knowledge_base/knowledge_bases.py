@@ -282,7 +282,7 @@ class KnowledgeBases:
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
             chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, record.version)
             other = self._pipelines.other_version(key)
-            earlier = other.best() if other is not None else None
+            earlier = other.latest if other is not None else None
             levels = factory.grow(chunks, record.language, settings, report, kb_id=kb_id, earlier=earlier)
             with self._at_work(kb_id):
                 for level in levels:
@@ -320,7 +320,7 @@ class KnowledgeBases:
         kept = self._pipelines.of(kb_id)
         if self._built[kb_id] or not all(one.is_complete for one in kept):
             return
-        indexes = {id(one.index): one.index for one in (*new, *(each.best() for each in kept))}
+        indexes = {id(one.index): one.index for one in (*new, *(each.latest for each in kept))}
         try:
             if indexes:
                 keep_rows(self._live.current, kb_id, list(indexes.values()))

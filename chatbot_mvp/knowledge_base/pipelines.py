@@ -70,6 +70,11 @@ class GrowingPipeline:
         return self._best.index.source_chars
 
     @property
+    def latest(self) -> Pipeline:
+        """The best pipeline so far, without waiting."""
+        return self._best
+
+    @property
     def is_complete(self) -> bool:
         """Whether there is no better pipeline to come: all vectors are there, or none are wanted."""
         return self._best.vectors_share in (None, 1.0)
