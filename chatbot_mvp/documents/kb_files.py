@@ -100,6 +100,8 @@ def _file(name: str, parsed: ParsedText, start: int, end: int, cut: bool, pages:
 
 def _lower_headings(text: str, offsets: Sequence[int]) -> tuple[str, list[int]]:
     """Return ``text`` with its Markdown headings one level deeper, and ``offsets`` moved accordingly."""
+    if "#" not in text:
+        return text, list(offsets)
     lines: list[str] = []
     added: list[int] = []  # offsets in ``text`` where a character was inserted
     position = 0
