@@ -289,6 +289,6 @@ def test_a_stopped_change_leaves_the_version_before(app: App) -> None:
     assert replace(app.kb_changes.change(kb_id, new=[new("b.md", "Dos.")]), added_at="").number == 2
 
 
-def test_a_file_that_cannot_be_read_is_left_out_of_a_source(app: App) -> None:
+def test_a_path_never_leads_out_of_its_knowledge_base(app: App) -> None:
     parsed = parse_upload("x.md", b"hola", LIMIT, 1)
     assert app.kbs.store.keep([("../../x.md", parsed)], LIMIT).files == ("x.md",)

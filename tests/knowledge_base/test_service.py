@@ -102,7 +102,7 @@ def test_a_disk_that_is_full_while_files_are_kept_leaves_what_was_there_before(
     def full(self: object, record: KbRecord) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(KbStore, "_write_record", full)
+    monkeypatch.setattr(KbStore, "_write_head", full)
     again = wait(app, app.uploads.take([("comedor.docx", DOCX)], "Otro nombre"))
     other = wait(app, app.uploads.take([("viajes.pdf", PDF)]))
     assert [upload.job.state for upload in (again, other)] == ["failed", "failed"]
@@ -113,7 +113,7 @@ def test_a_disk_that_is_full_while_files_are_kept_leaves_what_was_there_before(
 def test_files_over_the_limit_of_all_together_are_told(tmp_path: Path) -> None:
     app = words_app(tmp_path, kb_max_chars=1_000)
     long = "Un párrafo cualquiera.\n\n" * 60
-    upload = wait(app, app.uploads.take([("largo.txt", long.encode()), ("comedor.docx", DOCX)]))
+    upload = wait(app, app.uploads.take([("largo.txt", long.encode()), ("otro comedor.docx", DOCX)]))
     assert [(state.stage, state.cut, state.code) for state in upload.files] == [
         ("indexed", True, ""),
         ("failed", False, "upload_no_room"),
