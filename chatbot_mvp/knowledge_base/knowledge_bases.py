@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
+from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of, text_hash
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
 from chatbot_mvp.documents.parsing import parse_upload
@@ -17,6 +17,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, KbChangeError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
+from chatbot_mvp.knowledge_base.places import Places, Whereabouts, places_of_version, whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
@@ -60,6 +61,7 @@ class KnowledgeBases:
         self._pipelines = PipelinePool(_CHARS_KEPT)
         # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
         self._contents: BoundedCache[tuple[str, str, int], KbContents] = BoundedCache(_CONTENTS_KEPT)
+        self._whereabouts: BoundedCache[tuple[str, str, str, str], Whereabouts] = BoundedCache(5_000)
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
         self._version = live.snapshot.version
@@ -171,6 +173,33 @@ class KnowledgeBases:
     def place(self, kb_id: str, offset: int) -> FilePlace | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)
+
+    def places(self, kb_id: str, version: str = "") -> Places:
+        """Where the documents of a version are in its text; no place if it is gone or unreadable."""
+        try:
+            found = self.store.version(kb_id, version)
+            return places_of_version(found, self.store.record(kb_id, found.version_id).number)
+        except (KbNotFound, KbUnreadable, KbChangeError):
+            return Places()
+
+    def whereabouts(self, kb_id: str, passage: str, path: str = "", version: str = "") -> Whereabouts | None:
+        """Where a passage of an earlier version stands in the current one; None if the knowledge base is unreadable.
+
+        Args:
+            passage: some words, sentences or paragraphs, verbatim.
+            path: the document that it stood in; "" if it is not known.
+            version: id of the version that it is of; "" if it is not known.
+        """
+        try:
+            record = self.store.record(kb_id)
+            if version and version == record.version and (at := self.store.document(kb_id).text.find(passage)) >= 0:
+                return Whereabouts("same", at, at + len(passage), passage, self.places(kb_id).at(at))
+            key = (kb_id, record.version, text_hash(passage), path)
+            return self._whereabouts.get_or_build(
+                key, lambda: whereabouts(self.store.document(kb_id).text, self.places(kb_id), passage, path)
+            )
+        except (KbNotFound, KbUnreadable, KbChangeError):
+            return None
 
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """The files of a knowledge base, in the order of its text; none if it is gone or their list is unreadable."""
