@@ -308,15 +308,25 @@ class KnowledgeBases:
         found = self._pipelines.peek(_key(self.store.record(kb_id), self._live.snapshot, search))
         return found if found is not None and (found.growing or found.failure is not None) else None
 
-    def forget_index(self, kb_id: str) -> None:
+    def forget_text(self, kb_id: str) -> None:
+        """Keep nothing of the text of a knowledge base in memory."""
+        self._pipelines.drop(kb_id)
+        self._contents.drop(lambda key: key[0] == kb_id)
+        self._whereabouts.drop(lambda key: key[0] == kb_id)
+        self._suggested = {key: found for key, found in self._suggested.items() if key[0] != kb_id}
+
+    def forget_index(self, kb_id: str, version: str = "") -> None:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.
+
+        Args:
+            version: whose texts' vectors go.
 
         Raises:
             KbNotFound, KbUnreadable
             ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used.
         """
         settings = self._live.current
-        chunks, record = self.chunks(kb_id), self.store.record(kb_id)
+        chunks, record = self.chunks(kb_id, version=version), self.store.record(kb_id, version)
         self._drop_vectors(kb_id)
         embedder: Embedder | None = None
         if get_strategy(settings.retrieval_strategy).needs_vectors:

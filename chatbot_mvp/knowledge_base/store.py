@@ -262,6 +262,45 @@ class KbStore:
                         found.append(version)
             self._files.keep_only(folder, found)
 
+    def purge(self, kb_id: str, gone: Callable[[KbDocument], bool]) -> None:
+        """Rewrite every version without some documents, and delete their texts and originals.
+
+        The current version must not have them. A version that has nothing else is deleted, and so is such a draft.
+        """
+        with self._writing(kb_id):
+            folder = self._upgraded(kb_id)
+            head, now = self._open(kb_id)
+            kept: dict[str, Version] = {}
+            for version_id in self._files.version_ids(folder):
+                with suppress(*_ERRORS):
+                    version = self._files.version(folder, version_id)
+                    if rest := [one for one in version.documents if not gone(one)]:
+                        kept[version_id] = (
+                            version
+                            if len(rest) == len(version.documents)
+                            else self._redrawn(folder, rest, version.max_chars)
+                        )
+            kept[now.version_id] = now
+            ids = {version_id: version.version_id for version_id, version in kept.items()}
+            history = tuple(replace(one, version_id=ids.get(one.version_id, one.version_id)) for one in head.history)
+            staged = head.staged
+            if staged is not None:
+                base = ids.get(staged.base, now.version_id)
+                staged = (
+                    replace(staged, version_id=ids[staged.version_id], base=base) if staged.version_id in ids else None
+                )
+            self._write_head(replace(head, history=history, staged=staged))
+            self._files.keep_only(folder, list(kept.values()))
+            self._files.forget(folder)
+        self._joined.drop(lambda key: key[0] == kb_id)
+
+    def _redrawn(self, folder: Path, documents: Sequence[KbDocument], max_chars: int) -> Version:
+        """Write the version of some documents of another one."""
+        text, files = joined(documents, self._files.texts(folder, documents), max_chars)
+        version = version_of(documents, text, files, max_chars)
+        self._files.put_version(folder, version)
+        return version
+
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
         """Give a KB another name. Its id stays, so its index and conversations remain valid."""
         with self._writing(kb_name):
@@ -366,6 +405,10 @@ class KbStore:
             return self._files.original(self._root / kb_id, document.original)
         except OSError as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def folder(self, kb_id: str) -> Path:
+        """Return the folder of a KB."""
+        return self._path(kb_id).parent
 
     def bytes_of(self, kb_id: str) -> int:
         """Return the bytes of all texts and originals of a KB."""
