@@ -158,16 +158,19 @@ class KnowledgeBases:
         return chunk_document(self.store.document(kb_id, version), chars or self._live.current.retrieval_chunk_chars)
 
     @performs(Action.READ)
-    def contents(self, kb_id: str, chars: int | None = None) -> KbContents:
+    def contents(self, kb_id: str, chars: int | None = None, version: str = "") -> KbContents:
         """The files, the chunks, and the chunks whose text repeats.
 
         Args:
             chars: as in ``chunks``.
         """
-        record, size = self.store.record(kb_id), chars or self._live.current.retrieval_chunk_chars
-        return self._contents.get_or_build(
-            (kb_id, record.sha256, size), lambda: contents_of(self.store.files(kb_id), self.chunks(kb_id, size))
-        )
+        record, size = self.store.record(kb_id, version), chars or self._live.current.retrieval_chunk_chars
+
+        def made() -> KbContents:
+            return contents_of(self.store.files(kb_id, record.version), self.chunks(kb_id, size, record.version))
+
+        # By the version and not by its text: one text may be that of documents with other paths.
+        return self._contents.get_or_build((kb_id, record.version, size), made)
 
     @performs(Action.READ)
     def place(self, kb_id: str, offset: int) -> FilePlace | None:
@@ -242,6 +245,7 @@ class KnowledgeBases:
         progress: ProgressCallback = ignore_progress,
         on_reply: Callable[[Completion], None] = ignore_reply,
         factory: PipelineFactory | None = None,
+        version: str = "",
     ) -> Pipeline:
         """The pipeline over a knowledge base with all settings of a run, which may differ from those in effect.
 
@@ -254,12 +258,13 @@ class KnowledgeBases:
         """
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
-            chunks, language = self.chunks(kb_id, settings.retrieval_chunk_chars), self.store.record(kb_id).language
+            chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, version)
+            language = self.store.record(kb_id, version).language
             grow = (factory or self._factory).grow
             return last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         search = tuple((name, getattr(settings, name)) for name in OF_PIPELINE)
-        return self.pipeline(kb_id, progress, search).with_selection(settings)
+        return self.pipeline(kb_id, progress, search, version).with_selection(settings)
 
     @performs(Action.ASK)
     def growing(

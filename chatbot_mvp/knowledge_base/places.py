@@ -23,7 +23,7 @@ _LIKE_ELSEWHERE = 0.6
 _MOST_READ = 2_000_000
 """Characters up to which a whole knowledge base is read for a paragraph whose document is gone."""
 _MARK = re.compile(r"\[(?:retirado|removed) (\d{4}-\d\d-\d\d)\]")
-_PARAGRAPH = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
+_PARAGRAPH = re.compile(r"\S(?:[^\n]|\n(?![ \t]*(?:\n|\Z)))*")
 _WORD = re.compile(r"\w+")
 
 
@@ -141,7 +141,7 @@ def _nearest(text: str, passage: str, start: int, end: int, least: float) -> tup
     """
     wanted = _words(passage)
     size = max(1, len(_PARAGRAPH.findall(passage)))
-    rows = [(*one.span(), _words(one.group())) for one in _PARAGRAPH.finditer(text, start, end) if one.group().strip()]
+    rows = [(*one.span(), _words(one.group())) for one in _PARAGRAPH.finditer(text, start, end)]
     best, span = least, None
     for row in range(max(1, len(rows) - size + 1) if rows else 0):
         window = rows[row : row + size]

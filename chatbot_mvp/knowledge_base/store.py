@@ -378,6 +378,16 @@ class KbStore:
         except _ERRORS as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
+    def version_with(self, kb_id: str, sha256: str) -> Version | None:
+        """Return the newest version with a text of this hash; None if none is kept."""
+        head, now = self._open(kb_id)
+        ids = dict.fromkeys([now.version_id, *(entry.version_id for entry in reversed(head.history))])
+        for version_id in [*ids, *(one for one in self.versions_kept(kb_id) if one not in ids)]:
+            with suppress(KbChangeError, KbUnreadable):
+                if (found := self.version(kb_id, version_id)).sha256 == sha256:
+                    return found
+        return None
+
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """Return where each document of a version is in its text."""
         return self.version(kb_id, version).files

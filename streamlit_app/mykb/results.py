@@ -97,7 +97,9 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
         )
     )
     if result.kb_sha256 != kb.sha256:
-        st.warning(t("mykb.result_of_other_text"), icon=":material/difference:")
+        key = "mykb.result_of_version" if result.version else "mykb.result_of_other_version"
+        said = t(key, version=number(result.version), current=number(kb.number))
+        st.info(said, icon=":material/difference:")
     if compared is None:
         return
     if {row.question.question for row in result.rows} != {row.question.question for row in compared.rows}:
