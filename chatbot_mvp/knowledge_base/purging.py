@@ -105,6 +105,7 @@ class Purges:
             KbChangeError (kb_document_not_found): no version has a document under one of the paths.
             KbNotFound, KbUnreadable, OSError
         """
+        self._store.put(kb_id, ())  # a knowledge base of the former format gets its files
         versions = self._versions(kb_id)
         before = self.under_way(kb_id)
         for path in paths:

@@ -403,6 +403,8 @@ class KbStore:
         """Return the text of a document as it was parsed."""
         try:
             folder = self._root / kb_id
+            if (folder / format_1.SOURCE).exists() and (version := self._head(kb_id)[1]) is not None:
+                return format_1.texts_of(format_1.read_text(folder), version)[document.path].text
             return self._files.text(folder, document.sha256)
         except _ERRORS as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error

@@ -17,6 +17,8 @@ from tests.moving import ALLOWANCES, HOLIDAYS, PARKING, app_over, document, movi
 from tests.wings.promise.labels import measured, saved
 
 LEVEL = 0.2
+
+
 @pytest.fixture
 def app(tmp_path: Path, clean_env: Path) -> App:
     return app_over(tmp_path / "data")

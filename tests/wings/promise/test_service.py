@@ -21,6 +21,7 @@ from chatbot_mvp.wings.promise.calibration import LabelledQuestion
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_text
 from chatbot_mvp.wings.promise.service import Promises, groups_of
 from tests.conftest import Command
+from tests.moving import document
 from tests.raising import raises
 from tests.wings.promise.labels import DAYS, DIET, TEXT, measured, promised, saved
 
@@ -110,11 +111,10 @@ def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_an
     assert changed(app, kb_id) == ("configuration",)
     app.live.change("kb_top_k", app.settings.kb_top_k - 1)
     assert changed(app, kb_id) == ()
-    path = app.settings.kb_dir / kb_id / "kb.json"
-    content = path.read_text("utf-8")
-    path.write_text(content.replace(app.kbs.store.record(kb_id).sha256, "0" * 64), "utf-8")
+    app.kb_changes.change(kb_id, new=[document("normas.md", f"{TEXT}\nY nada más.\n")])
     assert changed(app, kb_id) == ("kb",)
-    path.write_text(content, "utf-8")
+    app.kb_changes.restore(kb_id, "1")
+    assert changed(app, kb_id) == ()
     more = app.question_sets.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
     assert changed(app, kb_id) == ("questions",)
     app.question_sets.delete_set(kb_id, more.set_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
@@ -12,6 +11,7 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import settle, visit
 from tests.e2e.visitors import become
+from tests.moving import document
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
@@ -73,16 +73,9 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
     page.get_by_role("button", name="Calcular la promesa").click()
     page.get_by_text("como máximo 20 % serán equivocadas").wait_for()
 
-    folder = server.data_dir / "kb" / kb.kb_id
-    changed = json.loads((folder / "kb.json").read_text("utf-8"))
-    later = app.kbs.add("taller.md", text.replace("20 euros", "21 euros").encode())
-    new = server.data_dir / "kb" / later.kb_id
-    changed["sha256"] = json.loads((new / "kb.json").read_text("utf-8"))["sha256"]
-    (folder / "source.txt").write_bytes((new / "source.txt").read_bytes())
-    (folder / "kb.json").write_text(json.dumps(changed), "utf-8")
-    app.kbs.delete(later.kb_id)
+    app.kb_changes.change(kb.kb_id, new=[document("taller.md", text.replace("20 euros", "21 euros"))])
     page.reload()
     page.get_by_text("2. Resultados").click()
     page.get_by_text("queda retirada").wait_for()
-    assert page.get_by_text("El documento ha cambiado.").is_visible()
+    assert page.get_by_text("La base de conocimiento ha cambiado.").is_visible()
     assert not page.get_by_text("como máximo 20 % serán equivocadas").is_visible()
