@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-Promises = pytest.importorskip("chatbot_mvp.wings.promise.service").Promises
-
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.knowledge_base.changes import Move
 from tests.moving import ALLOWANCES, app_over, document
+
+Promises = pytest.importorskip("chatbot_mvp.wings.promise.service").Promises
 
 V1 = Path(__file__).parent / "fixtures" / "v1"
 KB, SESSION = "politica-empresa-6704388c1c044ad47022f75d", "2292c0704e92d59ac1678d33cc73201b"
