@@ -130,7 +130,7 @@ class App:
 
     def _purge_chat(self, purged: Purged) -> int:
         start = self.live.current
-        return purge_chat(start.conversations_dir, start.metrics_log_path, purged)
+        return purge_chat(start.conversations_dir, (start.metrics_log_path, start.errors_log_path), purged)
 
     def _added_references(self, kb_id: str) -> Iterator[str]:
         for keeper in added("kb_keeper", KbKeeper).values():

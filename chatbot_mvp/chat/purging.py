@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.knowledge_base.purged_files import purge_file, purge_lines
+from chatbot_mvp.knowledge_base.purged_files import purge_files, purge_lines
 from chatbot_mvp.knowledge_base.purged_text import Purged
 
 Row = dict[str, Any]
 
 
-def purge_chat(conversations: Path, log: Path, purged: Purged) -> int:
-    """Rewrite the conversations of a knowledge base and the chat's log; return the number of files that changed.
+def purge_chat(conversations: Path, logs: Iterable[Path], purged: Purged) -> int:
+    """Rewrite the conversations of a knowledge base and the logs; return the number of files that changed.
 
     Raises:
         OSError: a file cannot be written.
     """
     count = sum(purge_lines(path, lambda rows: _conversation(rows, purged)) for path in conversations.glob("*/*.jsonl"))
-    if log.is_file():
-        count += purge_file(log, purged)
-    return count
+    return count + purge_files(logs, purged)
 
 
 def _conversation(rows: list[Row], purged: Purged) -> list[Row]:

@@ -195,8 +195,8 @@ class KnowledgeBases:
         """
         try:
             record = self.store.record(kb_id)
-            if version and version == record.version and (at := self.store.document(kb_id).text.find(passage)) >= 0:
-                return Whereabouts("same", at, at + len(passage), passage, self.places(kb_id).at(at))
+            if version == record.version:
+                path = ""  # it stands where it stood, whatever the name of its file in an older record
             key = (kb_id, record.version, text_hash(passage), path)
             return self._whereabouts.get_or_build(
                 key, lambda: whereabouts(self.store.document(kb_id).text, self.places(kb_id), passage, path)

@@ -20,7 +20,7 @@ from chatbot_mvp.knowledge_base.purged_text import PurgedText
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from tests.fakes import FakeChatModel, fake_app
-from tests.moving import HOLIDAYS, HOW_MANY_DAYS, PARKING, WHOSE_PLACE, app_over, document, moving_kb
+from tests.moving import ALLOWANCES, HOLIDAYS, HOW_MANY_DAYS, PARKING, WHOSE_PLACE, app_over, document, moving_kb
 
 SESSION = "0123456789abcdef0123456789abcdef"
 PATH = "edificio/aparcamiento.md"
@@ -244,3 +244,27 @@ def test_deleted_rows_leave_nothing_in_a_cache(app: App, data: Path) -> None:
     with closing(sqlite3.connect(app.settings.reply_cache_path)) as connection:
         assert connection.execute("SELECT count(*) FROM replies").fetchone() == (1,)
         assert connection.execute("PRAGMA freelist_count").fetchone() == (0,)
+
+
+def vectors(data: Path) -> set[bytes]:
+    with closing(sqlite3.connect(data / "cache" / "vectors.sqlite")) as connection:
+        return {key for (key,) in connection.execute("SELECT key FROM vectors")}
+
+
+@pytest.mark.parametrize("store", ["exact", "chroma"])
+def test_vectors_of_a_purged_document_are_deleted(tmp_path: Path, clean_env: Path, store: str) -> None:
+    def hybrid(data: Path) -> App:
+        return fake_app(app_over(data, retrieval_strategy="HYBRID", vector_store=store).settings)
+
+    app = hybrid(tmp_path / "data")
+    kb_id = moving_kb(app)
+    app.kbs.pipeline(kb_id)
+    before = vectors(tmp_path / "data")
+    app.kb_changes.purge(kb_id, [PATH])
+    app.kbs.pipeline(kb_id)
+    other = hybrid(tmp_path / "other")
+    other.kbs.pipeline(
+        moving_kb(other, document("personas/vacaciones.md", HOLIDAYS), document("gastos/dietas.md", ALLOWANCES))
+    )
+    assert vectors(tmp_path / "data") == vectors(tmp_path / "other") < before
+    assert {said: found_in(tmp_path / "data", said) for said in UNIQUE} == {said: [] for said in UNIQUE}
