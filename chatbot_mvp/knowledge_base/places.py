@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
@@ -23,8 +24,12 @@ _LIKE_ELSEWHERE = 0.6
 _MOST_READ = 2_000_000
 """Characters up to which a whole knowledge base is read for a paragraph whose document is gone."""
 _MARK = re.compile(r"\[(?:retirado|removed) (\d{4}-\d\d-\d\d)\]")
+_RAREST = 8
+"""Words of a passage by which paragraphs that may be like it are looked up in a whole knowledge base."""
 _PARAGRAPH = re.compile(r"\S(?:[^\n]|\n(?![ \t]*(?:\n|\Z)))*")
 _WORD = re.compile(r"\w+")
+_Row = tuple[int, int, Counter[str]]
+"""(start, end, words) of a paragraph."""
 
 
 @dataclass(frozen=True)
@@ -89,30 +94,70 @@ def purged_on(text: str) -> str:
     return found.group(1) if found else ""
 
 
-def whereabouts(text: str, places: Places, passage: str, path: str = "") -> Whereabouts:
-    """Look for a passage of an earlier version.
+class PassageFinder:
+    """Looks for passages of earlier versions in one version. What it reads of the text, it reads once."""
 
-    Args:
-        text, places: those of the version to look in.
-        passage: some words, sentences or paragraphs, verbatim.
-        path: the document that it stood in; "" if it is not known.
-    """
-    if day := purged_on(passage):
-        return Whereabouts("purged", purged_on=day)
-    own = next((file for file in places.files if file.name == path), None)
-    span = _find(text, passage, own.start, own.end) if own else None
-    state: State = "same"
-    if span is None and (span := _find(text, passage, 0, len(text))) is not None:
-        state = "moved" if path else "same"
-    if span is None:
-        state = "changed"
-        span = _nearest(text, passage, own.start, own.end, LIKE) if own else None
-        if span is None and len(text) <= _MOST_READ:
-            span = _nearest(text, passage, 0, len(text), _LIKE_ELSEWHERE)
-    if span is None:
-        return Whereabouts("gone")
-    start, end = span
-    return Whereabouts(state, start, end, text[start:end], places.at(start))
+    def __init__(self, text: str, places: Places) -> None:
+        self._text = text
+        self._places = places
+        self._own = {file.name: file for file in places.files}
+
+    def find(self, passage: str, path: str = "") -> Whereabouts:
+        """Look for a passage.
+
+        Args:
+            passage: some words, sentences or paragraphs, verbatim.
+            path: the document that it stood in; "" if it is not known.
+        """
+        if day := purged_on(passage):
+            return Whereabouts("purged", purged_on=day)
+        own = self._own.get(path)
+        span = _find(self._text, passage, own.start, own.end) if own else None
+        state: State = "same"
+        if span is None and (span := _find(self._text, passage, 0, len(self._text))) is not None:
+            state = "moved" if path else "same"
+        if span is None:
+            state = "changed"
+            span = self._nearest_of(own, passage) if own else None
+            if span is None and len(self._text) <= _MOST_READ:
+                span = self._nearest(passage)
+        if span is None:
+            return Whereabouts("gone")
+        start, end = span
+        return Whereabouts(state, start, end, self._text[start:end], self._places.at(start))
+
+    def _nearest_of(self, file: KbFile, passage: str) -> tuple[int, int] | None:
+        """Return the paragraphs of a file that are most like a passage."""
+        rows = _rows(self._text, file.start, file.end)
+        return _best(rows, range(len(rows)), passage, LIKE)
+
+    def _nearest(self, passage: str) -> tuple[int, int] | None:
+        """Return the paragraphs of the whole text that are most like a passage."""
+        size = _size(passage)
+        found: set[int] = set()
+        rarest = sorted(_words(passage), key=lambda word: (len(self._rows_with.get(word, ())), word))
+        for word in [one for one in rarest if one in self._rows_with][:_RAREST]:
+            for row in self._rows_with[word]:
+                found.update(range(max(0, row - size + 1), row + 1))
+        return _best(self._rows, sorted(found), passage, _LIKE_ELSEWHERE)
+
+    @cached_property
+    def _rows(self) -> list[_Row]:
+        return _rows(self._text, 0, len(self._text))
+
+    @cached_property
+    def _rows_with(self) -> dict[str, list[int]]:
+        """Word -> the paragraphs that have it."""
+        found: dict[str, list[int]] = {}
+        for row, (_, _, words) in enumerate(self._rows):
+            for word in words:
+                found.setdefault(word, []).append(row)
+        return found
+
+
+def whereabouts(text: str, places: Places, passage: str, path: str = "") -> Whereabouts:
+    """Look for one passage, as ``PassageFinder``."""
+    return PassageFinder(text, places).find(passage, path)
 
 
 def paragraphs_around(text: str, start: int, end: int) -> tuple[int, int]:
@@ -133,24 +178,32 @@ def _find(text: str, passage: str, start: int, end: int) -> tuple[int, int] | No
     return found.span() if found else None
 
 
-def _nearest(text: str, passage: str, start: int, end: int, least: float) -> tuple[int, int] | None:
+def _rows(text: str, start: int, end: int) -> list[_Row]:
+    return [(*one.span(), _words(one.group())) for one in _PARAGRAPH.finditer(text, start, end)]
+
+
+def _best(rows: Sequence[_Row], firsts: Iterable[int], passage: str, least: float) -> tuple[int, int] | None:
     """Return the span of as many paragraphs as the passage has that share most words with it.
 
     None if they share less than ``least``: twice the common words over all words of both, counted as often as they
     occur.
+
+    Args:
+        firsts: the paragraphs that may be the first of them, in order.
     """
-    wanted = _words(passage)
-    size = max(1, len(_PARAGRAPH.findall(passage)))
-    rows = [(*one.span(), _words(one.group())) for one in _PARAGRAPH.finditer(text, start, end)]
+    wanted, size = _words(passage), _size(passage)
     best, span = least, None
-    for row in range(max(1, len(rows) - size + 1) if rows else 0):
-        window = rows[row : row + size]
-        said = sum((words for _, _, words in window), Counter[str]())
-        common = (wanted & said).total()
-        share = 2 * common / max(1, wanted.total() + said.total())
+    for first in firsts:
+        window = rows[first : first + size]
+        said = window[0][2] if size == 1 else sum((words for _, _, words in window), Counter[str]())
+        share = 2 * (wanted & said).total() / max(1, wanted.total() + said.total())
         if share > best or (share == best and span is None):
             best, span = share, (window[0][0], window[-1][1])
     return span
+
+
+def _size(passage: str) -> int:
+    return max(1, len(_PARAGRAPH.findall(passage)))
 
 
 def _words(text: str) -> Counter[str]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
-from chatbot_mvp.knowledge_base.places import Places, State, Whereabouts, whereabouts
+from chatbot_mvp.knowledge_base.places import PassageFinder, Places, State, Whereabouts
 from chatbot_mvp.storage.clock import sortable_stamp, utc_after
 from chatbot_mvp.storage.files import lock_beside, make_folder, naming, write_json
 from chatbot_mvp.storage.formats import QUESTION_SET, VERSION, complete, known_version
@@ -105,7 +105,8 @@ def check_set(questions: QuestionSet, text: str, places: Places, sha256: str) ->
         text, places, sha256: those of the version.
     """
     asked = {each.question.question_id: each.question for each in questions.questions if each.question.paragraph}
-    found = {key: whereabouts(text, places, one.paragraph or "", one.document or "") for key, one in asked.items()}
+    finder = PassageFinder(text, places)
+    found = {key: finder.find(one.paragraph or "", one.document or "") for key, one in asked.items()}
     return SetCheck(
         questions.kb_sha256 != sha256,
         tuple(key for key, one in asked.items() if not places_of(text, one.paragraph)),
