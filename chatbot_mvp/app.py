@@ -129,6 +129,7 @@ class App:
             return made
 
     def _purge_chat(self, purged: Purged) -> int:
+        self.archive.forget_documents()
         start = self.live.current
         return purge_chat(start.conversations_dir, (start.metrics_log_path, start.errors_log_path), purged)
 

@@ -249,6 +249,11 @@ class RunArchive:
             dataset = self._browsed[1]
         return {doc_id: found for doc_id in doc_ids if (found := dataset.document(doc_id)) is not None}
 
+    def forget_documents(self) -> None:
+        """Keep no document of a data set in memory."""
+        with self._lock:
+            self._browsed = None
+
     def finished(self, run_id: str) -> FinishedRun:
         """Return a finished benchmark run with the data set that it measured, for exports and evaluations.
 

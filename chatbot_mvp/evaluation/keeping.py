@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,11 +50,20 @@ def eraser_of(settings: Settings) -> Eraser:
     jobs = (settings.kb_jobs_dir, settings.kb_evaluation_jobs_dir, settings.jobs_dir, settings.data_jobs_dir)
 
     def purge(purged: Purged) -> int:
-        runs = [path for folder in _runs_of(settings.results_dir, purged.kb_id) for path in folder.rglob("*")]
-        states = [path for folder in jobs if folder.is_dir() for path in folder.iterdir()]
-        return purge_files((path for path in (*runs, *states) if path.suffix in _REWRITTEN), purged)
+        count = 0
+        for folder in _runs_of(settings.results_dir, purged.kb_id):
+            if changed := purge_files(_rewritable(folder.rglob("*")), purged):
+                count += changed
+                with suppress(FileNotFoundError):  # who has read the result with its questions reads them again
+                    RunFolder(settings.results_dir, folder.name).result_path.touch()
+        states = (path for folder in jobs if folder.is_dir() for path in folder.iterdir())
+        return count + purge_files(_rewritable(states), purged)
 
     return purge
+
+
+def _rewritable(paths: Iterable[Path]) -> list[Path]:
+    return [path for path in paths if path.suffix in _REWRITTEN]
 
 
 def _runs_of(results: Path, kb_id: str) -> Iterator[Path]:

@@ -19,6 +19,7 @@ from chatbot_mvp.knowledge_base.purged_text import Purged, PurgedText
 from chatbot_mvp.knowledge_base.versions import KbDocument, Version
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, parse_json
 
 UNDER_WAY = "purge.json"
@@ -113,7 +114,7 @@ class Purges:
                 legal = sorted({one.path for version in versions for one in version.documents})
                 raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=", ".join(legal[:20]))
         wanted = sorted({*paths, *before})
-        write_json(self._path(kb_id), {"paths": wanted})
+        write_json(self._path(kb_id), {VERSION: KNOWLEDGE_BASE, "paths": wanted})
         return doomed(versions, wanted)
 
     def under_way(self, kb_id: str) -> tuple[str, ...]:
