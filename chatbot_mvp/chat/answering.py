@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Finished
+from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
@@ -96,7 +98,9 @@ class Answering:
         require_short(question)
         history = [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]
         context = context or UserContext()
-        pipeline = self._kbs.growing(kb_id, search=context.retrieval).best(_PATIENCE_S)
+        # Text, files and places are of one version, even if another one becomes the current one meanwhile.
+        version = self._kbs.store.record(kb_id).version
+        pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best(_PATIENCE_S)
         return AnswerStream(
             pipeline,
             question,
@@ -105,11 +109,20 @@ class Answering:
             model=self._model,
             fallback=self._fallback,
             settings=self._live.current,
-            files=self._kbs.files(kb_id),
+            places=self._kbs.places(kb_id, version),
             streamed=streamed,
             hold=hold,
             done=lambda answer: self._log_metrics(kb_id, question, answer),
         )
+
+    @performs(Action.READ)
+    def citation_now(self, source: Source) -> Whereabouts | None:
+        """Where the text that an answer cited stands in the current version of its knowledge base, and what it says.
+
+        Cheap when it is asked again. None if the knowledge base is gone or cannot be read.
+        """
+        path, version = (source.place.file, source.place.version_id) if source.place else ("", "")
+        return self._kbs.whereabouts(source.chunk.doc_id, source.cited, path, version)
 
     def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
         """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""

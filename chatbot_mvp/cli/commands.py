@@ -80,6 +80,13 @@ cli = LazyGroup(
                 "questions": "Propose questions to evaluate a document. A person should review them before use.",
             },
         ),
+        *lazy(
+            "chatbot_mvp.cli.purge:kb",
+            {
+                "purge": "Take documents out of every version and out of everything that quotes them. "
+                "This cannot be undone.",
+            },
+        ),
     ),
     LazyGroup(
         "datasets",

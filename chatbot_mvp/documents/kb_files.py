@@ -40,11 +40,18 @@ class KbFile:
 
 @dataclass(frozen=True)
 class FilePlace:
-    """File and page of a citation."""
+    """File and page of a citation, and how old the file is."""
 
     file: str
+    """Path of the document within its knowledge base."""
     page: int | None
     """Page number from 1; None for formats without pages."""
+    version: int = 0
+    """Number of the version that was cited; 0 if it is not known or was never the current one."""
+    version_id: str = ""
+    """Id of that version; "" if it is not known."""
+    updated_at: str = ""
+    """When the content of the file came, ISO 8601, UTC; "" if it is not known."""
 
 
 def text_hash(text: str) -> str:

@@ -60,7 +60,10 @@ class KbNotFound(ChatbotError):
 
 
 class KbUnreadable(ChatbotError):
-    texts = {"kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."}
+    texts = {
+        "kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Add the documents that are damaged "
+        "again under the same paths, or restore an earlier version.",
+    }
 
 
 class KbNotWritten(ChatbotError):

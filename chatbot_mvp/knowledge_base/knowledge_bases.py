@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
+from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of, text_hash
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
 from chatbot_mvp.documents.parsing import parse_upload
@@ -26,6 +26,7 @@ from chatbot_mvp.errors import (
 )
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
+from chatbot_mvp.knowledge_base.places import Places, Whereabouts, places_of_version, whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
@@ -72,6 +73,7 @@ class KnowledgeBases:
         self._pipelines = PipelinePool(_CHARS_KEPT)
         # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
         self._contents: BoundedCache[tuple[str, str, int], KbContents] = BoundedCache(_CONTENTS_KEPT)
+        self._whereabouts: BoundedCache[tuple[str, str, str, str], Whereabouts] = BoundedCache(5_000)
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
         self._built: Counter[str] = Counter()
@@ -170,21 +172,51 @@ class KnowledgeBases:
         return self.store.chunks(kb_id, chars or self._live.current.retrieval_chunk_chars, version)
 
     @performs(Action.READ)
-    def contents(self, kb_id: str, chars: int | None = None) -> KbContents:
+    def contents(self, kb_id: str, chars: int | None = None, version: str = "") -> KbContents:
         """The files, the chunks, and the chunks whose text repeats.
 
         Args:
             chars: as in ``chunks``.
         """
-        record, size = self.store.record(kb_id), chars or self._live.current.retrieval_chunk_chars
-        return self._contents.get_or_build(
-            (kb_id, record.sha256, size), lambda: contents_of(self.store.files(kb_id), self.chunks(kb_id, size))
-        )
+        record, size = self.store.record(kb_id, version), chars or self._live.current.retrieval_chunk_chars
+
+        def made() -> KbContents:
+            return contents_of(self.store.files(kb_id, record.version), self.chunks(kb_id, size, record.version))
+
+        # By the version and not by its text: one text may be that of documents with other paths.
+        return self._contents.get_or_build((kb_id, record.version, size), made)
 
     @performs(Action.READ)
     def place(self, kb_id: str, offset: int) -> FilePlace | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)
+
+    def places(self, kb_id: str, version: str = "") -> Places:
+        """Where the documents of a version are in its text; no place if it is gone or unreadable."""
+        try:
+            found = self.store.version(kb_id, version)
+            return places_of_version(found, self.store.record(kb_id, found.version_id).number)
+        except (KbNotFound, KbUnreadable, KbChangeError):
+            return Places()
+
+    def whereabouts(self, kb_id: str, passage: str, path: str = "", version: str = "") -> Whereabouts | None:
+        """Where a passage of an earlier version stands in the current one; None if the knowledge base is unreadable.
+
+        Args:
+            passage: some words, sentences or paragraphs, verbatim.
+            path: the document that it stood in; "" if it is not known.
+            version: id of the version that it is of; "" if it is not known.
+        """
+        try:
+            record = self.store.record(kb_id)
+            if version == record.version:
+                path = ""  # it stands where it stood, whatever the name of its file in an older record
+            key = (kb_id, record.version, text_hash(passage), path)
+            return self._whereabouts.get_or_build(
+                key, lambda: whereabouts(self.store.document(kb_id).text, self.places(kb_id), passage, path)
+            )
+        except (KbNotFound, KbUnreadable, KbChangeError):
+            return None
 
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """The files of a knowledge base, in the order of its text; none if it is gone or their list is unreadable."""
@@ -227,6 +259,7 @@ class KnowledgeBases:
         progress: ProgressCallback = ignore_progress,
         on_reply: Callable[[Completion], None] = ignore_reply,
         factory: PipelineFactory | None = None,
+        version: str = "",
     ) -> Pipeline:
         """The pipeline over a knowledge base with all settings of a run, which may differ from those in effect.
 
@@ -239,12 +272,13 @@ class KnowledgeBases:
         """
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
-            chunks, language = self.chunks(kb_id, settings.retrieval_chunk_chars), self.store.record(kb_id).language
+            chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, version)
+            language = self.store.record(kb_id, version).language
             grow = (factory or self._factory).grow
             return last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         search = tuple((name, getattr(settings, name)) for name in OF_PIPELINE)
-        return self.pipeline(kb_id, progress, search).with_selection(settings)
+        return self.pipeline(kb_id, progress, search, version).with_selection(settings)
 
     @performs(Action.ASK)
     def growing(
@@ -337,15 +371,25 @@ class KnowledgeBases:
         found = self._pipelines.peek(_key(self.store.record(kb_id), self._live.snapshot, search))
         return found if found is not None and (found.growing or found.failure is not None) else None
 
-    def forget_index(self, kb_id: str) -> None:
+    def forget_text(self, kb_id: str) -> None:
+        """Keep nothing of the text of a knowledge base in memory."""
+        self._pipelines.drop(kb_id)
+        self._contents.drop(lambda key: key[0] == kb_id)
+        self._whereabouts.drop(lambda key: key[0] == kb_id)
+        self._suggested = {key: found for key, found in self._suggested.items() if key[0] != kb_id}
+
+    def forget_index(self, kb_id: str, version: str = "") -> None:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.
+
+        Args:
+            version: whose texts' vectors go.
 
         Raises:
             KbNotFound, KbUnreadable
             ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used.
         """
         settings = self._live.current
-        chunks, record = self.chunks(kb_id), self.store.record(kb_id)
+        chunks, record = self.chunks(kb_id, version=version), self.store.record(kb_id, version)
         self._drop_vectors(kb_id)
         embedder: Embedder | None = None
         if get_strategy(settings.retrieval_strategy).needs_vectors:

@@ -326,6 +326,39 @@ class KbStore:
                         found.append(version)
             self._files.keep_only(folder, found)
 
+    def purge(self, kb_id: str, gone: Callable[[KbDocument], bool]) -> None:
+        """Rewrite every version without some documents, and delete their texts and originals.
+
+        The current version must not have them. A version that has nothing else is deleted, and so is such a draft.
+        """
+        with self._writing(kb_id):
+            folder = self._upgraded(kb_id)
+            head, now = self._open(kb_id)
+            kept: dict[str, Version] = {}
+            for version_id in self._files.version_ids(folder):
+                with suppress(*_ERRORS):
+                    version = self._files.version(folder, version_id)
+                    if rest := [one for one in version.documents if not gone(one)]:
+                        kept[version_id] = (
+                            version
+                            if len(rest) == len(version.documents)
+                            else self._written(kb_id, folder, rest, version.max_chars)
+                        )
+            kept[now.version_id] = now
+            ids = {version_id: version.version_id for version_id, version in kept.items()}
+            history = tuple(replace(one, version_id=ids.get(one.version_id, one.version_id)) for one in head.history)
+            staged = head.staged
+            if staged is not None:
+                base = ids.get(staged.base, now.version_id)
+                staged = (
+                    replace(staged, version_id=ids[staged.version_id], base=base) if staged.version_id in ids else None
+                )
+            self._write_head(replace(head, history=history, staged=staged))
+            self._files.keep_only(folder, list(kept.values()))
+            self._files.forget(folder)
+        self._joined.drop(lambda key: key[0] == kb_id)
+        self._chunked.drop(lambda key: key[0] == kb_id)
+
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
         """Give a KB another name. Its id stays, so its index and conversations remain valid."""
         with self._writing(kb_name):
@@ -406,6 +439,16 @@ class KbStore:
         except _ERRORS as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
 
+    def version_with(self, kb_id: str, sha256: str) -> Version | None:
+        """Return the newest version with a text of this hash; None if none is kept."""
+        head, now = self._open(kb_id)
+        ids = dict.fromkeys([now.version_id, *(entry.version_id for entry in reversed(head.history))])
+        for version_id in [*ids, *(one for one in self.versions_kept(kb_id) if one not in ids)]:
+            with suppress(KbChangeError, KbUnreadable):
+                if (found := self.version(kb_id, version_id)).sha256 == sha256:
+                    return found
+        return None
+
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """Return where each document of a version is in its text."""
         return self.version(kb_id, version).files
@@ -436,6 +479,8 @@ class KbStore:
         """Return the text of a document as it was parsed."""
         try:
             folder = self._root / kb_id
+            if (folder / format_1.SOURCE).exists() and (version := self._head(kb_id)[1]) is not None:
+                return format_1.texts_of(format_1.read_text(folder), version)[document.path].text
             return self._files.text(folder, document.sha256)
         except _ERRORS as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
@@ -464,6 +509,10 @@ class KbStore:
             name == version.version_id or any(name in (one.sha256, one.original) for one in version.documents)
             for version in found
         )
+
+    def folder(self, kb_id: str) -> Path:
+        """Return the folder of a KB."""
+        return self._path(kb_id).parent
 
     def bytes_of(self, kb_id: str) -> int:
         """Return the bytes of all texts and originals of a KB."""

@@ -263,8 +263,6 @@ def forget_index(
         embedder: the model whose vectors are deleted; None for a strategy without vectors.
         owner: id of the knowledge base.
     """
-    analyzer = analyzer_of(chunks, language)
-    kb = build_bm25_index(chunks, analyzer)
     folder = cache_dir / "indexes" / owner
     if folder.is_dir():
         with FileLock(f"{folder}.lock"):
@@ -272,6 +270,7 @@ def forget_index(
     Path(f"{folder}.lock").unlink(missing_ok=True)
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
+        kb = build_bm25_index(chunks, analyzer_of(chunks, language))
         VectorCache(path).forget(embedder, kb_texts(kb), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
             tokens.forget(passages_read(kb))
