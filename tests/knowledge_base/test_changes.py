@@ -312,7 +312,7 @@ def test_a_removed_document_is_nowhere_any_more(app: App) -> None:
     fruit = (
         "## Recogida de fresas\n\nLas fresas maduran en mayo, y se recogen a mano antes de que salga el sol, en cajas."
     )
-    hours = "## Horario del faro\n\nEl faro abre a las nueve de la mañana todos los días, y cierra cuando anochece del todo."
+    hours = "## Horario del faro\n\nEl faro abre a las nueve de la mañana todos los días, y cierra cuando anochece."
     kb_id = made(app, ("a.md", hours), ("b.md", fruit))
     assert any("resas" in one for one in app.kbs.suggested_questions(kb_id, 20))
     app.kbs.pipeline(kb_id)
