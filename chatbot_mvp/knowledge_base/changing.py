@@ -16,7 +16,7 @@ from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import require_memory
 from chatbot_mvp.knowledge_base.purging import Eraser, PurgeReport, Purges
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.store import documents_of
+from chatbot_mvp.knowledge_base.versioning import documents_of
 from chatbot_mvp.knowledge_base.versions import Entry, KbDocument, NewDocument, Staged, Version
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
