@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def source_of(index: CorpusIndex) -> ChunkedFiles | None:
-    return index.kb.files.source if index.kb is not None and index.kb.files is not None else None
+    return index.kb.source if index.kb is not None else None
 
 
 def configured(data: Path, strategy: str) -> Settings:
