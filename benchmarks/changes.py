@@ -51,8 +51,7 @@ def changes(files: Files, chars: int) -> Iterator[tuple[str, Files]]:
 def timed(change: str, files: Files, settings: Settings, earlier: Pipeline | None) -> tuple[dict[str, Any], Pipeline]:
     began, used = time.perf_counter(), time.process_time()
     text, kept = join_sources(files, _NO_LIMIT)
-    kb = earlier.index.kb if earlier is not None else None
-    known = kb.files.source if kb is not None and kb.files is not None else None
+    known = earlier.index.kb.source if earlier is not None and earlier.index.kb is not None else None
     chunks = chunk_files(Document("kb", "Manual", text), kept, known=known)
     pipeline = next(growing_pipeline(chunks, "es", settings, RandomVectors, kb_id="kb", earlier=earlier))
     seconds, processor = time.perf_counter() - began, time.process_time() - used

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from benchmarks.random_vectors import RandomTokens, RandomVectors
 from chatbot_mvp.documents.chunked_files import ChunkedFiles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import last
 from tests.retrieval.changes import (
     OPERATIONS,
@@ -39,7 +41,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def source_of(index: CorpusIndex) -> ChunkedFiles | None:
-    return index.kb.files.source if index.kb is not None and index.kb.files is not None else None
+    return index.kb.source if index.kb is not None else None
 
 
 def configured(data: Path, strategy: str) -> Settings:
@@ -109,3 +111,32 @@ def test_traces_with_vectors_after_any_changes_are_those_of_the_documents_at_onc
             assert traces_of(now, questions) == traces_of(other, questions)
 
     check()
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_only_the_changed_document_is_read_again(data: Path, monkeypatch: pytest.MonkeyPatch, mixed: bool) -> None:
+    config = configured(data, "LEXICAL")
+    texts = [f"# Sección {n}\n\n" + f"La energía del taller {n} es de los motores número{n}. " * 9 for n in range(40)]
+    if mixed:
+        english = "The warranty of the engine and of the oven is in this file, item{}. "
+        texts[1:20:2] = [f"# Section {n}\n\n" + english.format(n) * 9 for n in range(10)]
+    documents = [(f"{n}.md", text) for n, text in enumerate(texts)]
+    before = next(growing_pipeline(chunks_of(documents), "es", config, RandomVectors, kb_id="kb"))
+    assert len(before.index.analyzer.languages) == 1 + mixed
+    documents[7] = ("7.md", documents[7][1].replace("item", "piece").replace("número", "pieza"))
+    chunks = chunks_of(documents, source_of(before.index))
+    read: list[str] = []
+
+    def noted(kind: type[Analyzer], name: str) -> None:
+        function = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda self, text: [read.append(text), function(self, text)][1])
+
+    for kind in (Analyzer, MixedAnalyzer):
+        noted(kind, "content_words")
+        noted(kind, "terms")
+    after = next(growing_pipeline(chunks, "es", config, RandomVectors, kb_id="kb", earlier=before))
+    monkeypatch.undo()
+    length = len(documents[7][1])
+    assert length < sum(map(len, read)) < 4 * length
+    [trace] = after.retrieve(["piece3" if mixed else "pieza7"])
+    assert trace.hits[0].chunk.section.startswith("7 > ")

@@ -20,7 +20,6 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.bm25 import idf
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.indexes.array_bm25 import ArrayIndex
 from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
     DenseSide,
@@ -34,6 +33,7 @@ from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalSearch
 from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.versions import words_in_memory
 from chatbot_mvp.retrieval.indexes.words import engine
 from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
@@ -227,7 +227,8 @@ def _index_words(
     in_memory = bool(owner) and isinstance(store.indexes, LocalIndexes)
     folder = _folder(cache_dir, sources, analyzer, owner) if linked or not in_memory else None
     if in_memory:
-        lexical: LexicalSearch = _words_in_memory(sources, analyzer, kb, before, progress)
+        then = (before.kb, before.lexical) if before is not None else None
+        lexical: LexicalSearch = words_in_memory(sources, analyzer, kb, then, progress)
     else:
         assert folder is not None, "it is None in memory only"
         lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
@@ -235,27 +236,10 @@ def _index_words(
     return CorpusIndex(chunks, lexical, None, graph, kb, folder=folder), embedded
 
 
-def _words_in_memory(
-    sources: Sequence[Chunk],
-    analyzer: Analyzer,
-    kb: KbIndex | None,
-    before: CorpusIndex | None,
-    progress: ProgressCallback,
-) -> ArrayIndex:
-    """Index the words of a knowledge base. Chunks that ``before`` has are not read again."""
-    then = before.kb if before is not None else None
-    if before is None or then is None or kb is None or kb.files is None or then.files is None:
-        return ArrayIndex.in_memory(sources, analyzer, progress)
-    # Of a corpus, other texts are indexed than of long documents.
-    if not isinstance(before.lexical, ArrayIndex) or not before.lexical.changeable or kb.is_corpus != then.is_corpus:
-        return ArrayIndex.in_memory(sources, analyzer, progress)
-    return before.lexical.changed(sources, analyzer, kb.files.chunk_rows(then.files), progress)
-
-
 def forget_index(
     chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None, owner: str
 ) -> None:
-    """Delete the files of ``growing_index`` for a knowledge base: its inverted indexes and the vectors of its texts.
+    """Delete the files of ``growing_index`` for a knowledge base: its indexes, the vectors of its texts.
 
     Contexts that a language model wrote for its chunks stay, because they were paid for.
 
@@ -274,22 +258,6 @@ def forget_index(
         VectorCache(path).forget(embedder, kb_texts(kb), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
             tokens.forget(passages_read(kb))
-
-
-def forget_other_indexes(cache_dir: Path, owner: str, kept: Iterable[CorpusIndex]) -> None:
-    """Delete the files of a knowledge base's indexes that belong to other versions than those of ``kept``.
-
-    Only links are in files with INDEX_ENGINE=local, and only those of knowledge bases of short documents.
-    """
-    folder = cache_dir / "indexes" / owner
-    if not owner or not folder.is_dir():
-        return
-    names = {index.folder.name for index in kept if index.folder is not None}
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and path.name not in names:
-            with FileLock(f"{path}.lock"):
-                shutil.rmtree(path, ignore_errors=True)
-            Path(f"{path}.lock").unlink(missing_ok=True)
 
 
 def vector_cache_path(cache_dir: Path) -> Path:

@@ -62,6 +62,11 @@ class KbIndex:
     def analyzer(self) -> Analyzer:
         return self.matcher.analyzer
 
+    @property
+    def source(self) -> ChunkedFiles | None:
+        """The chunks as they were given: ``known`` for ``chunk_files`` of another version. None if it has no files."""
+        return self.files.source if self.files is not None else None
+
     @cached_property
     def section_titles_normalized(self) -> Mapping[str, str]:
         """Heading in lower case without accents -> heading as written. Each part of a heading path is one entry."""

@@ -14,7 +14,6 @@ from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.retrieval.indexes.corpus import (
     CorpusIndex,
     forget_index,
-    forget_other_indexes,
     growing_index,
     is_indexed,
     vector_cache_path,
@@ -22,6 +21,7 @@ from chatbot_mvp.retrieval.indexes.corpus import (
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.dense_side import kb_texts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.versions import forget_other_indexes
 from chatbot_mvp.types import Chunk, Document, Progress, ignore_progress, last
 from tests.fakes import FakeEmbedder, chunks_of
 from tests.retrieval import changes
@@ -145,7 +145,7 @@ def test_the_links_of_other_versions_are_dropped_and_those_that_are_kept_are_ope
     other = version(1, "kb-2")
     folders = [index.folder for index in (*versions, other)]
     assert all(folder is not None and folder.is_dir() for folder in folders)
-    forget_other_indexes(tmp_path, "kb-1", versions[1:2])
+    forget_other_indexes(tmp_path, "kb-1", folders[1:2])
     assert [folder is not None and folder.exists() for folder in folders] == [False, True, False, True]
     assert version(2).graph is not None
     forget_other_indexes(tmp_path, "kb-1", [])
