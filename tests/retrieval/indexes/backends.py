@@ -31,6 +31,13 @@ class Backend(ABC):
     def choice(self, owner: str) -> VectorStoreChoice:
         """The store of an owner's indexes as the pipeline configures it."""
 
+    def keep(self, owner: str, terms: LexicalSearch, vectors: VectorStore) -> None:
+        """Delete what an owner has beside these."""
+        choice = self.choice(owner)
+        client = chroma.chroma_client(choice.folder, choice.host)
+        chroma.keep_vectors(client, owner, [vectors] if isinstance(vectors, chroma.ChromaVectors) else [])
+        choice.indexes.keep(owner, [terms], [vectors])
+
     @abstractmethod
     def delete(self, chunks: Sequence[Chunk], owner: str) -> None:
         """Delete all of an owner's indexes."""
