@@ -12,8 +12,10 @@ import pytest
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.retrieval.indexes import chroma, chroma_rows
-from chatbot_mvp.retrieval.indexes.chroma import ChromaClient, ChromaVectors, chroma_client, keep_vectors
+from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors
+from chatbot_mvp.retrieval.indexes.chroma_connection import ChromaClient, chroma_client
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.keeping import keep_vectors
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from chatbot_mvp.types import Progress
 from tests.raising import raises
