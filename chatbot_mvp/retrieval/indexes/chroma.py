@@ -1,37 +1,30 @@
 """A ``VectorStore`` in ChromaDB, in local files or on a server. Only vectors are stored there, no texts.
 
 The versions of a knowledge base share a collection (see ``chroma_rows``); each searches its own rows.
-
-chromadb is imported when a client is created: the import takes a second, which strategies without vectors avoid.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Vectors
-from chatbot_mvp.errors import ConfigurationError, InvalidSetting, MissingPackage
+from chatbot_mvp.errors import ConfigurationError
 from chatbot_mvp.retrieval.arrays import Ints
-from chatbot_mvp.retrieval.indexes.chroma_rows import Rows, drop, names, opened, rebuilt, seen
+from chatbot_mvp.retrieval.indexes.chroma_connection import ChromaClient, reported
+from chatbot_mvp.retrieval.indexes.chroma_connection import chroma_client as chroma_client
+from chatbot_mvp.retrieval.indexes.chroma_rows import Rows, drop, names, opened, seen
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors, vectors_key
 from chatbot_mvp.retrieval.indexes.row_ids import RowIds
-from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import ProgressCallback, ignore_progress
-
-if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
 
 T = TypeVar("T")
 
@@ -44,78 +37,6 @@ _DECIMALS = 6  # as in exact search: equal vectors get equal scores
 # ChromaDB compares up to a hundred rows by other means than more, which changes the last bits of a cosine.
 _ALWAYS_KEPT = 256
 _TRIES = 5  # searches between which other rows are deleted
-
-
-@dataclass(frozen=True)
-class ChromaClient:
-    """A connection to ChromaDB and its location."""
-
-    api: ClientAPI
-    place: str
-    """Folder or "host:port", for error messages."""
-    lock_path: Path
-    """Lock file held while a collection is built."""
-
-
-_clients: dict[str, ChromaClient] = {}
-_clients_lock = threading.Lock()
-
-
-def chroma_client(folder: Path, host: str = "") -> ChromaClient:
-    """Return this process's only client for a folder, or for the server ``host`` ("host:port").
-
-    Raises:
-        MissingPackage: chromadb is not installed.
-        InvalidSetting: ``host`` is not of the form host:port.
-        ConfigurationError (vector_store_unavailable): the server does not answer, or the files cannot be opened.
-    """
-    key = host or str(folder.resolve())
-    with _clients_lock:  # two clients on one path must have equal settings, and the first query would race
-        if key not in _clients:
-            _clients[key] = _connect(folder, host)
-        return _clients[key]
-
-
-def _connect(folder: Path, host: str) -> ChromaClient:
-    address = _parse_host(host) if host else None
-    try:
-        import chromadb
-        from chromadb.config import Settings as ChromaSettings
-    except ImportError as error:
-        raise MissingPackage(
-            feature="The vector store ChromaDB", package="chromadb", command="pip install chromadb"
-        ) from error
-    options = ChromaSettings(anonymized_telemetry=False)
-    make_folder(folder)
-    place = host or str(folder)
-    with _reported(place):
-        if address is None:
-            api = chromadb.PersistentClient(path=str(folder), settings=options)
-        else:
-            api = chromadb.HttpClient(host=address[0], port=address[1], settings=options)
-    return ChromaClient(api, place, folder / "build.lock")
-
-
-def _parse_host(host: str) -> tuple[str, int]:
-    match = re.fullmatch(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})", host)
-    if match is None or not 0 < int(match.group(2)) < 65_536:
-        raise InvalidSetting(name="CHROMA_HOST", found=host, reason="legal is host:port, for example localhost:8000")
-    return match.group(1), int(match.group(2))
-
-
-@contextmanager
-def _reported(place: str) -> Iterator[None]:
-    """Convert exceptions of ChromaDB and its HTTP client to ConfigurationError with the place."""
-    import httpx
-    from chromadb.errors import ChromaError
-
-    try:
-        yield
-    # ChromaDB raises ValueError for a refused connection, and ChromaError or RuntimeError for problems with its files.
-    except (ChromaError, httpx.HTTPError, OSError, RuntimeError, ValueError) as error:
-        raise ConfigurationError(
-            "vector_store_unavailable", place=place, reason=str(error) or type(error).__name__
-        ) from error
 
 
 class ChromaVectors:
@@ -260,7 +181,7 @@ class ChromaVectors:
 
         for _ in range(_TRIES):
             before, failed = self._rows, None
-            with _reported(self._client.place):
+            with reported(self._client.place):
                 try:
                     found = ask(before) if before is not None else None
                 except (_RowsMissing, ChromaError) as error:
@@ -285,20 +206,20 @@ class ChromaVectors:
 
     def _complete(self, matrix: Vectors | None, progress: ProgressCallback) -> None:
         """See to it that the collection has all rows of this version; add those of ``matrix`` that it lacks."""
-        with _reported(self._client.place):
+        with reported(self._client.place):
             rows = seen(self._client.api, self.name)
             missing = self.ids.missing(rows.ids() if rows is not None else ())
         if rows is None or missing[0]:
             # If two processes build the same version, the second waits and then finds the collection complete.
             with FileLock(self._client.lock_path):
-                with _reported(self._client.place):
+                with reported(self._client.place):
                     rows = opened(self._client.api, self.name, self._owner)
                     missing = self.ids.missing(rows.ids())
                 if missing[0] and matrix is None:
                     raise self._incomplete(len(self.ids) - len(missing[0]), len(self.ids))
                 if missing[0] and matrix is not None:
                     # What ``progress`` raises is passed on as it is.
-                    rows.add(*missing, matrix, len(self.ids), progress, partial(_reported, self._client.place))
+                    rows.add(*missing, matrix, len(self.ids), progress, partial(reported, self._client.place))
         self._rows = rows
 
     def _incomplete(self, found: int, wanted: int) -> ConfigurationError:
@@ -350,40 +271,14 @@ def delete_collections(client: ChromaClient, owner: str) -> int:
     Raises:
         ConfigurationError (vector_store_unavailable): ChromaDB does not answer, or its files cannot be used.
     """
-    with _reported(client.place):
-        found = _names_of(client, owner)
+    with reported(client.place):
+        found = collections_of(client, owner)
         for name in found:
             drop(client.api, name)
     return len(found)
 
 
-def keep_vectors(client: ChromaClient, owner: str, kept: Sequence[ChromaVectors]) -> int:
-    """Delete all rows of ``owner`` that none of ``kept`` has, and return their number.
-
-    Searches in ``kept`` go on meanwhile. Another process that still searches other rows adds them again if it has them
-    in memory, and else says that they are gone. A collection of which more was deleted than is left is built anew,
-    because its searches take longer with each deletion.
-
-    Raises:
-        ConfigurationError (vector_store_unavailable): some rows may be left; the call is made again.
-    """
-    removed = 0
-    with FileLock(client.lock_path), _reported(client.place):
-        for name in _names_of(client, owner):
-            rows = seen(client.api, name)
-            wanted = {id_ for store in kept if store.name == name for id_ in store.ids.distinct}
-            present = rows.ids() if rows is not None else []
-            gone = [id_ for id_ in present if id_ not in wanted]
-            if len(gone) == len(present):
-                drop(client.api, name)
-            elif gone and rows is not None:
-                rows = rows.delete(gone)
-                if rows.deleted > len(wanted):
-                    rebuilt(client.api, name, owner, rows)
-            removed += len(gone)
-    return removed
-
-
-def _names_of(client: ChromaClient, owner: str) -> list[str]:
+def collections_of(client: ChromaClient, owner: str) -> list[str]:
+    """Return the names of all collections of ``owner``. Raises what ChromaDB raises."""
     prefix = collection_name(owner, "")
     return [name for name in names(client.api) if name.startswith(prefix)]

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from filelock import FileLock
+
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, chroma_client, keep_vectors
+from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, collections_of
+from chatbot_mvp.retrieval.indexes.chroma_connection import ChromaClient, chroma_client, reported
+from chatbot_mvp.retrieval.indexes.chroma_rows import drop, rebuilt, seen
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, tokens_cache_path, vector_cache_path
 from chatbot_mvp.retrieval.indexes.dense_side import passage_tokens, read_of, texts_of
 from chatbot_mvp.retrieval.indexes.engines import indexes_of
@@ -39,6 +43,33 @@ def keep_rows(settings: Settings, kb_id: str, kept: Iterable[CorpusIndex]) -> No
         client = chroma_client(settings.chroma_dir, settings.chroma_host)
         keep_vectors(client, kb_id, [store for store in stores if isinstance(store, ChromaVectors)])
     indexes_of(settings).keep(kb_id, [index.lexical for index in indexes], [side.vectors for side in sides])
+
+
+def keep_vectors(client: ChromaClient, owner: str, kept: Sequence[ChromaVectors]) -> int:
+    """Delete all rows of ``owner`` that none of ``kept`` has, and return their number.
+
+    Searches in ``kept`` go on meanwhile. Another process that still searches other rows adds them again if it has them
+    in memory, and else says that they are gone. A collection of which more was deleted than is left is built anew,
+    because its searches take longer with each deletion.
+
+    Raises:
+        ConfigurationError (vector_store_unavailable): some rows may be left; the call is made again.
+    """
+    removed = 0
+    with FileLock(client.lock_path), reported(client.place):
+        for name in collections_of(client, owner):
+            rows = seen(client.api, name)
+            wanted = {id_ for store in kept if store.name == name for id_ in store.ids.distinct}
+            present = rows.ids() if rows is not None else []
+            gone = [id_ for id_ in present if id_ not in wanted]
+            if len(gone) == len(present):
+                drop(client.api, name)
+            elif gone and rows is not None:
+                rows = rows.delete(gone)
+                if rows.deleted > len(wanted):
+                    rebuilt(client.api, name, owner, rows)
+            removed += len(gone)
+    return removed
 
 
 def passages_in(chunks: Sequence[Chunk]) -> list[Passage]:
