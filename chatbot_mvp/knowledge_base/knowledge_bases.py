@@ -38,6 +38,7 @@ from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collectio
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
 from chatbot_mvp.retrieval.indexes.engines import indexes_of
 from chatbot_mvp.retrieval.indexes.keeping import keep_rows
+from chatbot_mvp.retrieval.indexes.versions import forget_other_indexes
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OF_PIPELINE, OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
@@ -78,6 +79,8 @@ class KnowledgeBases:
         self._lock = threading.Lock()
         self._built: Counter[str] = Counter()
         """Id -> number of pipelines that are being built over it."""
+        self._changed: set[str] = set()
+        """Ids of those where files and rows of other versions may be left."""
         self._version = live.snapshot.version
 
     # --- keep, rename, delete
@@ -343,21 +346,25 @@ class KnowledgeBases:
             texts: SHA-256 of the texts of the versions that can be asked.
         """
         self._pipelines.keep_only(kb_id, texts)
+        self._changed.add(kb_id)
         self._keep_rows(kb_id)
 
     def _keep_rows(self, kb_id: str, *new: Pipeline) -> None:
-        """Delete the rows of vectors that no pipeline over a knowledge base needs, if none is being built.
+        """After a change, delete what no pipeline over a knowledge base needs, once none is being built.
 
         Args:
             new: pipelines that are complete and may not be among the kept ones yet.
         """
         kept = self._pipelines.of(kb_id)
-        if self._built[kb_id] or not all(one.is_complete for one in kept):
+        if kb_id not in self._changed or self._built[kb_id] or not all(one.is_complete for one in kept):
             return
+        self._changed.discard(kb_id)
         indexes = {id(one.index): one.index for one in (*new, *(each.latest for each in kept))}
         try:
             if indexes:
                 keep_rows(self._live.current, kb_id, list(indexes.values()))
+                folders = [index.folder for index in indexes.values()]
+                forget_other_indexes(self._live.current.cache_dir, kb_id, folders)
         except ChatbotError as error:  # they only take room; the next change tries again
             log.warning("rows of vectors of %s are left: %s", kb_id, error)
 
