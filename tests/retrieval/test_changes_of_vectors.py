@@ -28,7 +28,7 @@ pytestmark = pytest.mark.xdist_group("chroma")  # one worker, because starting i
 
 WORDS = "bomba válvula torno horno llave ruta dieta firma archivo nómina taller motor de la el los con por en".split()
 STRATEGIES = ("HYBRID", "BRIDGE_HYBRID", "KB_CHAT", "SIMPLE_VECTOR")
-PER_BATCH = 5
+PER_BATCH = 2
 """Sequences of changes in a batch."""
 PHASES = (Phase.generate,)
 """A sequence that fails is short as it is; to look for a shorter one takes minutes."""
@@ -130,7 +130,7 @@ def check(data: Path, kind: StoreKind, embedder: type[RandomVectors], steps: lis
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
 @pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
-@pytest.mark.parametrize("batch", range(100))
+@pytest.mark.parametrize("batch", range(250))
 def test_vectors_in_memory_after_any_changes_are_those_of_one_build(
     tmp_path: Path, batch: int, embedder: type[RandomVectors], short: bool
 ) -> None:
