@@ -75,3 +75,4 @@ from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.settings.forms import SettingForm, form_of
 from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.live import SettingRow
+from chatbot_mvp.storage.clock import age_of

@@ -29,6 +29,8 @@ EXIT_CODES = {
     "KbNotFound": 2,
     "KbUnreadable": 1,
     "KbNotWritten": 1,
+    "KbChangeError": 2,
+    "KbPurgeUnfinished": 1,
 }
 EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
 EXIT_CODES |= {"DatasetNotReceived": 1, "StorageError": 1, "StorageRefused": 2}

@@ -93,6 +93,13 @@ class KbChangeError(ChatbotError):
     }
 
 
+class KbPurgeUnfinished(ChatbotError):
+    texts = {
+        "kb_purge_unfinished": "The purge of documents of {kb_id!r} is not finished: {path!r}: {reason}. They are no "
+        "longer in the current version, but may still be quoted elsewhere. Remove the cause, then purge them again.",
+    }
+
+
 class ConversationNotFound(ChatbotError):
     exit_code = 2
     texts = {

@@ -6,10 +6,11 @@ concern one document: then the second is refused.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from chatbot_mvp.errors import KbChangeError, KbNotWritten
+from chatbot_mvp.errors import ChatbotError, KbChangeError, KbPurgeUnfinished
 from chatbot_mvp.knowledge_base.changes import Change, Put, Remove, applied, merged
 from chatbot_mvp.knowledge_base.differences import DocumentDifference, differences
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
@@ -21,6 +22,8 @@ from chatbot_mvp.knowledge_base.versions import Entry, KbDocument, NewDocument, 
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
+
+_log = logging.getLogger(__name__)
 
 References = Callable[[str], Iterable[str]]
 """Gives the hashes of the texts (``Version.sha256``) of a knowledge base that something refers to."""
@@ -134,7 +137,7 @@ class KbChanges:
         Raises:
             KbChangeError (kb_document_not_found): no version has a document under one of the paths.
             KbChangeError (kb_would_be_empty): there are no other documents; delete the knowledge base.
-            KbNotWritten: a file could not be written; purge again.
+            KbPurgeUnfinished: a file could not be read or written; purge again.
         """
         base = self._store.version(kb_id)
         try:
@@ -151,12 +154,15 @@ class KbChanges:
             return report
         except OSError as error:
             path, reason = str(error.filename or self._store.folder(kb_id)), error.strerror or str(error)
-            raise KbNotWritten(name=kb_id, path=path, reason=reason) from error
+            raise KbPurgeUnfinished(kb_id=kb_id, path=path, reason=reason) from error
 
     def finish_purges(self) -> None:
-        """Continue the purges that ended early."""
+        """Continue the purges that ended early. One that fails again is logged and stays for the next time."""
         for record in self._store.records():
-            self._finish_purge(record.kb_id)
+            try:
+                self._finish_purge(record.kb_id)
+            except ChatbotError as error:
+                _log.warning("%s", error)
 
     def _finish_purge(self, kb_id: str) -> None:
         if left := self._purges.under_way(kb_id):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -48,34 +49,50 @@ def purge_caches(folder: Path, purged: Purged) -> int:
     """Delete the rows of all SQLite files in a folder whose texts quote purged text; return their number.
 
     What SQLite keeps of deleted rows goes too.
+
+    Raises:
+        OSError: a file is in use or damaged; those before it are done.
     """
     count = 0
     for path in sorted((*folder.rglob("*.sqlite"), *folder.rglob("*.sqlite3"))):
-        with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path, timeout=60)) as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            for (table,) in connection.execute(_TABLES).fetchall():
-                count += _purge_table(connection, table, purged)
-            connection.commit()
+        try:
+            count += _purge_cache(path, purged)
+        except sqlite3.Error as error:
+            raise OSError(errno.EIO, str(error), str(path)) from error
+    return count
+
+
+def _purge_cache(path: Path, purged: Purged) -> int:
+    with closing(sqlite3.connect(path, timeout=60)) as connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        tables = connection.execute(_TABLES).fetchall()
+        count = sum(_purge_table(connection, table, purged) for (table,) in tables)
+        connection.commit()
+        if count or connection.execute("PRAGMA freelist_count").fetchone()[0]:
             connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return count
 
 
 def _purge_table(connection: sqlite3.Connection, table: str, purged: Purged) -> int:
+    columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
+    texts = ", ".join(f'"{name}"' for name, kind, _ in columns if kind != "BLOB")  # vectors are no text
+    if not texts:
+        return 0
+    # Tables with a key may have no rowid.
+    keys = [f'"{name}"' for name, _, place in columns if place] or ["rowid"]
     found = []
-    for rowid, *values in connection.execute(f'SELECT rowid, * FROM "{table}"'):  # nosec B608
-        if any(purged.text.quoted_in(text) for text in _texts(values)):
-            found.append((rowid,))
-    connection.executemany(f'DELETE FROM "{table}" WHERE rowid = ?', found)  # nosec B608
+    for row in connection.execute(f'SELECT {", ".join(keys)}, {texts} FROM "{table}"'):  # nosec B608
+        if any(purged.text.quoted_in(text) for text in _texts(row[len(keys) :])):
+            found.append(row[: len(keys)])
+    this = " AND ".join(f"{key} IS ?" for key in keys)
+    connection.executemany(f'DELETE FROM "{table}" WHERE {this}', found)  # nosec B608
     return len(found)
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:
     for value in values:
-        if isinstance(value, bytes):
-            with suppress(UnicodeDecodeError):  # vectors are no text
-                yield value.decode()
-        elif isinstance(value, str):
+        if isinstance(value, str):
             yield value
             with suppress(ValueError):  # a text within JSON may have its accents escaped
                 yield json.dumps(parse_json(value), ensure_ascii=False)
@@ -93,7 +110,7 @@ def _replaced(path: Path, rewrite: Callable[[bytes], bytes | None]) -> bool:
         if _stamp(path) == stamp:
             write_atomically(path, new)
             return True
-    raise OSError(16, "others keep writing to it", str(path))
+    raise OSError(errno.EBUSY, "others keep writing to it", str(path))
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from chatbot_mvp.api import Source, Whereabouts
-from chatbot_mvp.storage.clock import age_of
+from chatbot_mvp.api import Source, Whereabouts, age_of
 from chatbot_mvp.types import Chunk
 from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.state import get_app

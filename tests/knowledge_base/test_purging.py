@@ -11,7 +11,7 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.errors import KbChangeError
+from chatbot_mvp.errors import KbChangeError, KbPurgeUnfinished
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.knowledge_base import purging
@@ -19,6 +19,7 @@ from chatbot_mvp.knowledge_base.changes import Move, Remove
 from chatbot_mvp.knowledge_base.purged_text import PurgedText
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.llm.reply_cache import ReplyCache
+from chatbot_mvp.storage.sqlite_cache import SqliteCache
 from tests.fakes import FakeChatModel, fake_app
 from tests.moving import ALLOWANCES, HOLIDAYS, HOW_MANY_DAYS, PARKING, WHOSE_PLACE, app_over, document, moving_kb
 
@@ -68,6 +69,9 @@ def used(app: App) -> tuple[str, str, str]:
     reply = "El mando del garaje es de Hermenegilda Zabalbeascoa."
     cache = ReplyCache(app.settings.reply_cache_path)
     cache.put(b"1" * 32, Completion(reply, "m", 0.1, "stop", Usage(1, 1)))
+    columns = "(key BLOB PRIMARY KEY, context TEXT NOT NULL) WITHOUT ROWID"
+    contexts: SqliteCache[str] = SqliteCache(app.settings.contexts_path, "contexts", columns)
+    contexts.write({b"1" * 32: "Trata de la plaza de Hermenegilda Zabalbeascoa.", b"2" * 32: "Trata de vacaciones."})
     cache.put(b"2" * 32, Completion("Veintitrés días.", "m", 0.1, "stop", Usage(1, 1)))
     return kb_id, conversation, run
 
@@ -85,7 +89,7 @@ def test_no_file_has_a_word_of_a_purged_document(app: App, data: Path) -> None:
     report = app.kb_changes.purge(kb_id, ["sedes/aparcamiento.md"])
     assert {said: found_in(data, said) for said in UNIQUE} == {said: [] for said in UNIQUE}
     assert report.paths == (PATH, "sedes/aparcamiento.md")
-    assert (report.versions, report.files > 4, report.cached) == (3, True, 1)
+    assert (report.versions, report.files > 4, report.cached) == (3, True, 2)
 
 
 def test_what_is_not_of_the_document_stays(app: App, data: Path) -> None:
@@ -276,3 +280,14 @@ def test_vectors_of_a_purged_document_are_deleted(tmp_path: Path, clean_env: Pat
     for path in (tmp_path / "data" / "chroma").glob("*/data_level0.bin"):
         path.unlink()  # ChromaDB fills its places for further vectors with whatever this process has in memory
     assert {said: found_in(tmp_path / "data", said) for said in UNIQUE} == {said: [] for said in UNIQUE}
+
+
+def test_a_cache_that_cannot_be_read_is_named_and_the_purge_is_continued_without_it(app: App, data: Path) -> None:
+    kb_id, _, _ = used(app)
+    damaged = data / "cache" / "contexts.sqlite"
+    damaged.write_bytes(b"no database " * 1_000)
+    with pytest.raises(KbPurgeUnfinished, match=r"contexts\.sqlite.*not a database"):
+        app.kb_changes.purge(kb_id, [PATH])
+    damaged.unlink()
+    app.kb_changes.finish_purges()
+    assert {said: found_in(data, said) for said in UNIQUE} == {said: [] for said in UNIQUE}

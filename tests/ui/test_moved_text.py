@@ -108,3 +108,14 @@ def test_text_that_was_purged_is_said_to_be(kb: KbRecord) -> None:
     assert "Zabalbeascoa" not in after
     assert "Este texto se retiró de todas partes el" in after
     assert ALLOWANCES.split("\n\n")[1] in get_app().kbs.document(kb.kb_id).text
+
+
+def test_the_page_asks_before_a_document_is_purged(kb: KbRecord) -> None:
+    page = open_page("admin")
+    assert page.button(key=f"purge-{kb.kb_id}").disabled
+    page = page.multiselect(key=f"purge-paths-{kb.kb_id}").set_value(["edificio/aparcamiento.md"]).run()
+    page = page.button(key=f"purge-{kb.kb_id}").click().run()
+    assert not page.exception
+    assert "No se puede deshacer" in texts(page)
+    assert page.button(key="purge_yes").label == "Retirar"
+    assert "edificio/aparcamiento.md" in get_app().kbs.store.record(kb.kb_id).files
