@@ -203,14 +203,14 @@ class KbFiling:
                 failed.append(content)
         present = {*given.ignored, *(state.name for state in failed)}
         plan = sync_plan(documents, hashes, present)
-        if not confirmed and not dry_run:
-            plan.require_most_stay(kb_id, folder)
         new = replace(given, files=tuple(file for file in given.files if file.path in plan.read), failed=tuple(failed))
         self._require_room(kb_id, new)
         stay = {one.sha256: one.path for one in before if one.path not in {*plan.removed, *plan.read}}
         stay |= {one.sha256: move.to for move in plan.moves for one in before if one.path == move.path}
         read = self._read(new, stay, [one.path for one in before], None, progress)
         plan = with_moves_of_texts(plan, documents, read.found)
+        if not confirmed and not dry_run:
+            plan.require_most_stay(kb_id, folder)
         if dry_run:
             record = self._kbs.store.record(kb_id)
             return self._outcome(record, before, read, given, plan.changes, plan, changed=False)

@@ -6,7 +6,8 @@ A knowledge base is named by its id or its name. Replies are the JSON of the com
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
@@ -35,8 +36,8 @@ from chatbot_mvp.storage.json_object import parse_json
 T = TypeVar("T")
 
 _MOST_JSON_BYTES = 1_000_000
-_AT_ONCE = 2
-"""Changes that are made at the same time; each holds its files in memory."""
+_PLACES = 4
+"""Changes that are received or wait at the same time, since each holds its files; one is made at a time."""
 _ABOUT = frozenset({"title", "author", "source", "date", "tag"})
 _CREATE = frozenset({"name", "into"}) | _ABOUT
 _ADD = frozenset({"into", "note", "stage"}) | _ABOUT
@@ -55,12 +56,27 @@ _STATUS = {
 }
 
 
+Handler = Callable[[Request], Awaitable[Response]]
+
+
 class KbCalls:
     """The handlers. Safe for many requests at once."""
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._taken = 0
+        self._lock = threading.Lock()
+
+    def bounded(self, handler: Handler) -> Handler:
+        """Wrap ``handler``: what changes something needs a place."""
+
+        async def held(request: Request) -> Response:
+            if request.method in ("GET", "HEAD"):
+                return await handler(request)
+            with self._place():
+                return await handler(request)
+
+        return held
 
     async def listed(self, request: Request) -> Response:
         """GET: all of them. POST: make one of the files of a form."""
@@ -229,18 +245,24 @@ class KbCalls:
     async def _form(self, request: Request, known: frozenset[str]) -> SentForm:
         return await read_form(request, known, self._app.settings.kb_max_upload_mb)
 
-    async def _changed(self, work: Callable[[], dict[str, Any]], status: int = 200) -> Response:
-        if not self._places.acquire(blocking=False):
-            told = f"The server is making {_AT_ONCE} changes, its limit. Try again in a moment."
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Hold a place for a change, from before its files are received. Used in the event loop only."""
+        if self._taken >= _PLACES:
+            told = f"The server has {_PLACES} changes at work, its limit. Try again in a moment."
             raise BadRequest(told, 503, "server_error", "too_many_changes")
+        self._taken += 1
+        try:
+            yield
+        finally:
+            self._taken -= 1
 
-        def held() -> dict[str, Any]:
-            try:
+    async def _changed(self, work: Callable[[], dict[str, Any]], status: int = 200) -> Response:
+        def one_at_a_time() -> dict[str, Any]:
+            with self._lock:
                 return work()
-            finally:
-                self._places.release()
 
-        return JSONResponse(await _done(held), status)
+        return JSONResponse(await _done(one_at_a_time), status)
 
     def _record(self, name: str) -> KbRecord:
         return kb_named(self._app.kbs.records(), name)

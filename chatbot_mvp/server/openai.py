@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -30,7 +30,7 @@ from chatbot_mvp.chat.answer import Event, Finished
 from chatbot_mvp.errors import ChatbotError, KbNotFound
 from chatbot_mvp.server.errors import BadRequest, no_model, refusal_of
 from chatbot_mvp.server.guards import HostGuard, has_token, wrong_token
-from chatbot_mvp.server.knowledge_bases import KbCalls
+from chatbot_mvp.server.knowledge_bases import Handler, KbCalls
 from chatbot_mvp.server.replies import DONE, Chunks, completion
 from chatbot_mvp.server.request import AskedCompletion, read_request
 from chatbot_mvp.server.running import RunningAnswer
@@ -39,8 +39,6 @@ from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.network import HostRule
 
 log = logging.getLogger(__name__)
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 MAX_BODY_BYTES = 1_000_000
 _METHODS = ["GET", "POST", "PATCH", "DELETE"]
@@ -75,16 +73,17 @@ def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp 
 
 def _kb_routes(calls: KbCalls, guarded: Callable[[Handler], Any]) -> list[Route]:
     at = "/v1/knowledge_bases"
-    return [
-        Route(at, guarded(calls.listed), methods=["GET", "POST"]),
-        Route(f"{at}/{{kb}}", guarded(calls.one), methods=["GET", "PATCH", "DELETE"]),
-        Route(f"{at}/{{kb}}/documents", guarded(calls.documents), methods=["GET", "POST", "PATCH"]),
-        Route(f"{at}/{{kb}}/original", guarded(calls.original)),
-        Route(f"{at}/{{kb}}/history", guarded(calls.history)),
-        Route(f"{at}/{{kb}}/diff", guarded(calls.difference)),
-        Route(f"{at}/{{kb}}/restore", guarded(calls.restore), methods=["POST"]),
-        Route(f"{at}/{{kb}}/draft", guarded(calls.draft), methods=["GET", "POST", "DELETE"]),
+    rows: list[tuple[str, Handler, list[str]]] = [
+        ("", calls.listed, ["GET", "POST"]),
+        ("/{kb}", calls.one, ["GET", "PATCH", "DELETE"]),
+        ("/{kb}/documents", calls.documents, ["GET", "POST", "PATCH"]),
+        ("/{kb}/original", calls.original, ["GET"]),
+        ("/{kb}/history", calls.history, ["GET"]),
+        ("/{kb}/diff", calls.difference, ["GET"]),
+        ("/{kb}/restore", calls.restore, ["POST"]),
+        ("/{kb}/draft", calls.draft, ["GET", "POST", "DELETE"]),
     ]
+    return [Route(at + path, guarded(calls.bounded(handler)), methods=methods) for path, handler, methods in rows]
 
 
 class _Endpoint:
