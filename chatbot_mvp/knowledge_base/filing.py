@@ -23,7 +23,6 @@ from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.syncing import SyncPlan, sync_plan, with_moves_of_texts
 from chatbot_mvp.knowledge_base.versions import KbDocument, NewDocument
-from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
@@ -97,7 +96,6 @@ class KbFiling:
         self._kbs = kbs
         self._changes = changes
 
-    @performs(Action.UPLOAD)
     def create(
         self,
         kb_name: str,
@@ -137,7 +135,6 @@ class KbFiling:
         read.intake.indexed()
         return self._outcome(record, (), read, given, ())
 
-    @performs(Action.CHANGE_KB)
     def add(
         self,
         kb_id: str,
@@ -166,7 +163,6 @@ class KbFiling:
             raise _unusable(read)
         return self._change(kb_id, (), read, given, before, note, stage, progress)
 
-    @performs(Action.CHANGE_KB)
     def sync(
         self,
         kb_id: str,
