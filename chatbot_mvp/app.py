@@ -30,6 +30,7 @@ from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.changing import KbChanges
+from chatbot_mvp.knowledge_base.filing import KbFiling
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.purged_text import Purged
 from chatbot_mvp.knowledge_base.uploads import Uploads
@@ -80,6 +81,8 @@ class App:
         """Knowledge bases: kept, read, renamed, deleted, and the pipeline over each."""
         self.kb_changes = KbChanges(live, self.kbs)
         """Documents of knowledge bases: added, removed, moved; versions: listed, compared, restored, published."""
+        self.kb_filing = KbFiling(live, self.kbs, self.kb_changes)
+        """Files that become documents while the caller waits, and folders that knowledge bases are made equal to."""
         self.uploads = Uploads(live, self.kbs, self.kb_changes)
         """Files that become knowledge bases in the background, and indexes built again."""
         self.answering = Answering(live, self.kbs, providers)

@@ -27,6 +27,7 @@ EXIT_CODES = {
     "DatasetError": 2,
     "UploadError": 2,
     "KbNotFound": 2,
+    "KbChangeError": 2,
     "KbUnreadable": 1,
     "KbNotWritten": 1,
     "KbChangeError": 2,
