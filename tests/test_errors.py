@@ -30,7 +30,6 @@ EXIT_CODES = {
     "KbChangeError": 2,
     "KbUnreadable": 1,
     "KbNotWritten": 1,
-    "KbChangeError": 2,
     "KbPurgeUnfinished": 1,
 }
 EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
