@@ -28,6 +28,7 @@ from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.one_document import KbDocuments
 from chatbot_mvp.knowledge_base.uploads import Uploads
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.plugins.finding import added
@@ -76,6 +77,8 @@ class App:
         """Knowledge bases: kept, read, renamed, deleted, and the pipeline over each."""
         self.kb_changes = KbChanges(live, self.kbs)
         """Documents of knowledge bases: added, removed, moved; versions: listed, compared, restored, published."""
+        self.kb_documents = KbDocuments(self.kbs)
+        """Single documents of knowledge bases: original, text, chunks."""
         self.uploads = Uploads(live, self.kbs, self.kb_changes)
         """Files that become knowledge bases in the background, and indexes built again."""
         self.answering = Answering(live, self.kbs, providers)

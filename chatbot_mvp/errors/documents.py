@@ -37,7 +37,7 @@ class UploadError(ChatbotError):
         "several files.",
         "upload_too_slow": "{name!r} could not be read within {seconds} seconds. Split it, or upload its text.",
         "upload_no_room": "There is no room for {name!r}: the previous files fill the {limit} characters that a "
-        "knowledge base can hold (KB_MAX_CHARS). Upload it as a separate knowledge base.",
+        "knowledge base can hold (KB_MAX_CHARS). Remove other documents, or upload it as a separate knowledge base.",
         "upload_needs_memory": "A knowledge base of up to {chars} characters needs about {needed_mb} MB of memory, "
         "and {available_mb} MB are available. Upload fewer files, lower KB_MAX_CHARS, or give the server more memory.",
         "upload_queue_full": "{files} files of {mb} MB in total would be waiting, and a session can have {most_files} "
@@ -60,7 +60,9 @@ class KbNotFound(ChatbotError):
 
 
 class KbUnreadable(ChatbotError):
-    texts = {"kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."}
+    texts = {
+        "kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Bring it back from a backup, or make another one of its documents."
+    }
 
 
 class KbNotWritten(ChatbotError):
@@ -84,7 +86,7 @@ class KbChangeError(ChatbotError):
         "Nothing was written. Look at the new version, then make your change again.",
         "kb_version_not_found": "The knowledge base {kb_id!r} has no version {version!r} that is kept. Kept are: "
         "{legal}.",
-        "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Make one with `kb stage`.",
+        "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Save a change as a draft first, as with `kb stage`.",
         "kb_quota_exceeded": "The files and texts of the knowledge base {kb_id!r} would take {needed_mb} MB, and the "
         "maximum is {limit_mb} MB (KB_QUOTA_MB). Remove documents, or raise the limit.",
     }

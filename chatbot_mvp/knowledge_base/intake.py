@@ -39,7 +39,9 @@ class FileState:
     resumed: bool = False
     """True if an earlier upload, which ended before its knowledge base was made, had read it."""
     same_as: str = ""
-    """For a duplicate, the name of the earlier file with the same text."""
+    """For a duplicate, the name of the earlier file with the same text; its own name if that document is there."""
+    replaces: bool = False
+    """True if the knowledge base has another document under this name, which the file replaces."""
     code: str = ""
     """Error code of a failed file; ``params`` has the values."""
     message: str = ""
@@ -68,6 +70,7 @@ class Intake:
         limits: tuple[int, int, int],
         parsed: ParsedFiles,
         known: Mapping[str, str] | None = None,
+        paths: Collection[str] = (),
     ) -> None:
         """
         Args:
@@ -75,6 +78,7 @@ class Intake:
             limits: KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES.
             parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
             known: hash of a text -> name of a document that has it already; None for none.
+            paths: the names of all documents that are there.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
         self._contents = [content for _, content in files]
@@ -84,6 +88,7 @@ class Intake:
         self._rows: list[int] = []  # row in ``states`` of each file that was read
         self._found: list[NewDocument] = []
         self._seen = dict(known or {})
+        self._paths = frozenset(paths)
 
     @property
     def done(self) -> int:
@@ -152,6 +157,7 @@ class Intake:
             pages=len(parsed.page_starts),
             empty_pages=parsed.empty_pages,
             resumed=known is not None,
+            replaces=name in self._paths,
         )
         self._rows.append(row)
         self._found.append(NewDocument(clean_path(name) or name, parsed, content))
