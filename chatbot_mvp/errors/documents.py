@@ -61,7 +61,8 @@ class KbNotFound(ChatbotError):
 
 class KbUnreadable(ChatbotError):
     texts = {
-        "kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Bring it back from a backup, or make another one of its documents."
+        "kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Bring it back from a backup, or make "
+        "another one of its documents."
     }
 
 
@@ -86,7 +87,8 @@ class KbChangeError(ChatbotError):
         "Nothing was written. Look at the new version, then make your change again.",
         "kb_version_not_found": "The knowledge base {kb_id!r} has no version {version!r} that is kept. Kept are: "
         "{legal}.",
-        "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Save a change as a draft first, as with `kb stage`.",
+        "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Save a change as a draft first, as with "
+        "`kb stage`.",
         "kb_quota_exceeded": "The files and texts of the knowledge base {kb_id!r} would take {needed_mb} MB, and the "
         "maximum is {limit_mb} MB (KB_QUOTA_MB). Remove documents, or raise the limit.",
     }

@@ -72,6 +72,7 @@ def add_files(kb_id: str, files: Sequence[tuple[str, bytes]], stage: bool) -> No
     except ChatbotError as error:
         show_error(error)
         return
+    st.session_state.pop("kb_told", None)
     st.rerun()
 
 

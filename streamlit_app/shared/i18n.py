@@ -159,7 +159,8 @@ def ago(iso: str) -> str:
     seconds = (datetime.now() - local).total_seconds()
     for unit, length in (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if (count := int(seconds // length)) >= 1:
-            return t(f"ago.{unit}" if count == 1 else f"ago.{unit}s", count=number(count))
+            form = "one" if count == 1 else "more"
+            return t(f"ago.{unit}.{form}", count=number(count))
     return t("ago.now")
 
 
