@@ -11,6 +11,7 @@ from chatbot_mvp.api import Change, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
+from streamlit_app.knowledge_bases.upload import dismiss_of
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, number, t
 from streamlit_app.shared.jobs import phase_text, share_done
@@ -59,7 +60,7 @@ def apply_buttons(kb_id: str, seen: str, staged: bool, changes: Iterable[Change]
 
 
 def do_asked(kb_id: str) -> None:
-    """Do what was asked of a knowledge base, and draw the page anew; say how the last thing ended."""
+    """Do what was asked of a knowledge base, and draw the page anew; say once how the last thing ended."""
     asked = st.session_state.get("kb_asked")
     if asked is not None and asked[0] == kb_id:
         del st.session_state["kb_asked"]
@@ -76,12 +77,13 @@ def do_asked(kb_id: str) -> None:
             st.session_state.kb_told = (kb_id, False, error_text(error))
         st.session_state.kb_round = round_() + 1
         st.session_state.pop("kb_picked", None)
+        dismiss_of(kb_id)
         st.rerun()
     told = st.session_state.get("kb_told")
     if told is not None and told[0] == kb_id:
         _, good, text = told
         (st.success if good else st.error)(text, icon=":material/check_circle:" if good else ":material/error:")
-        st.button(t("upload.dismiss"), key="kb_told_close", type="tertiary", on_click=_close)
+        del st.session_state["kb_told"]
 
 
 def round_() -> int:
@@ -99,7 +101,3 @@ def _change(
 ) -> Markdown:
     changed = get_app().kb_changes.change(kb_id, changes, stage=stage, progress=progress, base=seen)
     return said_of(changed, stage)
-
-
-def _close() -> None:
-    st.session_state.pop("kb_told", None)

@@ -33,23 +33,24 @@ def kb_list() -> None:
 
 
 def _entry(record: KbRecord, active: bool) -> None:
-    text, use, look, more = st.columns([5, 1.6, 1.7, 1.5], vertical_alignment="center")
+    # A container that wraps: columns would cut the texts of the buttons on narrow screens.
+    row = st.container(horizontal=True, vertical_alignment="center")
+    text, bar = row.container(width="stretch", gap=None), row.container(horizontal=True, width="content")
     mark = f" · :green-badge[{t('admin.kb_active')}]" if active else ""
     text.markdown(f"**{plain(record.kb_name)}**{mark}")
     text.caption(" · ".join(_facts(record)))
-    if use.button(t("admin.kb_use"), key=f"use-{record.kb_id}", icon=":material/forum:", width="stretch"):
+    if bar.button(t("admin.kb_use"), key=f"use-{record.kb_id}", icon=":material/forum:"):
         st.session_state.kb_id, st.session_state.kb_name = record.kb_id, record.kb_name
         st.switch_page(PAGES["chat"][0])
     opened = st.session_state.get("kb_open") == record.kb_id
-    look.button(
+    bar.button(
         t("admin.kb_close" if opened else "admin.kb_look"),
         key=f"look-{record.kb_id}",
         icon=":material/visibility_off:" if opened else ":material/visibility:",
-        width="stretch",
         on_click=_open,
         args=("" if opened else record.kb_id,),
     )
-    with more.popover(t("admin.kb_more"), width="stretch"):
+    with bar.popover(t("admin.kb_more")):
         _actions(record)
     tell_truncated(record)
     if opened:

@@ -195,6 +195,13 @@ def panel_of(kb_id: str) -> None:
         _panel(job_id, "")
 
 
+def dismiss_of(kb_id: str) -> None:
+    """Show the session's latest job no more, if it has added files to this knowledge base."""
+    upload = get_app().uploads.upload(st.session_state.get("kb_job", ""))
+    if upload is not None and upload.into == kb_id and not upload.job.active:
+        _dismiss()
+
+
 def take_result(upload: Upload) -> None:
     """Choose the knowledge base of a finished upload for this session, once."""
     if upload.job.active or not upload.kb_id or st.session_state.get("kb_job_taken", True):
