@@ -28,10 +28,14 @@ from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve,
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
+from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove
+from chatbot_mvp.knowledge_base.changing import Step
+from chatbot_mvp.knowledge_base.differences import DocumentDifference, ParagraphDifference
 from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
+from chatbot_mvp.knowledge_base.versions import KbDocument
 from chatbot_mvp.llm.providers import ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.metrics.spec import shown_in

@@ -32,6 +32,7 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.filing import KbFiling
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.one_document import KbDocuments
 from chatbot_mvp.knowledge_base.purged_text import Purged
 from chatbot_mvp.knowledge_base.uploads import Uploads
 from chatbot_mvp.llm.providers import Providers
@@ -83,6 +84,8 @@ class App:
         """Documents of knowledge bases: added, removed, moved; versions: listed, compared, restored, published."""
         self.kb_filing = KbFiling(live, self.kbs, self.kb_changes)
         """Files that become documents while the caller waits, and folders that knowledge bases are made equal to."""
+        self.kb_documents = KbDocuments(self.kbs)
+        """Single documents of knowledge bases: original, text, chunks."""
         self.uploads = Uploads(live, self.kbs, self.kb_changes)
         """Files that become knowledge bases in the background, and indexes built again."""
         self.answering = Answering(live, self.kbs, providers)

@@ -37,7 +37,7 @@ class UploadError(ChatbotError):
         "several files.",
         "upload_too_slow": "{name!r} could not be read within {seconds} seconds. Split it, or upload its text.",
         "upload_no_room": "There is no room for {name!r}: the previous files fill the {limit} characters that a "
-        "knowledge base can hold (KB_MAX_CHARS). Upload it as a separate knowledge base.",
+        "knowledge base can hold (KB_MAX_CHARS). Remove other documents, or upload it as a separate knowledge base.",
         "upload_needs_memory": "A knowledge base of up to {chars} characters needs about {needed_mb} MB of memory, "
         "and {available_mb} MB are available. Upload fewer files, lower KB_MAX_CHARS, or give the server more memory.",
         "upload_queue_full": "{files} files of {mb} MB in total would be waiting, and a session can have {most_files} "

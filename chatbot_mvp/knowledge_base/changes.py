@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chatbot_mvp.documents.names import clean_path
 from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.knowledge_base.versions import KbDocument
 
@@ -61,7 +62,7 @@ def applied(kb_id: str, documents: Iterable[KbDocument], changes: Sequence[Chang
         for path in _named(kb_id, now, change.path):
             found = now.pop(path)
             if isinstance(change, Move):
-                to = _moved(path, change)
+                to = clean_path(_moved(path, change)) or path
                 if to in now:
                     raise KbChangeError("kb_path_taken", kb_id=kb_id, path=to)
                 now[to] = replace(found, path=to)

@@ -67,6 +67,7 @@ class KbChanges:
         note: str = "",
         stage: bool = False,
         progress: ProgressCallback = ignore_progress,
+        base: str = "",
     ) -> KbRecord:
         """Change the documents of a knowledge base, and return the record of its new version.
 
@@ -76,22 +77,24 @@ class KbChanges:
             note: what people shall read in the history.
             stage: let the new version wait as a draft. A draft that waits already gets the changes too.
             progress: called while the new version is indexed; may raise to stop.
+            base: the version that the changes were thought of for; "" for the current one. What others have done since
+                stays, and a change of the same document is refused. Does not count for a draft that waits already.
         """
         self._finish_purge(kb_id)
         self._require_room(kb_id, new)
         self._store.upgrade(kb_id)
         put = [Put(document) for document in documents_of(new)]
-        base = self._store.version(kb_id)
+        seen = self._store.version(kb_id, base)
         staged = self._store.staged(kb_id) if stage else None
-        before = self._store.version(kb_id, staged.version_id) if staged else base
+        before = self._store.version(kb_id, staged.version_id) if staged else seen
         documents = applied(kb_id, before.documents, [*changes, *put])
         if documents == before.documents:
             return self._store.record(kb_id, before.version_id)
         if stage:
             version = self._draft(kb_id, documents, progress, new)
-            self._store.stage(kb_id, version, staged.base if staged else base.version_id)
+            self._store.stage(kb_id, version, staged.base if staged else seen.version_id)
             return self._store.record(kb_id, version.version_id)
-        return self._put_in_place(kb_id, base, documents, "changed", note, progress, new)
+        return self._put_in_place(kb_id, seen, documents, "changed", note, progress, new)
 
     @performs(Action.CHANGE_KB)
     def restore(
@@ -224,6 +227,8 @@ class KbChanges:
             wanted = documents
             if now.version_id != base.version_id:
                 wanted = merged(kb_id, base.documents, documents, now.documents)
+                if wanted == now.documents:
+                    return self._store.record(kb_id)
             version = self._draft(kb_id, wanted, progress, new)
             if record := self._store.publish(kb_id, version, now.version_id, what, note):
                 self.collect(kb_id)

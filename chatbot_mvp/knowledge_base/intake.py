@@ -39,7 +39,9 @@ class FileState:
     resumed: bool = False
     """True if an earlier upload, which ended before its knowledge base was made, had read it."""
     same_as: str = ""
-    """For a duplicate, the name of the earlier file with the same text."""
+    """For a duplicate, the name of the earlier file with the same text; its own name if that document is there."""
+    replaces: bool = False
+    """True if the knowledge base has another document under this name, which the file replaces."""
     code: str = ""
     """Error code of a failed file; ``params`` has the values."""
     message: str = ""
@@ -68,7 +70,7 @@ class Intake:
         limits: tuple[int, int, int],
         parsed: ParsedFiles,
         known: Mapping[str, str] | None = None,
-        replaced: Collection[str] = (),
+        paths: Collection[str] = (),
     ) -> None:
         """
         Args:
@@ -76,8 +78,8 @@ class Intake:
             limits: KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES.
             parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
             known: hash of a text -> name of a document that has it already; None for none.
-            replaced: names of documents that are there. A file of that name is no duplicate of another one's text:
-                left out, it would leave its old text behind.
+            paths: the names of all documents that are there. A file of such a name is no duplicate of another one's
+                text: left out, it would leave its old text behind.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
         self._contents = [content for _, content in files]
@@ -87,7 +89,7 @@ class Intake:
         self._rows: list[int] = []  # row in ``states`` of each file that was read
         self._found: list[NewDocument] = []
         self._seen = dict(known or {})
-        self._replaced = frozenset(replaced)
+        self._paths = frozenset(paths)
 
     @property
     def done(self) -> int:
@@ -145,7 +147,7 @@ class Intake:
         if known is None:
             self._parsed.put(key, parsed)
         sha = text_hash(parsed.text)
-        if sha in self._seen and (name not in self._replaced or self._seen[sha] == name):
+        if sha in self._seen and (name not in self._paths or self._seen[sha] == name):
             self._set(row, stage="duplicate", same_as=self._seen[sha])
             return
         self._seen[sha] = name
@@ -156,6 +158,7 @@ class Intake:
             pages=len(parsed.page_starts),
             empty_pages=parsed.empty_pages,
             resumed=known is not None,
+            replaces=name in self._paths,
         )
         self._rows.append(row)
         self._found.append(NewDocument(clean_path(name) or name, parsed, content))

@@ -48,6 +48,10 @@ class Upload:
     """Id of the knowledge base that was made; "" until then, and if none was made."""
     owner: str = ""
     """The session that started it, as in ``Uploads.take``. Only it and administrators may see names and stop it."""
+    into: str = ""
+    """Id of the knowledge base that the files are added to; "" if they become a new one."""
+    staged: bool = False
+    """Whether they are added to its draft."""
 
 
 class _Owners:
@@ -134,7 +138,9 @@ class Uploads:
             KbNotFound, KbUnreadable, and what ``take`` raises; nothing was started.
         """
         record = self._kbs.store.record(kb_id)
-        intake = self._intake(files, owner, self._kbs.store.documents(kb_id))
+        staged = self._kbs.store.staged(kb_id) if stage else None
+        documents = self._kbs.store.documents(kb_id, staged.version_id if staged else "")
+        intake = self._intake(files, owner, documents)
 
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
             intake.kept_all()
@@ -143,19 +149,17 @@ class Uploads:
             intake.indexed()
             return kb_id
 
-        return self._read_then("upload", record.kb_name, intake, keep, owner)
+        return self._read_then("upload", record.kb_name, intake, keep, owner, kb_id, stage)
 
-    def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, there: Sequence[KbDocument] = ()) -> Intake:
-        """Check that there is room for some files, and return what reads them.
-
-        Args:
-            there: the documents that the files come to.
-        """
+    def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, documents: Sequence[KbDocument] = ()) -> Intake:
+        """Check that there is room for some files, and return what reads them."""
         self._require_room(files, owner)
         require_memory(known_chars(files, self._live.current.kb_max_chars))
         named = [(clean_path(name), content) for name, content in files]
-        known, paths = {one.sha256: one.path for one in there}, [one.path for one in there]
-        return Intake(named, self._kbs.limits, self._kbs.parsed, known, paths)
+        # A file that is there under its own path says so of that one, whatever other document has the same text.
+        given = {path for path, _ in named}
+        known = {one.sha256: one.path for one in sorted(documents, key=lambda one: one.path in given)}
+        return Intake(named, self._kbs.limits, self._kbs.parsed, known, [one.path for one in documents])
 
     def _read_then(
         self,
@@ -164,6 +168,8 @@ class Uploads:
         intake: Intake,
         keep: Callable[[Sequence[NewDocument], Callable[[str], None], ProgressCallback], str],
         owner: str,
+        into: str = "",
+        staged: bool = False,
     ) -> str:
         """Submit the job that reads the files and lets ``keep`` make a knowledge base of them; return its id."""
 
@@ -171,7 +177,7 @@ class Uploads:
             began = time.monotonic()
 
             def report(phase: str) -> None:
-                self._states.write(self._path(job_id), _entry(owner, intake.states))
+                self._states.write(self._path(job_id), _entry(owner, intake.states, into=into, staged=staged))
                 progress(Progress(phase, intake.done, len(intake.states)))
 
             def gives_way() -> bool:
@@ -185,14 +191,14 @@ class Uploads:
                     limit = self._live.current.kb_max_chars
                     require_memory(min(limit, sum(len(each.parsed.text) for each in found)))
                     kb_id = keep(found, report, progress)
-                    self._states.write(self._path(job_id), _entry(owner, intake.states, kb_id))
+                    self._states.write(self._path(job_id), _entry(owner, intake.states, kb_id, into, staged))
             except BaseException:
                 intake.stopped()
-                self._states.write(self._path(job_id), _entry(owner, intake.states))
+                self._states.write(self._path(job_id), _entry(owner, intake.states, into=into, staged=staged))
                 raise
             return None
 
-        return self._submit(kind, title, work, intake.states, owner)
+        return self._submit(kind, title, work, intake.states, owner, into, staged)
 
     def _keep(
         self,
@@ -289,6 +295,8 @@ class Uploads:
         work: Callable[[str, ProgressCallback], object],
         states: Sequence[FileState],
         owner: str,
+        into: str = "",
+        staged: bool = False,
     ) -> str:
         job_id = f"{sortable_stamp()}-{kind}-{secrets.token_hex(3)}"
 
@@ -299,7 +307,7 @@ class Uploads:
         with self._reported(title):
             make_folder(self._folder)
             self._prune()
-            self._states.create(self._path(job_id), _entry(owner, states))
+            self._states.create(self._path(job_id), _entry(owner, states, into=into, staged=staged))
             self._jobs.submit(job_id, title, writing, owner)
         return job_id
 
@@ -316,7 +324,14 @@ class Uploads:
             path = self._path(status.job_id)
             written = known_version(self._states.read(path), path, JOB)
             files = tuple(FileState(**complete(row, FileState)) for row in written["files"])
-            return Upload(status, ended(files, status.state), written["kb_id"], written["owner"])
+            return Upload(
+                status,
+                ended(files, status.state),
+                written["kb_id"],
+                written["owner"],
+                written["into"],
+                written["staged"],
+            )
         except (OSError, ValueError, TypeError, KeyError, AttributeError, FileOfLaterVersion):
             return Upload(status, (), "")
 
@@ -330,8 +345,11 @@ class Uploads:
         return self._folder / f"{job_id}.files"
 
 
-def _entry(owner: str, states: Sequence[FileState], kb_id: str = "") -> dict[str, object]:
-    return {"kb_id": kb_id, "owner": owner, "files": [asdict(state) for state in states]}
+def _entry(
+    owner: str, states: Sequence[FileState], kb_id: str = "", into: str = "", staged: bool = False
+) -> dict[str, object]:
+    files = [asdict(state) for state in states]
+    return {"kb_id": kb_id, "owner": owner, "into": into, "staged": staged, "files": files}
 
 
 def ended(files: tuple[FileState, ...], state: JobState) -> tuple[FileState, ...]:

@@ -8,15 +8,18 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import KbContents, KbRecord
+from streamlit_app.knowledge_bases.acting import do_asked
+from streamlit_app.knowledge_bases.documents import show_documents
+from streamlit_app.knowledge_bases.history import show_history
 from streamlit_app.knowledge_bases.purge import show_purge
 from streamlit_app.knowledge_bases.upload import follow, languages_of, tell_truncated
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
 from streamlit_app.shared.state import PAGES, active_kb, confirm, errors_shown, get_app
-from streamlit_app.shared.tables import draw_table
 
 _PER_PAGE = 10
+_VIEWS = ("documents", "history", "chunks")
 
 
 def kb_list() -> None:
@@ -31,28 +34,56 @@ def kb_list() -> None:
 
 
 def _entry(record: KbRecord, active: bool) -> None:
-    text, use, look, more = st.columns([5, 1.6, 1.7, 1.5], vertical_alignment="center")
+    # A container that wraps: columns would cut the texts of the buttons on narrow screens.
+    row = st.container(horizontal=True, vertical_alignment="center")
+    text, bar = row.container(width="stretch", gap=None), row.container(horizontal=True, width="content")
     mark = f" · :green-badge[{t('admin.kb_active')}]" if active else ""
     text.markdown(f"**{plain(record.kb_name)}**{mark}")
     text.caption(" · ".join(_facts(record)))
-    if use.button(t("admin.kb_use"), key=f"use-{record.kb_id}", icon=":material/forum:", width="stretch"):
+    if bar.button(t("admin.kb_use"), key=f"use-{record.kb_id}", icon=":material/forum:"):
         st.session_state.kb_id, st.session_state.kb_name = record.kb_id, record.kb_name
         st.switch_page(PAGES["chat"][0])
     opened = st.session_state.get("kb_open") == record.kb_id
-    look.button(
+    bar.button(
         t("admin.kb_close" if opened else "admin.kb_look"),
         key=f"look-{record.kb_id}",
         icon=":material/visibility_off:" if opened else ":material/visibility:",
-        width="stretch",
         on_click=_open,
         args=("" if opened else record.kb_id,),
     )
-    with more.popover(t("admin.kb_more"), width="stretch"):
+    with bar.popover(t("admin.kb_more")):
         _actions(record)
     tell_truncated(record)
     if opened:
         with errors_shown():
-            _show(record, get_app().kbs.contents(record.kb_id))
+            _show_open(record)
+
+
+def _show_open(record: KbRecord) -> None:
+    """Draw the part of an open knowledge base that was chosen."""
+    do_asked(record.kb_id)
+    view = st.segmented_control(
+        t("admin.kb_look"),
+        _VIEWS,
+        default=_VIEWS[0],
+        required=True,
+        key=f"view-{record.kb_id}",
+        format_func=lambda name: t(f"admin.kb_view.{name}"),
+        label_visibility="collapsed",
+    )
+    if view == "history":
+        show_history(record)
+    elif view == "chunks":
+        _show(record, get_app().kbs.contents(record.kb_id))
+    else:
+        show_documents(record)
+
+
+def open_list() -> str:
+    """Return the id of the knowledge base whose list of documents is shown, with its jobs; "" for none."""
+    kb_id = str(st.session_state.get("kb_open", ""))
+    hidden = st.session_state.get(f"view-{kb_id}", _VIEWS[0]) != _VIEWS[0] or st.session_state.get("kb_document")
+    return "" if hidden else kb_id
 
 
 def _facts(record: KbRecord) -> list[str]:
@@ -73,6 +104,8 @@ def _facts(record: KbRecord) -> list[str]:
 
 def _open(kb_id: str) -> None:
     st.session_state.kb_open = kb_id
+    for name in ("kb_document", "kb_picked", "kb_told"):
+        st.session_state.pop(name, None)
 
 
 def _actions(record: KbRecord) -> None:
@@ -103,16 +136,7 @@ def _actions(record: KbRecord) -> None:
 
 
 def _show(record: KbRecord, contents: KbContents) -> None:
-    """Draw its files, its repeated chunks, and its chunks page by page."""
-    if len(contents.files) > 1 or contents.files[0].page_starts:
-        draw_table(
-            {
-                t("kb.file"): [file.name for file in contents.files],
-                t("kb.pages"): [number(len(file.page_starts)) if file.page_starts else "" for file in contents.files],
-                t("kb.chars"): [number(file.end - file.start) for file in contents.files],
-                t("kb.note"): [t("upload.cut") if file.cut else "" for file in contents.files],
-            }
-        )
+    """Draw its repeated chunks, and its chunks page by page."""
     if contents.repeated:
         with st.expander(t("kb.repeated", count=number(len(contents.repeated))), icon=":material/content_copy:"):
             for repeated in contents.repeated[:_PER_PAGE]:

@@ -8,8 +8,9 @@ import streamlit as st
 
 from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
-from streamlit_app.shared.guard import is_admin
+from streamlit_app.shared.guard import is_admin, may
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import (
     draw_live,
@@ -36,15 +37,17 @@ _ICONS = {
     "stopped": ":gray[:material/block:]",
 }
 
-_ABOVE_MB = 90
+ABOVE_MB = 90
 
 
-def upload_box(place: str) -> None:
+def upload_box(place: str, into: KbRecord | None = None) -> None:
     """Draw the box to drop files. Files dropped together become one knowledge base at once.
 
     Args:
         place: makes the widget keys unique per page.
+        into: the knowledge base that the files can be added to instead; None to make a new one without asking.
     """
+    target = _asked_target(place, into) if into is not None else ""
     limits = get_app().settings
     translate_uploader(t("admin.upload_button"))
     # A new key after each drop empties the box, so that a rerun does not upload the files again.
@@ -59,20 +62,35 @@ def upload_box(place: str) -> None:
         ),
         accept_multiple_files=True,
         # Above the limit, so that our own error, in the session's language, refuses a larger file.
-        max_upload_size=limits.kb_max_upload_mb + _ABOVE_MB,
+        max_upload_size=limits.kb_max_upload_mb + ABOVE_MB,
         key=f"kb_upload-{place}-{count}",
         help=t("admin.upload_help"),
     )
     if files:
         st.session_state.kb_drops = count + 1
         try:
-            follow(get_app().uploads.take([(file.name, file.getvalue()) for file in files], owner=session_name()))
+            found, uploads = [(file.name, file.getvalue()) for file in files], get_app().uploads
+            owner = session_name()
+            follow(uploads.add_to(target, found, owner) if target else uploads.take(found, owner=owner))
         except ChatbotError as error:
             show_error(error)
             return
         finally:
             release(*files)
         st.rerun()
+
+
+def _asked_target(place: str, into: KbRecord) -> str:
+    """Ask which knowledge base the files are for; return its id, "" for a new one."""
+    allowed = may(Action.CHANGE_KB)
+    chosen = st.radio(
+        t("upload.target"),
+        ("new", "current") if allowed else ("new",),
+        format_func=lambda name: t(f"upload.target.{name}", name=plain(into.kb_name)),
+        key=f"kb_target-{place}",
+        help=None if allowed else t("admin.guard.needed"),
+    )
+    return into.kb_id if chosen == "current" else ""
 
 
 def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
@@ -141,11 +159,12 @@ def follow(job_id: str) -> None:
     st.session_state.kb_job, st.session_state.kb_job_taken = job_id, False
 
 
-def upload_panel(everyone: bool = False) -> None:
+def upload_panel(everyone: bool = False, apart: str = "") -> None:
     """Draw the session's latest job on a knowledge base, refreshed while it runs.
 
     Args:
         everyone: show the active jobs of other sessions to administrators too.
+        apart: id of the knowledge base whose additions ``panel_of`` shows.
     """
     jobs = get_app().uploads
     name = session_name()
@@ -162,8 +181,25 @@ def upload_panel(everyone: bool = False) -> None:
     if everyone and is_admin():
         shown += [upload for upload in jobs.uploads() if own is None or upload.job.job_id != own.job.job_id]
     for row, upload in enumerate(shown):
+        if apart and upload.into == apart and upload is own:
+            continue
         place = f"-{upload.job.job_id}" if row else ""
         _panel(upload.job.job_id, place)
+
+
+def panel_of(kb_id: str) -> None:
+    """Draw the session's latest job if it adds files to this knowledge base."""
+    job_id = st.session_state.get("kb_job", "")
+    upload = get_app().uploads.upload(job_id) if job_id else None
+    if upload is not None and upload.into == kb_id:
+        _panel(job_id, "")
+
+
+def dismiss_of(kb_id: str) -> None:
+    """Show the session's latest job no more, if it has added files to this knowledge base."""
+    upload = get_app().uploads.upload(st.session_state.get("kb_job", ""))
+    if upload is not None and upload.into == kb_id and not upload.job.active:
+        _dismiss()
 
 
 def take_result(upload: Upload) -> None:
@@ -200,7 +236,7 @@ def _may_see(upload: Upload) -> bool:
 def _under_way(upload: Upload, place: str) -> None:
     job = upload.job
     show_progress(job)
-    _files(upload.files)
+    _files(upload.files, bool(upload.into))
     others = sum(other.owner != upload.owner for other in get_app().uploads.uploads())
     if others and job.state == "queued":
         st.caption(t("upload.behind", count=number(others)))
@@ -212,6 +248,8 @@ def _ended(upload: Upload) -> None:
     record = next((record for record in get_app().kbs.records() if record.kb_id == upload.kb_id), None)
     if job.state != "done":
         show_end(job, t(f"upload.{job.state}", title=plain(job.title)) if job.state != "failed" else "")
+    elif upload.into:
+        _tell_added(upload)
     elif record is not None:
         show_added(record)
     elif len(upload.files) == 1 and upload.files[0].stage == "failed":
@@ -219,23 +257,39 @@ def _ended(upload: Upload) -> None:
     else:
         st.warning(t("upload.nothing"), icon=":material/warning:")
     show_provider(job)
-    if len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
-        _files(upload.files)
+    if upload.into or len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
+        _files(upload.files, bool(upload.into))
     st.button(t("upload.dismiss"), key="kb_dismiss", type="tertiary", on_click=_dismiss)
+
+
+def _tell_added(upload: Upload) -> None:
+    """Say what became of files that were added to a knowledge base."""
+    done = [file for file in upload.files if file.stage == "indexed"]
+    replaced = sum(file.replaces for file in done)
+    text = t("upload.into_draft" if upload.staged else "upload.into", name=plain(upload.job.title))
+    if not done:
+        st.info(t("upload.into_nothing", name=plain(upload.job.title)), icon=":material/info:")
+    else:
+        counts = t("upload.into_counts", added=number(len(done) - replaced), replaced=number(replaced))
+        st.success(f"{text} {counts}", icon=":material/check_circle:")
 
 
 def _dismiss() -> None:
     st.session_state.pop("kb_job", None)
 
 
-def _files(files: tuple[FileState, ...]) -> None:
-    """Draw one line per file: its stage and, if it was not added, why."""
+def _files(files: tuple[FileState, ...], added: bool = False) -> None:
+    """Draw one line per file: its stage and, if it was not added, why. ``added``: to a knowledge base that is there."""
     for file in files:
         if file.stage == "failed":  # the error text names the file
             st.markdown(f"{_ICONS[file.stage]} {plain(failure_text(file))}")
             continue
         said = [t(f"upload.stage.{file.stage}")]
-        if file.stage == "duplicate":
+        if added and file.stage == "indexed":
+            said = [t("upload.stage.replaced" if file.replaces else "upload.stage.added")]
+        if file.stage == "duplicate" and file.same_as == file.name:
+            said = [t("upload.stage.equal")]
+        elif file.stage == "duplicate":
             said = [t("upload.same_as", name=plain(file.same_as))]
         elif file.chars:
             said += [t("upload.pages", pages=number(file.pages))] if file.pages else []

@@ -151,6 +151,19 @@ def moment(iso: str) -> str:
     return Markdown(local.strftime("%d/%m/%Y %H:%M" if current_language() == "es" else "%Y-%m-%d %H:%M"))
 
 
+def ago(iso: str) -> str:
+    """Say how long ago an ISO 8601 time was: hace 3 días. Any text that is no time gives ""."""
+    local = local_time(iso)
+    if local is None:
+        return Markdown()
+    seconds = (datetime.now() - local).total_seconds()
+    for unit, length in (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if (count := int(seconds // length)) >= 1:
+            form = "one" if count == 1 else "more"
+            return t(f"ago.{unit}.{form}", count=number(count))
+    return t("ago.now")
+
+
 _SYNTAX = re.compile(
     r"""(?P<link>https?(?=://)|www(?=\.)|@(?=[-\w]+\.))  # GitHub's Markdown makes links of these even if escaped
     |(?P<code>:(?=[\w+-]+:))                             # names of emojis and icons

@@ -26,7 +26,7 @@ active = require_kb("chat", t("chat.no_kb"))
 bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
 kb = choose_kb(bar, active, width=210)
 with bar.popover(t("chat.upload"), icon=":material/upload_file:"):
-    upload_box("chat")
+    upload_box("chat", kb)
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
 bar.segmented_control(
     t("chat.mode"),

@@ -8,7 +8,7 @@ from streamlit_app.admin.datasets import datasets_section
 from streamlit_app.admin.launcher import launcher
 from streamlit_app.admin.providers import providers_section
 from streamlit_app.admin.settings_section import settings_section
-from streamlit_app.knowledge_bases.listing import kb_list
+from streamlit_app.knowledge_bases.listing import kb_list, open_list
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
 from streamlit_app.shared.guard import require_admin
 from streamlit_app.shared.i18n import t
@@ -26,7 +26,7 @@ def kb_section() -> None:
         upload_box("admin")
     with sample:
         sample_button()
-    upload_panel(everyone=True)
+    upload_panel(everyone=True, apart=open_list())
     kb_list()
 
 

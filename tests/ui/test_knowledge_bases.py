@@ -68,6 +68,7 @@ def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
     page = open_page("admin")
     assert f"{record.chunks} fragmentos" in texts(page)
     page.button(key=f"look-{record.kb_id}").click().run()
+    page.segmented_control(key=f"view-{record.kb_id}").set_value("chunks").run()
     labels = [expander.label for expander in page.expander]
     assert "Fragmentos repetidos: 1" in labels
     assert "1 · Turnos" in labels

@@ -1,0 +1,186 @@
+"""One document: its original, its text, its chunks, what is known of it, and what this visitor asked of it."""
+
+from __future__ import annotations
+
+import html
+import math
+from datetime import date
+from functools import partial
+
+import streamlit as st
+
+from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move
+from streamlit_app.knowledge_bases.acting import apply_buttons
+from streamlit_app.shared.i18n import Markdown, ago, moment, number, plain, t
+from streamlit_app.shared.session import conversations
+from streamlit_app.shared.sources import place_text, show_passage
+from streamlit_app.shared.state import get_app
+
+_VIEWS = ("text", "original", "chunks", "about", "asked")
+_PAGE_CHARS = 12_000
+_PER_PAGE = 10
+_STYLE = """<style>.kbtext {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; max-width: 46rem;
+  max-height: 34rem; overflow-y: auto; padding: .6rem .9rem; border-radius: .6rem;
+  border: 1px solid color-mix(in srgb, currentColor 18%, transparent);}</style>"""
+
+
+def facts_of(document: KbDocument) -> Markdown:
+    """Return size, pages and age of a document in one line."""
+    facts: list[str] = (
+        [_size(document.bytes)] if document.bytes else [t("upload.chars", chars=number(document.original_chars))]
+    )
+    if document.page_starts:
+        facts.append(t("upload.pages", pages=number(len(document.page_starts))))
+    facts.append(t("kbdoc.updated", when=ago(document.updated_at)))
+    return Markdown(" · ".join(facts))
+
+
+def show_document(record: KbRecord, path: str, version: str, staged: bool) -> None:
+    """Draw one document.
+
+    Args:
+        version: id of the version that has it.
+        staged: whether that version is the draft.
+    """
+    document = get_app().kb_documents.find(record.kb_id, path, version)
+    st.markdown(f"#### {plain(document.title or path.rpartition('/')[2])}")
+    known = [plain(document.path), facts_of(document), plain(document.author)]
+    st.caption(" · ".join(one for one in known if one))
+    view = st.segmented_control(
+        t("kbdoc.view"),
+        _VIEWS,
+        default="text",
+        required=True,
+        key=f"kb-document-view-{record.kb_id}",
+        format_func=lambda name: t(f"kbdoc.view.{name}"),
+        label_visibility="collapsed",
+    )
+    if view == "original":
+        _original(record.kb_id, document, version)
+    elif view == "chunks":
+        _chunks(record.kb_id, document, version)
+    elif view == "about":
+        _about(record.kb_id, document, version, staged)
+    elif view == "asked":
+        _asked(record, document)
+    else:
+        _text(record.kb_id, document, version)
+
+
+def _original(kb_id: str, document: KbDocument, version: str) -> None:
+    if not document.original:
+        st.info(t("kbdoc.no_original"), icon=":material/info:")
+        return
+    st.download_button(
+        t("kbdoc.download", size=_size(document.bytes)),
+        data=partial(get_app().kb_documents.original, kb_id, document.path, version),
+        file_name=document.path.rpartition("/")[2],
+        mime="application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    if document.page_starts:
+        st.caption(t("kbdoc.no_pictures"))
+
+
+def _text(kb_id: str, document: KbDocument, version: str) -> None:
+    text = get_app().kb_documents.text(kb_id, document.path, version)
+    starts = list(document.page_starts) or list(range(0, max(1, len(text)), _PAGE_CHARS))
+    page = 1
+    if len(starts) > 1:
+        page = st.pagination(len(starts), key=f"text-page-{kb_id}-{document.sha256[:8]}")
+    begin, end = starts[page - 1], (*starts, len(text))[page]
+    label = html.escape(t("kbdoc.text_label", path=document.path), quote=True)
+    shown = html.escape(text[begin:end].strip("\n"))
+    st.html(f'{_STYLE}<div class="kbtext" role="group" tabindex="0" aria-label="{label}">{shown}</div>')
+
+
+def _chunks(kb_id: str, document: KbDocument, version: str) -> None:
+    chunks = get_app().kb_documents.chunks(kb_id, document.path, version)
+    if not chunks:
+        st.warning(t("kbdoc.no_room"), icon=":material/content_cut:")
+        return
+    st.caption(t("admin.kb_chunks", count=number(len(chunks))))
+    pages, first = math.ceil(len(chunks) / _PER_PAGE), 0
+    if pages > 1:
+        first = (st.pagination(pages, key=f"chunk-page-{kb_id}-{document.sha256[:8]}") - 1) * _PER_PAGE
+    for row, chunk in enumerate(chunks[first : first + _PER_PAGE], first + 1):
+        with st.expander(f"{number(row)} · {plain(chunk.section)}"):
+            show_passage(chunk, ())
+
+
+def _about(kb_id: str, document: KbDocument, version: str, staged: bool) -> None:
+    """Draw what is known of it, as fields that can be changed."""
+    key = f"{kb_id}-{document.path}-{version}"
+    left, right = st.columns(2)
+    path = left.text_input(t("kbdoc.path"), document.path, key=f"about-path-{key}", max_chars=300)
+    title = right.text_input(t("kbdoc.title"), document.title, key=f"about-title-{key}", max_chars=200)
+    author = left.text_input(t("kbdoc.author"), document.author, key=f"about-author-{key}", max_chars=200)
+    source = right.text_input(t("kbdoc.source"), document.source, key=f"about-source-{key}", max_chars=500)
+    day = left.date_input(
+        t("kbdoc.created"),
+        _day(document.created),
+        min_value=date(1000, 1, 1),
+        key=f"about-created-{key}",
+        format="DD/MM/YYYY",
+    )
+    known = sorted({tag for one in get_app().kb_changes.documents(kb_id, version) for tag in one.tags})
+    tags = right.multiselect(
+        t("kbdoc.tags"),
+        known,
+        list(document.tags),
+        accept_new_options=True,
+        key=f"about-tags-{key}",
+        placeholder=t("kbdoc.tags_new"),
+    )
+    about = {
+        "title": title.strip(),
+        "author": author.strip(),
+        "source": source.strip(),
+        "created": day.isoformat() if isinstance(day, date) else "",
+        "tags": tuple(tags),
+    }
+    described = {name: value for name, value in about.items() if value != getattr(document, name)}
+    changes: list[Change] = [Describe(document.path, described)] if described else []
+    if path.strip() not in ("", document.path):
+        changes.append(Move(document.path, path.strip()))
+    apply_buttons(kb_id, version, staged, changes, "about")
+    st.caption(
+        t(
+            "kbdoc.content",
+            sha=document.sha256[:12],
+            when=moment(document.updated_at),
+            chars=number(document.original_chars),
+            encoding=document.encoding or "–",
+        )
+    )
+
+
+def _asked(record: KbRecord, document: KbDocument) -> None:
+    """Draw the questions of this visitor whose answers cite the document."""
+    found = 0
+    for conversation in conversations(record):
+        for turn in conversation.turns:
+            sources = turn.answer.sources if turn.answer else ()
+            cited = [one for one in sources if one.place is not None and one.place.file == document.path]
+            if not cited:
+                continue
+            found += 1
+            with st.expander(f"{plain(turn.question)} · {ago(turn.asked_at)}"):
+                for source in cited:
+                    st.caption(place_text(source.chunk, source.highlights))
+                    show_passage(source.chunk, source.highlights)
+    st.caption(t("kbdoc.asked", count=number(found)) if found else t("kbdoc.asked_none"))
+
+
+def _day(iso: str) -> date | None:
+    try:
+        return date.fromisoformat(iso[:10])
+    except ValueError:
+        return None
+
+
+def _size(count: int) -> Markdown:
+    if count < 1_000_000:
+        return Markdown(f"{number(max(count / 1_000, 0.1), 1 if count < 10_000 else 0)} kB")
+    return Markdown(f"{number(count / 1_000_000, 1)} MB")

@@ -1,0 +1,139 @@
+"""Documents, drafts and history on the pages, through AppTest with real parts behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from chatbot_mvp.api import Describe, KbRecord
+from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.knowledge_base.versions import NewDocument
+from streamlit_app.shared.i18n import ago
+from streamlit_app.shared.state import get_app
+from tests.raising import raises
+from tests.ui.test_knowledge_bases import upload
+from tests.ui.test_pages import open_page, texts
+
+pytestmark = pytest.mark.usefixtures("data_dir")
+
+
+def kept(*paths: str) -> KbRecord:
+    files = [new(path, f"# {path}\n\nEl texto de {path} es breve.\n") for path in paths]
+    return get_app().kbs.store.keep(files, 100_000, "normas")
+
+
+def new(path: str, text: str) -> NewDocument:
+    return NewDocument(path, ParsedText(text, "utf-8", len(text), False), text.encode())
+
+
+def opened(record: KbRecord, view: str = "documents") -> AppTest:
+    page = open_page("admin")
+    page.button(key=f"look-{record.kb_id}").click().run()
+    page.segmented_control(key=f"view-{record.kb_id}").set_value(view).run()
+    assert not page.exception, page.exception
+    return page
+
+
+def pressed(page: AppTest, key: str) -> AppTest:
+    page.button(key=key).click().run()
+    assert not page.exception, page.exception
+    return page
+
+
+def test_the_second_of_two_visitors_is_told_and_sees_what_the_first_did() -> None:
+    record = kept("a.md", "b.md")
+    page = pressed(opened(record), f"open-{record.kb_id}-a.md")
+    page.segmented_control(key=f"kb-document-view-{record.kb_id}").set_value("about").run()
+    page.text_input(key=f"about-title-{record.kb_id}-a.md-{record.version}").set_value("Mío").run()
+    get_app().kb_changes.change(record.kb_id, [Describe("a.md", {"title": "Suyo"})])
+    page = pressed(page, f"about-now-{record.kb_id}")
+    assert "Otra persona ha cambiado entretanto «a.md»" in page.error[0].value
+    assert "Suyo" in texts(page)
+    assert get_app().kb_documents.find(record.kb_id, "a.md").title == "Suyo"
+
+
+def test_changes_of_two_visitors_to_different_documents_are_both_there() -> None:
+    record = kept("a.md", "b.md")
+    changes = get_app().kb_changes
+    changes.change(record.kb_id, [Describe("a.md", {"title": "Suyo"})])
+    changes.change(record.kb_id, [Describe("b.md", {"title": "Mío"})], base=record.version)
+    assert [one.title for one in changes.documents(record.kb_id)] == ["Suyo", "Mío"]
+    with raises("kb_changed_meanwhile"):
+        changes.change(record.kb_id, [Describe("a.md", {"title": "Otro"})], base=record.version)
+
+
+def test_what_is_removed_in_a_draft_is_gone_when_it_is_published() -> None:
+    record = kept("a.md", "b.md", "rrhh/c.md")
+    page = opened(record)
+    page.checkbox(key=f"pick-{record.kb_id}-0-b.md").check().run()
+    page = pressed(page, f"remove-stage-{record.kb_id}")
+    assert "Hay un borrador" in texts(page)
+    changes = get_app().kb_changes
+    assert len(changes.documents(record.kb_id)) == 3
+    page = pressed(page, f"publish-{record.kb_id}")
+    assert "Hay un borrador" not in texts(page)
+    assert [one.path for one in changes.documents(record.kb_id)] == ["a.md", "rrhh/c.md"]
+
+
+def test_every_document_cannot_be_removed_and_the_page_says_why() -> None:
+    record = kept("a.md", "b.md")
+    page = pressed(opened(record), f"all-{record.kb_id}")
+    page = pressed(page, f"remove-now-{record.kb_id}")
+    assert "se quedaría sin documentos" in page.error[0].value
+
+
+def test_a_version_that_is_not_kept_is_shown_as_such_and_any_other_is_restored(data_dir: Path) -> None:
+    record = kept("a.md", "b.md")
+    changes = get_app().kb_changes
+    second = changes.change(record.kb_id, new=[new("a.md", "# A\n\nEl texto es ahora otro.\n")])
+    changes.change(record.kb_id, [Describe("a.md", {"tags": ("x",)})])
+    [path] = data_dir.rglob(f"{second.version}.json")
+    path.unlink()
+    page = opened(record, "history")
+    assert texts(page).count("no se conserva") == 1
+    assert f"restore-{record.kb_id}-2" not in [button.key for button in page.button]
+    page = pressed(page, f"restore-{record.kb_id}-1")
+    assert "la base está en la versión 4" in texts(page)
+    assert "El texto de a.md es breve." in get_app().kb_documents.text(record.kb_id, "a.md")
+
+
+def test_chat_adds_to_the_knowledge_base_that_is_asked_if_one_says_so() -> None:
+    record = kept("a.md", "rrhh/b.md")
+    chat = open_page("chat")
+    assert chat.radio(key="kb_target-chat").value == "new"
+    chat.radio(key="kb_target-chat").set_value("current").run()
+    again = get_app().kb_documents.original(record.kb_id, "a.md")
+    shown = texts(upload(chat, ("a.md", again), ("c.md", b"# C\n\nEl comedor abre a las dos.\n")))
+    assert "igual: ya estaba así" in shown
+    assert "**c.md** · añadido" in shown
+    [only] = get_app().kbs.records()
+    assert only.files == ("a.md", "c.md", "rrhh/b.md")
+
+
+def test_who_may_not_change_a_knowledge_base_may_make_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept("a.md")
+    monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
+    get_app.clear()
+    assert list(open_page("chat").radio(key="kb_target-chat").options) == ["A una base nueva"]
+
+
+def test_a_document_without_its_original_says_so() -> None:
+    text = "# Solo texto\n\nEl archivo no se guardó.\n"
+    record = get_app().kbs.store.keep([("a.md", ParsedText(text, "utf-8", len(text), False))], 100_000)
+    page = pressed(opened(record), f"open-{record.kb_id}-a.md")
+    page.segmented_control(key=f"kb-document-view-{record.kb_id}").set_value("original").run()
+    assert "No se conserva el archivo original" in "\n".join(info.value for info in page.info)
+
+
+def test_ages_are_said_in_whole_units() -> None:
+    from datetime import UTC, datetime, timedelta
+
+    def before(**length: float) -> str:
+        return ago((datetime.now(UTC) - timedelta(**length)).isoformat())
+
+    assert [before(seconds=5), before(minutes=1.5), before(hours=5.2), before(days=3.1), before(days=400)] == [
+        "hace un momento", "hace 1 minuto", "hace 5 horas", "hace 3 días", "hace 1 año"
+    ]  # fmt: skip
+    assert ago("no time") == ""
