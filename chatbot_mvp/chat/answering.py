@@ -111,6 +111,30 @@ class Answering:
             done=lambda answer: self._log_metrics(kb_id, question, answer),
         )
 
+    def ask_version(self, kb_id: str, question: str, version: str) -> Answer:
+        """Answer as ``ask``, from one version of a knowledge base and with all its vectors. No log has it.
+
+        Args:
+            version: number or id of a version; "" for the current one.
+
+        Raises:
+            As ``ask``; KbChangeError (kb_version_not_found), ProviderError: the embedding model failed.
+        """
+        require_short(question)
+        pipeline = self._kbs.pipeline(kb_id, version=version)
+        return finished(
+            AnswerStream(
+                pipeline,
+                question,
+                UserContext(),
+                (),
+                model=self._model,
+                fallback=self._fallback,
+                settings=self._live.current,
+                files=self._kbs.files(kb_id, version),
+            )
+        )
+
     def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
         """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""
         entry = _metrics(kb_id, question, answer, self._model.name)
