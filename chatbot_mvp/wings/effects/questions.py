@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.conversations import ConversationStore
+from chatbot_mvp.chat.conversations import ConversationStore, is_session
 from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.sets import SET_ID
@@ -25,11 +25,13 @@ _MOST_CONVERSATIONS = 2_000
 _log = logging.getLogger(__name__)
 
 
-def questions_to_ask(app: App, kb_id: str, questions: str | Path, last: int) -> tuple[Source, str, list[KbQuestion]]:
+def questions_to_ask(
+    app: App, kb_id: str, questions: str | Path, last: int, session: str = ""
+) -> tuple[Source, str, list[KbQuestion]]:
     """Return where the questions come from, the name of their set or file, and the questions, at least one.
 
     Args:
-        questions, last: as in ``Effects.plan``.
+        questions, last, session: as in ``Effects.plan``.
 
     Raises:
         EffectsError (effects_no_questions, effects_no_chat), QuestionSetNotFound, DatasetError, EmptyDataset
@@ -45,7 +47,7 @@ def questions_to_ask(app: App, kb_id: str, questions: str | Path, last: int) -> 
         newest = None if last else next((one for one in sets.sets(kb_id) if one.kept), None)
         if newest is not None:
             return "set", newest.name, newest.kept
-        if asked := last_questions(settings.conversations_dir, settings.metrics_log_path, kb_id, last or LAST):
+        if asked := last_questions(settings.conversations_dir, settings.metrics_log_path, kb_id, last or LAST, session):
             return "chat", "", asked
         if last:
             raise EffectsError("effects_no_chat", kb_id=kb_id)
@@ -53,7 +55,7 @@ def questions_to_ask(app: App, kb_id: str, questions: str | Path, last: int) -> 
     raise EffectsError("effects_no_questions", kb_id=kb_id, legal=legal)
 
 
-def last_questions(conversations: Path, log: Path, kb_id: str, count: int) -> list[KbQuestion]:
+def last_questions(conversations: Path, log: Path, kb_id: str, count: int, session: str = "") -> list[KbQuestion]:
     """Return the last distinct questions of the chat about a knowledge base, newest first.
 
     They come from the stored conversations, and from the metrics log where LOG_QUERIES keeps questions. A question
@@ -63,9 +65,11 @@ def last_questions(conversations: Path, log: Path, kb_id: str, count: int) -> li
         conversations: folder of the conversations.
         log: the metrics log.
         count: how many at most, 1 or more.
+        session: the only session whose conversations are read, and not the log; "" for all.
     """
     found: dict[str, str] = {}
-    times = sorted([*_of_conversations(conversations, kb_id), *_of_log(log, kb_id)], reverse=True)
+    logged = () if session else _of_log(log, kb_id)
+    times = sorted([*_of_conversations(conversations, kb_id, session), *logged], reverse=True)
     for _, question in times:
         found.setdefault(" ".join(fold(question).split()), question)
         if len(found) == count:
@@ -73,10 +77,12 @@ def last_questions(conversations: Path, log: Path, kb_id: str, count: int) -> li
     return [KbQuestion(_id(key), question) for key, question in found.items()]
 
 
-def _of_conversations(root: Path, kb_id: str) -> Iterator[tuple[str, str]]:
+def _of_conversations(root: Path, kb_id: str, session: str) -> Iterator[tuple[str, str]]:
     """Yield (time, question) of the newest conversations about a knowledge base."""
+    if session and not is_session(session):
+        return
     store = ConversationStore(root)
-    paths = sorted(root.glob("*/*.jsonl"), key=lambda path: path.stem, reverse=True)
+    paths = sorted(root.glob(f"{session or '*'}/*.jsonl"), key=lambda path: path.stem, reverse=True)
     for path in paths[:_MOST_CONVERSATIONS]:
         if not _names(path, kb_id):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import time
 from contextlib import suppress
@@ -60,6 +61,7 @@ class Effects:
         before: str = "",
         after: str = DRAFT,
         last: int = 0,
+        session: str = "",
     ) -> EffectsPlan:
         """Plan a comparison. Writes nothing.
 
@@ -69,6 +71,7 @@ class Effects:
             before: version that the change is measured against.
             after: version with the change.
             last: ask the last so many questions of the chat instead; 0 for ``questions``.
+            session: the only session whose chat is read; "" for all.
 
         Raises:
             EffectsError (effects_no_questions, effects_no_chat, effects_same_version)
@@ -77,7 +80,7 @@ class Effects:
         was, now = self._version(kb_id, before), self._version(kb_id, after)
         if was.version == now.version:
             raise EffectsError("effects_same_version", kb_id=kb_id, version=was.number or DRAFT)
-        source, name, asked = questions_to_ask(self._app, kb_id, questions, last)
+        source, name, asked = questions_to_ask(self._app, kb_id, questions, last, session)
         ids = unique_ids([one.question_id for one in asked])
         named = tuple(replace(one, question_id=name) for one, name in zip(asked, ids, strict=True))
         return EffectsPlan(
@@ -90,6 +93,7 @@ class Effects:
             after_number=now.number,
             source=source,
             source_name=name,
+            asker=_hashed(session) if source == "chat" else "",
             created_at=utc_now(),
             questions=named,
         )
@@ -174,13 +178,18 @@ class Effects:
     # --- read
 
     @performs(Action.MEASURE)
-    def comparisons(self, kb_id: str) -> list[EffectsState]:
-        """Return the comparisons of a knowledge base that can be read, newest first."""
+    def comparisons(self, kb_id: str, session: str = "") -> list[EffectsState]:
+        """Return the comparisons of a knowledge base that can be read, newest first.
+
+        Args:
+            session: leave out those with questions from the chats of other sessions; "" for all.
+        """
         found = []
         for folder in self._folders(kb_id):
             with suppress(ChatbotError):
                 found.append(self._state(folder))
-        return found
+        asker = _hashed(session)
+        return [one for one in found if not session or one.plan.source != "chat" or one.plan.asker == asker]
 
     @performs(Action.MEASURE)
     def report(
@@ -293,3 +302,7 @@ class Effects:
 
 def _changed(effects_id: str) -> EffectsStoppedEarly:
     return EffectsStoppedEarly(effects_id=effects_id, reason="the settings were changed meanwhile")
+
+
+def _hashed(session: str) -> str:
+    return hashlib.sha256(session.encode()).hexdigest()[:16] if session else ""

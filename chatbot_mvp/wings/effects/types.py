@@ -116,6 +116,8 @@ class EffectsPlan:
     source: Source
     source_name: str
     """Name of the question set or file; "" for the chat."""
+    asker: str
+    """Hash of the session whose chat it asks; "" for the chats of all sessions, and for other questions."""
     created_at: str
     """ISO 8601, UTC."""
     questions: tuple[KbQuestion, ...]

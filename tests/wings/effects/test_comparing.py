@@ -22,7 +22,7 @@ def report(
     pairs: list[tuple[SideAnswer, SideAnswer]], kind: str | None = None, lost: int | None = None
 ) -> EffectsReport:
     asked = tuple(KbQuestion(str(row), f"¿{row}?", kind) for row in range(len(pairs)))
-    plan = EffectsPlan("e", "k", "Normas", "v1", "v2", 1, 0, "chat", "", "2026-11-24T00:00:00Z", asked)
+    plan = EffectsPlan("e", "k", "Normas", "v1", "v2", 1, 0, "chat", "", "", "2026-11-24T00:00:00Z", asked)
     before, after = ({str(row): pair[side] for row, pair in enumerate(pairs)} for side in (0, 1))
     return report_of(plan, {"before": before, "after": after}, 0.02, lost)
 
@@ -68,7 +68,7 @@ def test_right_answers_and_ranks_are_paired_where_the_paragraph_stands_in_both()
     assert (right.before, right.after, right.test.pairs, found.gone) == (1.0, pytest.approx(10 / 11), 11, 1)
     assert (hit.before, hit.after) == (pytest.approx(10 / 11), pytest.approx(9 / 11))
     assert (mrr.before, mrr.after) == (pytest.approx(10.5 / 11), pytest.approx(9.5 / 11))
-    assert right.test.p_worse == pytest.approx(0.5)
+    assert right.test.p_worse == pytest.approx(1.0)  # one of one sign is 1/2, twice that by Holm with ``answered``
 
 
 def test_few_questions_never_show_that_nothing_got_worse() -> None:
@@ -106,3 +106,9 @@ def test_the_headline_counts_and_lines_are_cut() -> None:
     found = report([(ANSWERED, long), (ANSWERED, DECLINED), (DECLINED, ANSWERED)])
     assert headline(found).startswith("of 3 questions, 1 change their answer, 1 lose it, 1 gain one")
     assert max(map(len, report_text(found).splitlines())) < 260
+
+
+def test_a_lower_rank_alone_lets_no_change_fail() -> None:
+    found = report([(RIGHT, replace(RIGHT, rank=2))] * 12)
+    assert {one.metric: one.test.verdict for one in found.tested}["hit@1"] == "worse"
+    assert found.exit_code == 0

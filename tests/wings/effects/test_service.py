@@ -231,6 +231,12 @@ def test_the_last_questions_of_the_chat_are_asked(app: App, kb_id: str) -> None:
     assert plan.source == "chat"
     assert [one.question for one in plan.questions] == [QUESTIONS[0].question.upper(), QUESTIONS[2].question]
     assert [one.question for one in app.get(Effects).plan(kb_id, last=1).questions] == [QUESTIONS[0].question.upper()]
+    effects = app.get(Effects)
+    with raises("effects_no_chat"):
+        effects.plan(kb_id, last=9, session=new_session())
+    effects.create(effects.plan(kb_id, last=9, session=session))
+    assert len(effects.comparisons(kb_id, session)) == len(effects.comparisons(kb_id)) == 1
+    assert effects.comparisons(kb_id, new_session()) == []
 
 
 def test_questions_are_read_from_the_log_where_it_has_them(app: App, kb_id: str) -> None:
