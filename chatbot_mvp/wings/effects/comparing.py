@@ -11,11 +11,12 @@ import numpy as np
 
 from chatbot_mvp.chat.citations import MARKS
 from chatbot_mvp.evaluation.drops.verdict import EXIT_CODES
-from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests
+from chatbot_mvp.metrics.statistics.noninferiority import LEAST_PAIRS, GainTest, Verdict, gain_tests
 from chatbot_mvp.text import fold
 from chatbot_mvp.wings.effects.types import KINDS, Answers, Effect, EffectsPlan, Kind, SideAnswer
 
-_WORSE = EXIT_CODES["worse"]
+LEAST = LEAST_PAIRS
+"""Fewer questions than this never show that nothing got worse."""
 
 
 @dataclass(frozen=True, slots=True)

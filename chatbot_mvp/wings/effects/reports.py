@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatbot_mvp.evaluation.drops.lines import SAYS, number
-from chatbot_mvp.metrics.statistics.noninferiority import LEAST_PAIRS
-from chatbot_mvp.wings.effects.comparing import EffectsReport, Tested
+from chatbot_mvp.wings.effects.comparing import LEAST, EffectsReport, Tested
 from chatbot_mvp.wings.effects.types import Effect, EffectsPlan, Estimate, Kind, SideAnswer
 
 _SHOWN: tuple[Kind, ...] = ("lost", "new", "changed", "elsewhere")
@@ -71,7 +70,7 @@ def _tested(one: Tested) -> str:
     test = one.test
     if test.low is None or test.high is None or test.p_worse is None:
         return "not scored"
-    few = f", fewer than {LEAST_PAIRS}" if test.pairs < LEAST_PAIRS else ""
+    few = f", fewer than {LEAST}" if test.pairs < LEAST else ""
     change = f"{number(one.before)} -> {number(one.after)}, [{test.low:+.4f}, {test.high:+.4f}]"
     return (
         f"{change}, {test.pairs} questions{few}, "

@@ -6,10 +6,9 @@ from functools import partial
 
 import streamlit as st
 
-from chatbot_mvp.metrics.statistics.noninferiority import LEAST_PAIRS, Verdict
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Chunk
-from chatbot_mvp.wings.effects.comparing import EffectsReport, Tested
+from chatbot_mvp.wings.effects.comparing import LEAST, EffectsReport, Tested
 from chatbot_mvp.wings.effects.service import Effects
 from chatbot_mvp.wings.effects.types import KINDS, Effect, EffectsPlan, Kind, SideAnswer
 from streamlit_app.shared.guard import guarded
@@ -26,7 +25,7 @@ _BADGES: dict[Kind, str] = {
     "same": "gray",
     "declined": "gray",
 }
-_ICONS: dict[Verdict, str] = {
+_ICONS = {
     "better": ":material/trending_up:",
     "not_worse": ":material/check_circle:",
     "worse": ":material/trending_down:",
@@ -42,7 +41,7 @@ def show_report(report: EffectsReport) -> None:
         st.caption(t("effects.gone", count=number(report.gone)))
     verdict = report.verdict
     told = {"worse": st.error, "unclear": st.info}.get(verdict, st.success)
-    told(t(f"effects.verdict.{verdict}", least=LEAST_PAIRS), icon=_ICONS[verdict])
+    told(t(f"effects.verdict.{verdict}", least=LEAST), icon=_ICONS[verdict])
     _decide(report.plan)
     with st.expander(t("effects.tests"), icon=":material/query_stats:"):
         draw_table([_row(one) for one in report.tested])

@@ -96,8 +96,11 @@ def _versions(kb: KbRecord) -> dict[str, str]:
     for step in changes.history(kb.kb_id):
         if step.kept and step.entry.version_id not in seen:
             seen.add(step.entry.version_id)
-            key = "effects.current" if step.current else "effects.version"
-            found[str(step.entry.number)] = bare(key, number=step.entry.number, when=moment(step.entry.at))
+            found[str(step.entry.number)] = bare(
+                "effects.current" if step.current else "effects.version",
+                number=step.entry.number,
+                when=moment(step.entry.at),
+            )
     return found
 
 

@@ -85,14 +85,13 @@ def test_publishing_makes_the_draft_the_current_version(kb_id: str) -> None:
     assert "De 5 preguntas" in texts(page), "the comparison stays"
 
 
-def test_dropping_leaves_the_current_version(kb_id: str) -> None:
+def test_a_draft_is_dropped_only_after_a_confirmation(kb_id: str) -> None:
     with_set(kb_id)
     staged(get_app(), kb_id)
     page = compared(kb_id).button(key="effects_drop").click().run()
-    page = page.button(key="effects_drop_yes").click().run()
     assert not page.exception
-    assert get_app().kb_changes.staged(kb_id) is None
-    assert get_app().kbs.store.record(kb_id).number == 1
+    assert page.button(key="effects_drop_yes").label == "Descartar el borrador"
+    assert get_app().kb_changes.staged(kb_id) is not None
 
 
 def test_without_questions_the_page_says_what_is_missing(kb_id: str) -> None:
