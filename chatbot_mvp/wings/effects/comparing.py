@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from chatbot_mvp.chat.citations import MARKS
-from chatbot_mvp.evaluation.drops.verdict import EXIT_CODES
+from chatbot_mvp.evaluation.drops.verdict import EXIT_CODES, LOST_SHARE
 from chatbot_mvp.metrics.statistics.noninferiority import LEAST_PAIRS, GainTest, Verdict, gain_tests
 from chatbot_mvp.text import fold
 from chatbot_mvp.wings.effects.types import KINDS, Answers, Effect, EffectsPlan, Kind, SideAnswer
+
+_Pair = tuple[float | None, float | None]
+"""(score before, score after) of a question; None without a score."""
 
 LEAST = LEAST_PAIRS
 """Fewer questions than this never show that nothing got worse."""
@@ -31,6 +34,9 @@ class Tested:
     fell: int
     """Questions that are worse after."""
     rose: int
+    gone: int
+    """Questions that only the version before has a score of, because their paragraph is gone. If they are more than
+    LOST_SHARE, the verdict is at best unclear: the rest shows nothing of the whole."""
     test: GainTest
 
 
@@ -132,34 +138,41 @@ def kind_of(before: SideAnswer, after: SideAnswer) -> Kind:
 
 def metric_tests(effects: Sequence[Effect], tolerance: float) -> tuple[Tested, ...]:
     """Test each metric that both versions have, those of the answers and those of the ranking each with Holm's rule."""
-    columns = {name: _pairs(effects, score) for name, score in _SCORES.items()}
-    scored = {name: pairs for name, pairs in columns.items() if pairs}
+    columns = {
+        name: [(score(one, one.before), score(one, one.after)) for one in effects] for name, score in _SCORES.items()
+    }
+    scored = {name for name, pairs in columns.items() if _both(pairs)}
     main = "right" if "right" in scored else "answered"
     answers = {name: columns[name] for name in (main, *_ANSWERS) if name == main or name in scored}
-    ranking = {name: pairs for name, pairs in scored.items() if name not in _ANSWERS}
+    ranking = {name: columns[name] for name in _SCORES if name in scored and name not in _ANSWERS}
     return (*_together(answers, tolerance), *_together(ranking, tolerance))
 
 
-def _together(columns: Mapping[str, Sequence[tuple[float, float]]], tolerance: float) -> list[Tested]:
-    gains = [np.array([now - was for was, now in pairs], dtype=np.float64) for pairs in columns.values()]
+def _together(columns: Mapping[str, Sequence[_Pair]], tolerance: float) -> list[Tested]:
+    gains = [np.array([now - was for was, now in _both(pairs)], dtype=np.float64) for pairs in columns.values()]
     tests = gain_tests(gains, [0.0] * len(gains), tolerance)
-    return [
-        Tested(
-            name,
-            float(np.mean([was for was, _ in pairs])) if pairs else None,
-            float(np.mean([now for _, now in pairs])) if pairs else None,
-            sum(now < was for was, now in pairs),
-            sum(now > was for was, now in pairs),
-            test,
-        )
-        for (name, pairs), test in zip(columns.items(), tests, strict=True)
-    ]
+    return [_tested(name, pairs, test) for (name, pairs), test in zip(columns.items(), tests, strict=True)]
 
 
-def _pairs(effects: Sequence[Effect], score: Callable[[Effect, SideAnswer], float | None]) -> list[tuple[float, float]]:
-    """Return (before, after) of the questions that both versions have a score of."""
-    both = ((score(one, one.before), score(one, one.after)) for one in effects)
-    return [(was, now) for was, now in both if was is not None and now is not None]
+def _tested(name: str, pairs: Sequence[_Pair], test: GainTest) -> Tested:
+    both = _both(pairs)
+    gone = sum(was is not None and now is None for was, now in pairs)
+    if gone > LOST_SHARE * (len(both) + gone) and test.verdict in ("better", "not_worse"):
+        test = replace(test, verdict="unclear")
+    return Tested(
+        name,
+        float(np.mean([was for was, _ in both])) if both else None,
+        float(np.mean([now for _, now in both])) if both else None,
+        sum(now < was for was, now in both),
+        sum(now > was for was, now in both),
+        gone,
+        test,
+    )
+
+
+def _both(pairs: Sequence[_Pair]) -> list[tuple[float, float]]:
+    """Return the pairs of the questions that both versions have a score of."""
+    return [(was, now) for was, now in pairs if was is not None and now is not None]
 
 
 def _right(_: Effect, side: SideAnswer) -> float | None:

@@ -70,7 +70,8 @@ def _tested(one: Tested) -> str:
     test = one.test
     if test.low is None or test.high is None or test.p_worse is None:
         return "not scored"
-    few = f", fewer than {LEAST}" if test.pairs < LEAST else ""
+    few = f" (fewer than {LEAST})" if test.pairs < LEAST else ""
+    few += f" and {one.gone} whose paragraph is gone" if one.gone else ""
     change = f"{number(one.before)} -> {number(one.after)}, [{test.low:+.4f}, {test.high:+.4f}]"
     return (
         f"{change}, {test.pairs} questions{few}, "

@@ -18,17 +18,20 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.storage.clock import sortable_stamp, utc_now
+from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 from chatbot_mvp.wings.effects.asking import fingerprint_of, judged
 from chatbot_mvp.wings.effects.comparing import EffectsReport, report_of
 from chatbot_mvp.wings.effects.costs import estimate_of
 from chatbot_mvp.wings.effects.errors import EffectsError, EffectsStopped, EffectsStoppedEarly
 from chatbot_mvp.wings.effects.questions import questions_to_ask
-from chatbot_mvp.wings.effects.store import EffectsFolder, Key, digest_of, effects_folders
-from chatbot_mvp.wings.effects.types import SIDES, EffectsPlan, EffectsState, Estimate, Side, SideAnswer
+from chatbot_mvp.wings.effects.store import EffectsFolder, Key, digest_of, effects_folders, keyed
+from chatbot_mvp.wings.effects.types import SIDES, Answers, EffectsPlan, EffectsState, Estimate, Side, SideAnswer
 
 DRAFT = "draft"
 """Names the version that waits to be published."""
+_CACHED_BYTES = 30_000_000
+"""Total size of the files whose content stays in memory, because a page reads them each time it is drawn."""
 _KEPT = 20
 """Comparisons of a knowledge base that stay: the newest ones."""
 
@@ -44,6 +47,8 @@ class Effects:
         self._app = app
         self._live = app.live
         self._root = app.settings.kb_dir
+        self._plans: FileCache[EffectsPlan] = FileCache(_CACHED_BYTES)
+        self._answers: FileCache[Answers] = FileCache(_CACHED_BYTES)
         self._jobs = JobManager(app.settings.data_dir / "effects_jobs")
 
     @classmethod
@@ -204,8 +209,7 @@ class Effects:
             EffectsError (effects_not_found, effects_not_finished), FileOfLaterVersion
         """
         folder = EffectsFolder(self._root, kb_id, effects_id)
-        plan = folder.plan()
-        answers = folder.answers(plan)
+        plan, answers = self._read(folder)
         done, total = sum(map(len, answers.values())), len(SIDES) * len(plan.questions)
         if done < total:
             raise EffectsError("effects_not_finished", kb_id=kb_id, effects_id=effects_id, done=done, total=total)
@@ -279,8 +283,13 @@ class Effects:
         """Return the answers of all comparisons, so that nothing is asked twice."""
         found: dict[Key, SideAnswer] = {}
         for folder in reversed(self._folders(kb_id)):
-            found |= folder.keyed()
+            with suppress(ChatbotError):
+                found |= keyed(*self._read(folder))
         return found
+
+    def _read(self, folder: EffectsFolder) -> tuple[EffectsPlan, Answers]:
+        plan = self._plans.get(folder.plan_path, folder.plan)
+        return plan, self._answers.get(folder.answers_path, lambda: folder.answers(plan))
 
     def _folders(self, kb_id: str) -> list[EffectsFolder]:
         """Return the comparisons of a knowledge base, newest first. Those from before a purge are deleted."""
@@ -288,15 +297,15 @@ class Effects:
         found = []
         for folder in effects_folders(self._root, kb_id):
             with suppress(ChatbotError):
-                if purged and folder.plan().created_at <= purged:
+                if purged and self._read(folder)[0].created_at <= purged:
                     folder.delete()
                     continue
             found.append(folder)
         return found
 
     def _state(self, folder: EffectsFolder) -> EffectsState:
-        plan = folder.plan()
-        done = sum(map(len, folder.answers(plan).values()))
+        plan, answers = self._read(folder)
+        done = sum(map(len, answers.values()))
         return EffectsState(plan, done, self._jobs.status(folder.effects_id), folder.busy)
 
 

@@ -21,14 +21,14 @@ from typing import Any
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
-from chatbot_mvp.errors import FileOfLaterVersion, RunError
+from chatbot_mvp.errors import RunError
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.storage.files import is_held, make_folder, make_new_folder, naming, write_json
 from chatbot_mvp.storage.formats import EFFECTS, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.wings.effects.errors import EffectsError
-from chatbot_mvp.wings.effects.types import SIDES, EffectsPlan, Side, SideAnswer
+from chatbot_mvp.wings.effects.types import SIDES, Answers, EffectsPlan, Side, SideAnswer
 
 _PLAN, _ANSWERS, _LOCK = "plan.json", "answers.jsonl", ".lock"
 _log = logging.getLogger(__name__)
@@ -44,6 +44,7 @@ class EffectsFolder:
         """``root`` is the folder of the knowledge bases."""
         self.kb_id, self.effects_id = kb_id, effects_id
         self.path = root / kb_id / "evaluation" / "effects" / effects_id
+        self.plan_path, self.answers_path = self.path / _PLAN, self.path / _ANSWERS
 
     def create(self, plan: EffectsPlan) -> None:
         """Create the folder and write the plan.
@@ -54,7 +55,7 @@ class EffectsFolder:
         with naming(self.path):
             make_folder(self.path.parent)
             make_new_folder(self.path)
-            write_json(self.path / _PLAN, {VERSION: EFFECTS, **asdict(plan)})
+            write_json(self.plan_path, {VERSION: EFFECTS, **asdict(plan)})
 
     def plan(self) -> EffectsPlan:
         """Read the plan.
@@ -63,7 +64,7 @@ class EffectsFolder:
             EffectsError (effects_not_found)
             FileOfLaterVersion
         """
-        path = self.path / _PLAN
+        path = self.plan_path
         try:
             if not re.fullmatch(r"[\w-]+", self.effects_id):
                 raise ValueError("no id of a comparison")
@@ -78,7 +79,7 @@ class EffectsFolder:
         """Return the answers so far. Damaged lines, and those of later versions, are missing answers."""
         found: dict[Side, dict[str, SideAnswer]] = {side: {} for side in SIDES}
         asked = {one.question_id for one in plan.questions}
-        for row in read_lines(self.path / _ANSWERS)[0]:
+        for row in read_lines(self.answers_path)[0]:
             with suppress(ValidationError, KeyError, TypeError):
                 side = row.pop("side")
                 question_id = row.pop("question_id")
@@ -92,23 +93,10 @@ class EffectsFolder:
         Raises:
             FileNotWritten
         """
-        path = self.path / _ANSWERS
-        with naming(path):
-            append_lines(path, [{VERSION: EFFECTS, "side": side, "question_id": question_id, **asdict(answer)}])
-
-    def keyed(self) -> dict[Key, SideAnswer]:
-        """Return the answers by what they were given to; none if the plan cannot be read."""
-        try:
-            plan = self.plan()
-        except (EffectsError, FileOfLaterVersion):
-            return {}
-        answers = self.answers(plan)
-        return {
-            (plan.version(side), digest_of(question)): answers[side][question.question_id]
-            for side in SIDES
-            for question in plan.questions
-            if question.question_id in answers[side]
-        }
+        with naming(self.answers_path):
+            append_lines(
+                self.answers_path, [{VERSION: EFFECTS, "side": side, "question_id": question_id, **asdict(answer)}]
+            )
 
     @property
     def busy(self) -> bool:
@@ -142,6 +130,16 @@ def effects_folders(root: Path, kb_id: str) -> list[EffectsFolder]:
     """List the comparisons of a knowledge base, newest first."""
     paths = (root / kb_id / "evaluation" / "effects").glob(f"*/{_PLAN}")
     return [EffectsFolder(root, kb_id, name) for name in sorted((path.parent.name for path in paths), reverse=True)]
+
+
+def keyed(plan: EffectsPlan, answers: Answers) -> dict[Key, SideAnswer]:
+    """Return answers by what they were given to."""
+    return {
+        (plan.version(side), digest_of(question)): answers[side][question.question_id]
+        for side in SIDES
+        for question in plan.questions
+        if question.question_id in answers[side]
+    }
 
 
 def digest_of(question: KbQuestion) -> str:

@@ -36,7 +36,8 @@ def only_json(text: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("gone", "options", "code", "verdict"),
     [
-        (1, (), 0, "not_worse"),
+        (0, (), 0, "not_worse"),
+        (1, (), 4, "unclear"),
         (6, (), 3, "worse"),
         (1, ("--max-lost", "0"), 3, "worse"),
         (6, ("--max-lost", "6"), 0, "not_worse"),

@@ -112,3 +112,13 @@ def test_a_lower_rank_alone_lets_no_change_fail() -> None:
     found = report([(RIGHT, replace(RIGHT, rank=2))] * 12)
     assert {one.metric: one.test.verdict for one in found.tested}["hit@1"] == "worse"
     assert found.exit_code == 0
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(1, "not_worse"), (2, "unclear")])
+def test_paragraphs_that_go_leave_too_little_to_call_the_rest_as_good(count: int, verdict: str) -> None:
+    """Of 20 questions, more than 5 % have a score before only: what is left shows nothing of the whole."""
+    gone = replace(ANSWERED, stands=False)
+    found = report([(RIGHT, gone)] * count + [(RIGHT, RIGHT)] * (20 - count))
+    assert (found.tested[0].gone, found.tested[0].test.pairs, found.verdict) == (count, 20 - count, verdict)
+    came = report([(gone, RIGHT)] * 10 + [(RIGHT, RIGHT)] * 10)
+    assert came.verdict == "not_worse", "a paragraph that came is no loss"

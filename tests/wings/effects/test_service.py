@@ -277,7 +277,7 @@ def test_the_newest_twenty_comparisons_stay(app: App, kb_id: str, asked: Path) -
     assert folder.is_dir()
 
 
-@pytest.mark.parametrize(("count", "verdict"), [(0, "not_worse"), (1, "not_worse"), (6, "worse")])
+@pytest.mark.parametrize(("count", "verdict"), [(0, "not_worse"), (1, "unclear"), (6, "worse")])
 def test_documents_that_go_take_their_answers_with_them(app: App, tmp_path: Path, count: int, verdict: str) -> None:
     kb_id = towns(app)
     without(app, kb_id, count)
