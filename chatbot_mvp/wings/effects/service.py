@@ -18,20 +18,17 @@ from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.storage.clock import sortable_stamp, utc_now
-from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 from chatbot_mvp.wings.effects.asking import fingerprint_of, judged
 from chatbot_mvp.wings.effects.comparing import EffectsReport, report_of
 from chatbot_mvp.wings.effects.costs import estimate_of
 from chatbot_mvp.wings.effects.errors import EffectsError, EffectsStopped, EffectsStoppedEarly
 from chatbot_mvp.wings.effects.questions import questions_to_ask
-from chatbot_mvp.wings.effects.store import EffectsFolder, Key, digest_of, effects_folders, keyed
-from chatbot_mvp.wings.effects.types import SIDES, Answers, EffectsPlan, EffectsState, Estimate, Side, SideAnswer
+from chatbot_mvp.wings.effects.store import EffectsFolder, EffectsStore, digest_of
+from chatbot_mvp.wings.effects.types import SIDES, EffectsPlan, EffectsState, Estimate, Side
 
 DRAFT = "draft"
 """Names the version that waits to be published."""
-_CACHED_BYTES = 30_000_000
-"""Total size of the files whose content stays in memory, because a page reads them each time it is drawn."""
 _KEPT = 20
 """Comparisons of a knowledge base that stay: the newest ones."""
 
@@ -46,9 +43,7 @@ class Effects:
     def __init__(self, app: App) -> None:
         self._app = app
         self._live = app.live
-        self._root = app.settings.kb_dir
-        self._plans: FileCache[EffectsPlan] = FileCache(_CACHED_BYTES)
-        self._answers: FileCache[Answers] = FileCache(_CACHED_BYTES)
+        self._store = EffectsStore(app.kbs.store, app.settings.kb_dir)
         self._jobs = JobManager(app.settings.data_dir / "effects_jobs")
 
     @classmethod
@@ -106,7 +101,7 @@ class Effects:
     @performs(Action.MEASURE)
     def estimate(self, plan: EffectsPlan) -> Estimate:
         """Return what a plan needs at most, without the answers that earlier comparisons have."""
-        known = self._known(plan.kb_id)
+        known = self._store.known(plan.kb_id)
         missing = sum(
             (plan.version(side), digest_of(question)) not in known for side in SIDES for question in plan.questions
         )
@@ -136,8 +131,8 @@ class Effects:
             same = replace(state.plan, effects_id=plan.effects_id, created_at=plan.created_at, kb_name=plan.kb_name)
             if same == plan and not state.finished:
                 return state.plan.effects_id
-        EffectsFolder(self._root, plan.kb_id, plan.effects_id).create(plan)
-        for folder in effects_folders(self._root, plan.kb_id)[_KEPT:]:
+        self._store.folder(plan.kb_id, plan.effects_id).create(plan)
+        for folder in self._store.folders(plan.kb_id)[_KEPT:]:
             if not folder.busy:
                 folder.delete()
         return plan.effects_id
@@ -149,7 +144,7 @@ class Effects:
         Raises:
             EffectsError (effects_not_found), FileOfLaterVersion, RunError (run_busy)
         """
-        plan = EffectsFolder(self._root, kb_id, effects_id).plan()
+        plan = self._store.folder(kb_id, effects_id).plan()
         self._jobs.submit(effects_id, plan.kb_name, lambda progress: self.resume_now(kb_id, effects_id, progress))
 
     def resume_now(self, kb_id: str, effects_id: str, progress: ProgressCallback = ignore_progress) -> None:
@@ -160,7 +155,7 @@ class Effects:
             EffectsStopped: ``progress`` stopped it. EffectsStoppedEarly: a provider failed, or somebody changed the
                 settings. The answers so far stay.
         """
-        folder = EffectsFolder(self._root, kb_id, effects_id)
+        folder = self._store.folder(kb_id, effects_id)
         plan = folder.plan()
         with folder.held():
             try:
@@ -190,7 +185,7 @@ class Effects:
             session: leave out those with questions from the chats of other sessions; "" for all.
         """
         found = []
-        for folder in self._folders(kb_id):
+        for folder in self._store.folders(kb_id):
             with suppress(ChatbotError):
                 found.append(self._state(folder))
         asker = _hashed(session)
@@ -208,8 +203,8 @@ class Effects:
         Raises:
             EffectsError (effects_not_found, effects_not_finished), FileOfLaterVersion
         """
-        folder = EffectsFolder(self._root, kb_id, effects_id)
-        plan, answers = self._read(folder)
+        folder = self._store.folder(kb_id, effects_id)
+        plan, answers = self._store.read(folder)
         done, total = sum(map(len, answers.values())), len(SIDES) * len(plan.questions)
         if done < total:
             raise EffectsError("effects_not_finished", kb_id=kb_id, effects_id=effects_id, done=done, total=total)
@@ -249,7 +244,7 @@ class Effects:
     def _ask(self, folder: EffectsFolder, plan: EffectsPlan, side: Side, progress: ProgressCallback) -> None:
         """Ask one version what it has not answered under today's settings."""
         began, version, total = time.monotonic(), plan.version(side), len(plan.questions)
-        have, known = folder.answers(plan)[side], self._known(plan.kb_id)
+        have, known = folder.answers(plan)[side], self._store.known(plan.kb_id)
         self._app.kbs.pipeline(
             plan.kb_id, progress, version=version
         )  # with its progress, which takes long the first time
@@ -279,32 +274,8 @@ class Effects:
     def _fingerprint(self) -> str:
         return fingerprint_of(self._live.current, self._app.answering.model_name)
 
-    def _known(self, kb_id: str) -> dict[Key, SideAnswer]:
-        """Return the answers of all comparisons, so that nothing is asked twice."""
-        found: dict[Key, SideAnswer] = {}
-        for folder in reversed(self._folders(kb_id)):
-            with suppress(ChatbotError):
-                found |= keyed(*self._read(folder))
-        return found
-
-    def _read(self, folder: EffectsFolder) -> tuple[EffectsPlan, Answers]:
-        plan = self._plans.get(folder.plan_path, folder.plan)
-        return plan, self._answers.get(folder.answers_path, lambda: folder.answers(plan))
-
-    def _folders(self, kb_id: str) -> list[EffectsFolder]:
-        """Return the comparisons of a knowledge base, newest first. Those from before a purge are deleted."""
-        purged = max((one.at for one in self._app.kbs.store.history(kb_id) if one.what == "purged"), default="")
-        found = []
-        for folder in effects_folders(self._root, kb_id):
-            with suppress(ChatbotError):
-                if purged and self._read(folder)[0].created_at <= purged:
-                    folder.delete()
-                    continue
-            found.append(folder)
-        return found
-
     def _state(self, folder: EffectsFolder) -> EffectsState:
-        plan, answers = self._read(folder)
+        plan, answers = self._store.read(folder)
         done = sum(map(len, answers.values()))
         return EffectsState(plan, done, self._jobs.status(folder.effects_id), folder.busy)
 

@@ -21,8 +21,10 @@ from typing import Any
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
-from chatbot_mvp.errors import RunError
+from chatbot_mvp.errors import ChatbotError, RunError
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import is_held, make_folder, make_new_folder, naming, write_json
 from chatbot_mvp.storage.formats import EFFECTS, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
@@ -30,6 +32,8 @@ from chatbot_mvp.storage.jsonl import append_lines, read_lines
 from chatbot_mvp.wings.effects.errors import EffectsError
 from chatbot_mvp.wings.effects.types import SIDES, Answers, EffectsPlan, Side, SideAnswer
 
+_CACHED_BYTES = 30_000_000
+"""Total size of the files whose content stays in memory, because a page reads them each time it is drawn."""
 _PLAN, _ANSWERS, _LOCK = "plan.json", "answers.jsonl", ".lock"
 _log = logging.getLogger(__name__)
 
@@ -126,20 +130,56 @@ class EffectsFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def effects_folders(root: Path, kb_id: str) -> list[EffectsFolder]:
-    """List the comparisons of a knowledge base, newest first."""
-    paths = (root / kb_id / "evaluation" / "effects").glob(f"*/{_PLAN}")
-    return [EffectsFolder(root, kb_id, name) for name in sorted((path.parent.name for path in paths), reverse=True)]
+class EffectsStore:
+    """Reads the comparisons of all knowledge bases. Safe to share between threads."""
 
+    def __init__(self, kbs: KbStore, root: Path) -> None:
+        """``root`` is the folder of the knowledge bases."""
+        self._kbs = kbs
+        self._root = root
+        self._plans: FileCache[EffectsPlan] = FileCache(_CACHED_BYTES)
+        self._answers: FileCache[Answers] = FileCache(_CACHED_BYTES)
 
-def keyed(plan: EffectsPlan, answers: Answers) -> dict[Key, SideAnswer]:
-    """Return answers by what they were given to."""
-    return {
-        (plan.version(side), digest_of(question)): answers[side][question.question_id]
-        for side in SIDES
-        for question in plan.questions
-        if question.question_id in answers[side]
-    }
+    def folder(self, kb_id: str, effects_id: str) -> EffectsFolder:
+        """Return the files of a comparison, which need not exist."""
+        return EffectsFolder(self._root, kb_id, effects_id)
+
+    def folders(self, kb_id: str) -> list[EffectsFolder]:
+        """Return the comparisons of a knowledge base, newest first. Those from before a purge are deleted.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        purged = max((one.at for one in self._kbs.history(kb_id) if one.what == "purged"), default="")
+        paths = (self._root / kb_id / "evaluation" / "effects").glob(f"*/{_PLAN}")
+        found = []
+        for name in sorted((path.parent.name for path in paths), reverse=True):
+            folder = self.folder(kb_id, name)
+            with suppress(ChatbotError):
+                if purged and self.read(folder)[0].created_at <= purged:
+                    folder.delete()
+                    continue
+            found.append(folder)
+        return found
+
+    def read(self, folder: EffectsFolder) -> tuple[EffectsPlan, Answers]:
+        """Return the plan and the answers so far. Raises as ``EffectsFolder.plan``."""
+        plan = self._plans.get(folder.plan_path, folder.plan)
+        return plan, self._answers.get(folder.answers_path, lambda: folder.answers(plan))
+
+    def known(self, kb_id: str) -> dict[Key, SideAnswer]:
+        """Return the answers of all comparisons by what they were given to, so that nothing is asked twice."""
+        found: dict[Key, SideAnswer] = {}
+        for folder in reversed(self.folders(kb_id)):
+            with suppress(ChatbotError):
+                plan, answers = self.read(folder)
+                found |= {
+                    (plan.version(side), digest_of(question)): answers[side][question.question_id]
+                    for side in SIDES
+                    for question in plan.questions
+                    if question.question_id in answers[side]
+                }
+        return found
 
 
 def digest_of(question: KbQuestion) -> str:
