@@ -14,10 +14,12 @@ from chatbot_mvp.chat.conversations import ConversationStore, new_session
 from chatbot_mvp.errors import RunStopped
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.knowledge_base.changes import Remove
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from chatbot_mvp.wings.effects.comparing import EffectsReport
 from chatbot_mvp.wings.effects.service import Effects
 from chatbot_mvp.wings.effects.store import EffectsFolder
+from tests.fakes import FailingChatModel, FakeChatModel, fake_app
 from tests.raising import raises
 from tests.waiting import wait_until
 from tests.wings.effects.kb import (
@@ -287,3 +289,31 @@ def test_documents_that_go_take_their_answers_with_them(app: App, tmp_path: Path
     assert (right.metric, right.test.pairs, right.before, right.after) == ("right", 12 - count, 1.0, 1.0)
     assert (report.counts["lost"], report.counts["same"]) == (count, 12 - count)
     assert report.verdict == verdict
+
+
+def test_a_provider_that_fails_ends_it_and_no_answer_of_the_fallback_is_compared(
+    settings: Settings, tmp_path: Path
+) -> None:
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), chat_model=FailingChatModel)
+    kb_id = towns(app)
+    without(app, kb_id, 1)
+    effects = app.get(Effects)
+    effects_id = effects.create(effects.plan(kb_id, written(tmp_path / "q.jsonl", questions_of_towns())))
+    with raises("effects_stopped_early", match="is away"):
+        effects.resume_now(kb_id, effects_id)
+    [state] = effects.comparisons(kb_id)
+    assert (state.done, state.total) == (0, 24)
+
+
+def test_a_model_that_says_the_same_of_the_same_passages_changes_nothing(settings: Settings, tmp_path: Path) -> None:
+    model = FakeChatModel(lambda request: f"{request.grounding.passages[0].text.splitlines()[-1]} [1]")
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), chat_model=lambda: model)
+    kb_id = towns(app)
+    without(app, kb_id, 3)
+    asked = questions_of_towns()[3:]
+    report = compared(app, kb_id, written(tmp_path / "q.jsonl", asked))
+    assert report.counts["same"] == 9
+    assert all(one.after.right for one in report.effects)
+    before = len(model.requests)
+    compared(app, kb_id, written(tmp_path / "q.jsonl", asked))
+    assert (before > 0, len(model.requests)) == (True, before), "nothing is asked twice"
