@@ -36,6 +36,7 @@ EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1,
 EXIT_CODES |= {"DatasetNotReceived": 1, "StorageError": 1, "StorageRefused": 2}
 EXIT_CODES |= {"CacheUnusable": 1, "RunError": 1, "RunNotFound": 2, "NotComparable": 2, "ImportRefused": 2}
 EXIT_CODES |= {"GateError": 2, "TuneError": 2, "TuneStoppedEarly": 1, "SharingError": 2, "NothingScored": 5}
+EXIT_CODES |= {"EffectsError": 2, "EffectsStoppedEarly": 1}
 EXIT_CODES |= {"AddressUnavailable": 1, "FileError": 1, "DataFolderError": 1}
 EXIT_CODES |= {"DataFolderUnusable": 2, "DataFolderNotEmpty": 2}
 EXIT_CODES |= {"LimitError": 1, "RunStopped": 130, "NothingToEvaluate": 2, "SignInError": 1, "KbEvaluationError": 2}

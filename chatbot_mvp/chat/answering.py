@@ -124,6 +124,31 @@ class Answering:
         path, version = (source.place.file, source.place.version_id) if source.place else ("", "")
         return self._kbs.whereabouts(source.chunk.doc_id, source.cited, path, version)
 
+    def ask_version(self, kb_id: str, question: str, version: str) -> Answer:
+        """Answer as ``ask``, from one version of a knowledge base and with all its vectors. No log has it.
+
+        Args:
+            version: number or id of a version; "" for the current one.
+
+        Raises:
+            As ``ask``; KbChangeError (kb_version_not_found), ProviderError: the embedding model failed.
+        """
+        require_short(question)
+        version = self._kbs.store.record(kb_id, version).version
+        pipeline = self._kbs.pipeline(kb_id, version=version)
+        return finished(
+            AnswerStream(
+                pipeline,
+                question,
+                UserContext(),
+                (),
+                model=self._model,
+                fallback=self._fallback,
+                settings=self._live.current,
+                places=self._kbs.places(kb_id, version),
+            )
+        )
+
     def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
         """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""
         entry = _metrics(kb_id, question, answer, self._model.name)

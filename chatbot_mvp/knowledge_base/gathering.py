@@ -169,7 +169,7 @@ def contents(given: Given, max_mb: int) -> Iterator[tuple[GivenFile, bytes | Fil
 
 
 def _path(name: str, into: str) -> str:
-    return clean_path(f"{into}/{_shown(name)}") or PurePath(_shown(name)).name
+    return clean_path(f"{into}/{_shown(name)}".lstrip("/")) or PurePath(_shown(name)).name
 
 
 def _shown(name: str) -> str:

@@ -28,6 +28,8 @@ KNOWLEDGE_BASE = 2
 QUESTION_SET = 1
 REVIEWS = 1
 PROMISE = 1
+EFFECTS = 1
+"""``plan.json`` of a comparison of two versions, for the lines of ``answers.jsonl`` beside it too."""
 CONVERSATION = 1
 CHAT_LOG = 1
 # Runs

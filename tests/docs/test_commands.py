@@ -34,6 +34,7 @@ LACKING = {
     "make coverage": "it runs this suite",
     "make attack": "it takes a quarter of an hour",
     "kb promise": "three questions are no promise, so it exits with 4; tests/wings/promise runs it",
+    "kb effects": "it needs a draft; tests/wings/effects runs it",
     "chatbot-mvp sync": "it needs an S3 server; tests/wings/sharing runs it",
     "ragas prompts adapt": "it needs a judge; tests/wings/ragas/test_assets.py runs it",
     "--language fr": "it needs a judge; tests/wings/ragas/test_assets.py runs it",
