@@ -83,10 +83,12 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
 def _asked_target(place: str, into: KbRecord) -> str:
     """Ask which knowledge base the files are for; return its id, "" for a new one."""
     allowed = may(Action.CHANGE_KB)
+    names = ("new", "current") if allowed else ("new",)
+    labels = {name: t(f"upload.target.{name}", name=plain(into.kb_name)) for name in names}
     chosen = st.radio(
         t("upload.target"),
-        ("new", "current") if allowed else ("new",),
-        format_func=lambda name: t(f"upload.target.{name}", name=plain(into.kb_name)),
+        names,
+        format_func=labels.__getitem__,
         key=f"kb_target-{place}",
         help=None if allowed else t("admin.guard.needed"),
     )
