@@ -14,6 +14,7 @@ from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
@@ -77,6 +78,7 @@ class Answering:
 
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting, ConfigurationError (question_too_long)
+            FilterError: KB_FILTER cannot be read, or no document meets the filter of this question.
         """
         return finished(self.stream(kb_id, question, context, history, streamed=False))
 
@@ -96,7 +98,10 @@ class Answering:
         require_short(question)
         history = [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]
         context = context or UserContext()
-        pipeline = self._kbs.growing(kb_id, search=context.retrieval).best(_PATIENCE_S)
+        documents = context.documents or DocumentFilter.from_text(context.over(self._live.current).kb_filter)
+        version = self._kbs.store.version(kb_id).version_id if documents else ""
+        pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best(_PATIENCE_S)
+        pipeline = self._kbs.limited(kb_id, pipeline, documents, version)
         return AnswerStream(
             pipeline,
             question,
@@ -105,7 +110,7 @@ class Answering:
             model=self._model,
             fallback=self._fallback,
             settings=self._live.current,
-            files=self._kbs.files(kb_id),
+            files=self._kbs.files(kb_id, version),
             streamed=streamed,
             hold=hold,
             done=lambda answer: self._log_metrics(kb_id, question, answer),

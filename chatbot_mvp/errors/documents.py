@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chatbot_mvp.errors.base import ChatbotError
+from chatbot_mvp.errors.configuration import ConfigurationError
 
 
 class UploadError(ChatbotError):
@@ -87,6 +88,18 @@ class KbChangeError(ChatbotError):
         "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Make one with `kb stage`.",
         "kb_quota_exceeded": "The files and texts of the knowledge base {kb_id!r} would take {needed_mb} MB, and the "
         "maximum is {limit_mb} MB (KB_QUOTA_MB). Remove documents, or raise the limit.",
+    }
+
+
+class FilterError(ConfigurationError):
+    """A question limited to some documents that cannot be asked."""
+
+    exit_code = 2
+    texts = {
+        "filter_illegal": "{found!r} is not valid for {field!r} of a filter of documents. Legal is {legal}.",
+        "filter_matches_nothing": "No document of the knowledge base {kb_id!r} meets the filter {filter}, so nothing "
+        "was searched. It has {documents} documents; folders: {folders}; tags: {tags}. Change the filter, or ask "
+        "without one.",
     }
 
 

@@ -15,6 +15,7 @@ from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, KbChangeError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
+from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter, nothing_found
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
@@ -180,14 +181,36 @@ class KnowledgeBases:
             return ()
 
     @performs(Action.READ)
-    def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
-        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions."""
+    def chosen_documents(self, kb_id: str, documents: DocumentFilter) -> int:
+        """The number of documents of a knowledge base that meet a filter."""
+        return len(documents.chosen(self.store.version(kb_id)))
+
+    @performs(Action.READ)
+    def suggested_questions(
+        self, kb_id: str, limit: int = 4, documents: DocumentFilter = ALL_DOCUMENTS
+    ) -> tuple[str, ...]:
+        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions.
+
+        Args:
+            documents: only these are asked about; each is asked about apart.
+        """
         record = self.store.record(kb_id)
+        if documents:
+            return self._suggested_within(record, limit, documents)
         key = (kb_id, record.sha256, limit)
         if key not in self._suggested:
             text = self.store.document(kb_id)
             self._suggested[key] = suggest_questions(text, record.language, limit, record.languages)
         return self._suggested[key]
+
+    def _suggested_within(self, record: KbRecord, limit: int, documents: DocumentFilter) -> tuple[str, ...]:
+        whole = self.store.document(record.kb_id, record.version)
+        found: dict[str, None] = {}
+        for start, end in documents.spans(self.store.version(record.kb_id, record.version)):
+            if len(found) < limit:
+                part = replace(whole, text=whole.text[start:end])
+                found |= dict.fromkeys(suggest_questions(part, record.language, limit, record.languages))
+        return tuple(found)[:limit]
 
     # --- the pipeline
 
@@ -222,15 +245,18 @@ class KnowledgeBases:
 
         Raises:
             KbNotFound, KbUnreadable, NeedsLanguageModel, MissingPackage, ProviderNotConfigured, ProviderError
+            FilterError: KB_FILTER cannot be read, or no document meets it.
         """
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
             chunks, language = self.chunks(kb_id, settings.retrieval_chunk_chars), self.store.record(kb_id).language
             grow = (factory or self._factory).grow
-            return last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
+            grown = last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
+            return self.limited(kb_id, grown, DocumentFilter.from_text(settings.kb_filter))
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         search = tuple((name, getattr(settings, name)) for name in OF_PIPELINE)
-        return self.pipeline(kb_id, progress, search).with_selection(settings)
+        found = self.pipeline(kb_id, progress, search).with_selection(settings)
+        return self.limited(kb_id, found, DocumentFilter.from_text(settings.kb_filter))
 
     @performs(Action.ASK)
     def growing(
@@ -268,6 +294,21 @@ class KnowledgeBases:
             return factory.grow(chunks, record.language, settings, report, kb_id=kb_id)
 
         return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))
+
+    def limited(self, kb_id: str, pipeline: Pipeline, documents: DocumentFilter, version: str = "") -> Pipeline:
+        """Return a pipeline over a version of a knowledge base, limited to the documents that meet a filter.
+
+        Raises:
+            KbNotFound, KbUnreadable
+            FilterError (filter_matches_nothing): no document with text meets it.
+        """
+        if not documents:
+            return pipeline
+        found = self.store.version(kb_id, version)
+        limited = pipeline.within(documents.spans(found))
+        if limited is None:
+            raise nothing_found(kb_id, found, documents)
+        return limited
 
     @performs(Action.READ)
     def vectors_under_way(self, kb_id: str, search: OtherSearch = ()) -> GrowingPipeline | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from chatbot_mvp.retrieval.arrays import Array, distinct
 from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher, PassageWords
-from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, join_contexts, join_pieces, passages_of
+from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
 from chatbot_mvp.retrieval.postings import Postings
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
@@ -148,23 +149,10 @@ def build_bm25_index(
     joined_questions = join_contexts(joined, chunks, questions) if questions else []
     passages = passages_of(joined, joined_contexts, joined_questions)
     read = PassageWords(passages, analyzer)
-    forms, terms = read.form_by_word(), read.term_of_form()
-    words = {word: terms[form] for word, form in forms.items()}
-    titles: dict[str, str] = {}
-    for heading in read.sections:
-        for part in filter(None, heading.split(" > ")):
-            titles.setdefault(fold(part), part)
-    for text in dict.fromkeys([*joined_contexts, *joined_questions]):
-        words.update((fold(word), term) for word, term in analyzer.content_words(text))
-    names = list(read.terms)
-    sequence, rows = read.term_of[read.tokens], read.sentence_passage[read.token_sentence]
+    vocabulary = vocabulary_of(passages, analyzer, [*joined_contexts, *joined_questions], read)
     index = KbIndex(
         chunks=joined,
-        section_titles_normalized=titles,
-        vocab_terms=frequent_terms(names, sequence, rows),
-        cooc_map=neighbouring_terms(names, sequence, rows),
-        words=words,
-        written={word: form for word, form in forms.items() if form.lower() != word},
+        **vocabulary.fields,
         matcher=PassageMatcher(passages, analyzer, read),
         contexts=joined_contexts,
         questions=joined_questions,
@@ -172,6 +160,49 @@ def build_bm25_index(
     )
     _ = index.spellings  # built here, so that the first misspelt question does not wait for it
     return index
+
+
+class Vocabulary(NamedTuple):
+    """The fields of ``KbIndex`` of these names."""
+
+    section_titles_normalized: Mapping[str, str]
+    vocab_terms: Mapping[str, int]
+    cooc_map: Mapping[str, tuple[str, ...]]
+    words: Mapping[str, str]
+    written: Mapping[str, str]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def vocabulary_of(
+    passages: Sequence[Passage], analyzer: Analyzer, beside: Iterable[str], read: PassageWords | None = None
+) -> Vocabulary:
+    """Return the vocabulary of some paragraphs.
+
+    Args:
+        beside: contexts and questions of their chunks, whose words are searched too.
+        read: the words of ``passages``; None to read them here.
+    """
+    read = read or PassageWords(passages, analyzer)
+    forms, terms = read.form_by_word(), read.term_of_form()
+    words = {word: terms[form] for word, form in forms.items()}
+    titles: dict[str, str] = {}
+    for heading in read.sections:
+        for part in filter(None, heading.split(" > ")):
+            titles.setdefault(fold(part), part)
+    for text in dict.fromkeys(beside):
+        words.update((fold(word), term) for word, term in analyzer.content_words(text))
+    names = list(read.terms)
+    sequence, rows = read.term_of[read.tokens], read.sentence_passage[read.token_sentence]
+    return Vocabulary(
+        titles,
+        frequent_terms(names, sequence, rows),
+        neighbouring_terms(names, sequence, rows),
+        words,
+        {word: form for word, form in forms.items() if form.lower() != word},
+    )
 
 
 def frequent_terms(names: Sequence[str], terms: Array, rows: Array) -> dict[str, int]:
