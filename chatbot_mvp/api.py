@@ -28,7 +28,7 @@ from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve,
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
-from chatbot_mvp.knowledge_base.filters import DocumentFilter
+from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload

@@ -11,6 +11,15 @@ from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
 from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json
+from chatbot_mvp.cli.filters import (
+    DatedOption,
+    DocumentOption,
+    FolderOption,
+    SinceOption,
+    TagOption,
+    UntilOption,
+    filter_of,
+)
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.origins import source_of
 from chatbot_mvp.errors import RunError
@@ -27,11 +36,18 @@ def kb_ask(
     ],
     question: str,
     mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
+    folder: FolderOption = None,
+    tag: TagOption = None,
+    only: DocumentOption = None,
+    since: SinceOption = "",
+    until: UntilOption = "",
+    dated: DatedOption = "updated",
     preset: PresetOption = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from a document. The document is saved as a knowledge base."""
+    documents = filter_of(folder, tag, only, since, until, dated)
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
     if source_of(document) is None:
@@ -43,7 +59,9 @@ def kb_ask(
         pipeline = app.kbs.pipeline(record.kb_id, progress, search)
     language = pipeline.index.analyzer.language_of(question)
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, language, retrieval=search))
+    answer = app.answering.ask(
+        record.kb_id, question, UserContext(chosen, language, documents=documents, retrieval=search)
+    )
     answered = record_of(answer)
     if as_json:
         reply = answered.as_reply()
@@ -51,6 +69,7 @@ def kb_ask(
             {
                 "answer": answer.text,
                 **({"preset": preset} if preset else {}),
+                **({"filter": documents.as_json()} if documents else {}),
                 **reply,
                 "sources": [{"n": source["number"], **source} for source in reply["sources"]],
                 "model": answer.completion.model if answer.completion else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date
 from typing import Any, Literal, get_args
@@ -55,13 +55,13 @@ class DocumentFilter:
         day = (document.updated_at if self.dated == "updated" else document.created)[: len("2026-01-31")]
         return bool(day) and self.since <= day and (not self.until or day <= self.until)
 
-    def chosen(self, version: Version) -> tuple[KbDocument, ...]:
-        """Return the documents of a version that it searches, in their order."""
-        return tuple(document for document in version.documents if self.meets(document))
+    def chosen_of(self, documents: Iterable[KbDocument]) -> tuple[KbDocument, ...]:
+        """Return the documents that it searches, in their order."""
+        return tuple(document for document in documents if self.meets(document))
 
     def spans(self, version: Version) -> tuple[tuple[int, int], ...]:
         """Return where the text of those documents is, with the heading of each: (start, end), in characters."""
-        paths = {document.path for document in self.chosen(version)}
+        paths = {document.path for document in self.chosen_of(version.documents)}
         return tuple(
             (start, file.end)
             for start, file in zip(_beginnings(version.files), version.files, strict=True)

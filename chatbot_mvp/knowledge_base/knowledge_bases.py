@@ -181,11 +181,6 @@ class KnowledgeBases:
             return ()
 
     @performs(Action.READ)
-    def chosen_documents(self, kb_id: str, documents: DocumentFilter) -> int:
-        """The number of documents of a knowledge base that meet a filter."""
-        return len(documents.chosen(self.store.version(kb_id)))
-
-    @performs(Action.READ)
     def suggested_questions(
         self, kb_id: str, limit: int = 4, documents: DocumentFilter = ALL_DOCUMENTS
     ) -> tuple[str, ...]:
