@@ -70,6 +70,9 @@ REFUSED = [
     {"temperature": "hot"},
     {"temperature": 3},
     {"temperature": True},
+    {"filter": {"folder": ["rrhh"]}},
+    {"filter": {"tags": "x"}},
+    {"filter": {"tags": ["no hay"]}},
     {"seed": 1.5},
     {"seed": "x"},
     {"stream": "yes"},
@@ -126,6 +129,11 @@ def test_temperature_seed_and_length_reach_the_model(served: Served, behind: Fak
     served.ask(temperature=0.7, seed=11, max_completion_tokens=44)
     options = behind.requests[-1].options
     assert (options.temperature, options.seed, options.max_tokens) == (0.7, 11, 44)
+
+
+def test_a_filter_limits_the_documents_of_one_request(served: Served) -> None:
+    chosen = {"filter": {"documents": ["manual.md"], "since": "2020-01-01"}}
+    assert served.ask(extra_body=chosen).outcome == "answered"
 
 
 def test_content_may_be_null_and_in_parts_as_the_protocol_has_it(served: Served, behind: FakeChatModel) -> None:
