@@ -16,6 +16,10 @@ TagOption = Annotated[list[str] | None, typer.Option("--tag", help="Only documen
 DocumentOption = Annotated[
     list[str] | None, typer.Option("--document", help="Only the document with this path; may be repeated")
 ]
+AndOption = Annotated[
+    list[str] | None,
+    typer.Option("--and", help="Ask this knowledge base too: the id of a stored one, or a file; may be repeated"),
+]
 SinceOption = Annotated[str, typer.Option(help="Only documents from this day on, as 2026-01-31")]
 UntilOption = Annotated[str, typer.Option(help="Only documents up to this day, inclusive")]
 DatedOption = Annotated[

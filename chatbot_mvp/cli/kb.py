@@ -12,6 +12,7 @@ from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
 from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json
 from chatbot_mvp.cli.filters import (
+    AndOption,
     DatedOption,
     DocumentOption,
     FolderOption,
@@ -36,6 +37,7 @@ def kb_ask(
     ],
     question: str,
     mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
+    also: AndOption = None,
     folder: FolderOption = None,
     tag: TagOption = None,
     only: DocumentOption = None,
@@ -56,12 +58,12 @@ def kb_ask(
     app = open_app(env)
     with ProgressLine() as progress:
         record = app.kbs.add_from(document, progress)
-        pipeline = app.kbs.pipeline(record.kb_id, progress, search)
+        asked = [record.kb_id, *(kb_of(app, other) for other in also or ())]
+        pipeline = app.kbs.over(asked, progress, search).complete(progress)
     language = pipeline.index.analyzer.language_of(question)
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.answering.ask(
-        record.kb_id, question, UserContext(chosen, language, documents=documents, retrieval=search)
-    )
+    context = UserContext(chosen, language, documents=documents, retrieval=search)
+    answer = app.answering.ask_over(asked, question, context)
     answered = record_of(answer)
     if as_json:
         reply = answered.as_reply()
@@ -71,7 +73,9 @@ def kb_ask(
                 **({"preset": preset} if preset else {}),
                 **({"filter": documents.as_json()} if documents else {}),
                 **reply,
-                "sources": [{"n": source["number"], **source} for source in reply["sources"]],
+                "sources": [
+                    {"n": source["number"], "kb_id": source["doc_id"], **source} for source in reply["sources"]
+                ],
                 "model": answer.completion.model if answer.completion else None,
                 "kb_truncated": record.kb_truncated,
             }

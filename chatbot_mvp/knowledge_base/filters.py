@@ -60,7 +60,8 @@ class DocumentFilter:
         return tuple(document for document in documents if self.meets(document))
 
     def spans(self, version: Version) -> tuple[tuple[int, int], ...]:
-        """Return where the text of those documents is, with the heading of each: (start, end), in characters."""
+        """Return where the text of the documents of a version that meet it is, with the heading of each: (start, end),
+        in characters."""
         paths = {document.path for document in self.chosen_of(version.documents)}
         return tuple(
             (start, file.end)
@@ -121,15 +122,20 @@ ALL_DOCUMENTS = DocumentFilter()
 """The filter that every document meets."""
 
 
-def nothing_found(kb_id: str, version: Version, documents: DocumentFilter) -> FilterError:
-    """Return the error of a filter that no document with text meets."""
-    folders = sorted({one.folder for one in version.documents if one.folder})
-    tags = sorted({tag for one in version.documents for tag in one.tags})
+def nothing_found(versions: Mapping[str, Version], documents: DocumentFilter) -> FilterError:
+    """Return the error of a filter that no document with text meets.
+
+    Args:
+        versions: id of each knowledge base that was asked -> its version.
+    """
+    every = [one for version in versions.values() for one in version.documents]
+    folders = sorted({one.folder for one in every if one.folder})
+    tags = sorted({tag for one in every for tag in one.tags})
     return FilterError(
         "filter_matches_nothing",
-        kb_id=kb_id,
+        kb_id=", ".join(versions),
         filter=documents.as_text(),
-        documents=len(version.documents),
+        documents=len(every),
         folders=_some(folders),
         tags=_some(tags),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ConfigurationError, KbChangeError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter, nothing_found
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
-from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
+from chatbot_mvp.knowledge_base.pipelines import JOINED, GrowingPipeline, Key, PipelinePool
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
@@ -297,13 +298,52 @@ class KnowledgeBases:
             KbNotFound, KbUnreadable
             FilterError (filter_matches_nothing): no document with text meets it.
         """
+        return self.limited_over({kb_id: version}, pipeline, documents)
+
+    def limited_over(self, versions: Mapping[str, str], pipeline: Pipeline, documents: DocumentFilter) -> Pipeline:
+        """Return a pipeline over several knowledge bases, limited as by ``limited``.
+
+        Args:
+            versions: id of each knowledge base -> its version.
+        """
         if not documents:
             return pipeline
-        found = self.store.version(kb_id, version)
-        limited = pipeline.within(documents.spans(found))
+        found = {kb_id: self.store.version(kb_id, version) for kb_id, version in versions.items()}
+        spans = ((kb_id, *span) for kb_id, version in found.items() for span in documents.spans(version))
+        limited = pipeline.within(tuple(spans))
         if limited is None:
-            raise nothing_found(kb_id, found, documents)
+            raise nothing_found(found, documents)
         return limited
+
+    @performs(Action.ASK)
+    def over(
+        self, kb_ids: Sequence[str], progress: ProgressCallback = ignore_progress, search: OtherSearch = ()
+    ) -> GrowingPipeline:
+        """The pipeline over the current versions of several knowledge bases, as ``growing`` gives that of one.
+
+        Their chunks are indexed together, so that a word is as rare as it is in all of them, and their evidence has
+        one scale. A chunk's ``doc_id`` is the id of its knowledge base. Words are indexed anew, in memory; vectors
+        come from the cache where one of the knowledge bases has been asked.
+
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
+        """
+        if len(kb_ids) == 1:
+            return self.growing(kb_ids[0], progress, search)
+        records = [self.store.record(kb_id) for kb_id in sorted(set(kb_ids))]
+        now = self._live.snapshot
+        settings = with_search(now.settings, other_search(now.settings, search)).with_changes(vector_store="exact")
+        language = max(records, key=lambda record: record.chars).language
+        name = JOINED.join(record.kb_id for record in records)
+        key = (name, *(record.sha256 for record in records), str(now.version), repr(other_search(now.settings, search)))
+        factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
+
+        def grow(report: ProgressCallback) -> Iterator[Pipeline]:
+            size = settings.retrieval_chunk_chars
+            chunks = [chunk for one in records for chunk in self.chunks(one.kb_id, size, one.version)]
+            return factory.grow(chunks, language, settings, report, kb_id=name)
+
+        return self._pipelines.get(key, lambda: GrowingPipeline(name, grow, progress))
 
     @performs(Action.READ)
     def vectors_under_way(self, kb_id: str, search: OtherSearch = ()) -> GrowingPipeline | None:
@@ -337,6 +377,9 @@ class KnowledgeBases:
         if settings.chroma_host or settings.chroma_dir.is_dir():
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
         indexes_of(settings).delete(kb_id)
+        for folder in (settings.cache_dir / "indexes").glob(f"*{JOINED}*"):
+            if folder.is_dir() and kb_id in folder.name.split(JOINED):
+                shutil.rmtree(folder, ignore_errors=True)
         # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
         self._pipelines.drop(kb_id)
 

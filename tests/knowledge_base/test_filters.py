@@ -93,8 +93,17 @@ def test_a_document_has_to_meet_every_kind_and_one_of_each(found: dict[str, obje
 
 @pytest.mark.parametrize(
     "found",
-    [[], {"folder": ["a"]}, {"tags": "a"}, {"tags": [""]}, {"since": "hoy"}, {"since": 5}, {"dated": "read"}]
-    + [{"since": "2026-02-02", "until": "2026-02-01"}, {"documents": ["a"] * 1_001}],
+    [
+        [],
+        {"folder": ["a"]},
+        {"tags": "a"},
+        {"tags": [""]},
+        {"since": "hoy"},
+        {"since": 5},
+        {"dated": "read"},
+        {"since": "2026-02-02", "until": "2026-02-01"},
+        {"documents": ["a"] * 1_001},
+    ],
 )
 def test_what_is_no_filter_is_refused_with_what_is_legal(found: object) -> None:
     with raises("filter_illegal", match="Legal is"):

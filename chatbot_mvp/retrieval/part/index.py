@@ -9,6 +9,7 @@ rows for it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,8 +27,8 @@ from chatbot_mvp.retrieval.part.words import PartLinks, PartMatcher, PartSearch,
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Chunk
 
-Spans = tuple[tuple[int, int], ...]
-"""(start, end) in the text of a knowledge base, in characters; in order and apart from each other."""
+Spans = tuple[tuple[str, int, int], ...]
+"""(``doc_id`` of the chunks, start, end in its text in characters): of one id in order and apart from each other."""
 
 _KEPT = 8
 """Parts of one index that stay in memory: the filters of the last questions."""
@@ -141,11 +142,14 @@ def _dense(side: DenseSide, chunks: Rows, windows: Rows) -> DenseSide:
 
 
 def _inside(chunks: Sequence[Chunk], spans: Spans) -> NDArray[np.int64]:
-    starts = [start for start, _ in spans]
+    of_text: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for doc_id, *span in spans:
+        of_text[doc_id].append((span[0], span[1]))
     kept = []
     for row, chunk in enumerate(chunks):
-        at = bisect_right(starts, chunk.start) - 1
-        if at >= 0 and chunk.end <= spans[at][1]:
+        own = of_text.get(chunk.doc_id, [])
+        at = bisect_right(own, chunk.start, key=lambda span: span[0]) - 1
+        if at >= 0 and chunk.end <= own[at][1]:
             kept.append(row)
     return np.array(kept, np.int64)
 

@@ -16,6 +16,7 @@ from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.kb_files import join_sources
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.part.index import Spans
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
 from chatbot_mvp.retrieval.trace import RetrievalTrace
@@ -68,6 +69,10 @@ def joined(texts: Sequence[str]) -> tuple[list[Chunk], list[tuple[int, int]]]:
     return chunk_document(Document("kb", "kb", text), 400), list(pairwise(ends))
 
 
+def named(spans: Sequence[tuple[int, int]]) -> Spans:
+    return tuple(("kb", *span) for span in spans)
+
+
 def reference(whole: Pipeline, part: Sequence[Chunk], config: Settings) -> Pipeline:
     """A pipeline built of the chunks of the part alone, with the weights of words that the whole has."""
     built = grown(part, config)
@@ -108,7 +113,7 @@ def test_a_filtered_search_is_the_search_of_its_documents_with_the_weights_of_th
     chunks, spans = joined(texts)
     kept = [span for span, wanted in zip(spans, flags, strict=False) if wanted] or spans[:1]
     whole = grown(chunks, config)
-    limited = whole.within(tuple(kept))
+    limited = whole.within(named(kept))
     part = [one for one in chunks if any(start <= one.start and one.end <= end for start, end in kept)]
     assert limited is not None
     expected = reference(whole, part, config)
@@ -126,9 +131,10 @@ def test_every_chunk_is_of_one_document_and_all_documents_are_the_whole(strategy
     for chunk in chunks:
         assert sum(start <= chunk.start and chunk.end <= end for start, end in spans) == 1
     whole = grown(chunks, exact(strategy, tmp_path))
-    assert whole.within(tuple(spans)) is whole
+    assert whole.within(named(spans)) is whole
     assert whole.within(()) is None
-    assert whole.within(((1, 2),)) is None
+    assert whole.within(named([(1, 2)])) is None
+    assert whole.within(tuple(("another", *span) for span in spans)) is None
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -137,7 +143,7 @@ def test_one_document_of_a_thousand_is_found_as_surely_as_among_few(strategy: st
     many[713] = "El barco de la isla lleva una vela."
     chunks, spans = joined(many)
     whole = grown(chunks, exact(strategy, tmp_path))
-    limited = whole.within((spans[713],))
+    limited = whole.within(named([spans[713]]))
     assert limited is not None
     for question in ("¿A qué hora abre el puerto de la isla?", "barco de la isla"):
         [trace] = limited.retrieve([question])
@@ -148,7 +154,7 @@ def test_one_document_of_a_thousand_is_found_as_surely_as_among_few(strategy: st
 def test_the_cosines_of_a_part_are_those_of_the_whole_and_so_is_their_spread(tmp_path: Path) -> None:
     chunks, spans = joined([f"El {word} de la isla. El {other}." for word in WORDS[:8] for other in WORDS[:5]])
     whole = grown(chunks, exact("HYBRID", tmp_path))
-    limited = whole.within((spans[0],))
+    limited = whole.within(named(spans[:1]))
     assert limited is not None
     [every], [own] = whole.retrieve(["el faro de la isla"]), limited.retrieve(["el faro de la isla"])
     cosines = window_cosines(every, whole.index.dense)
