@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Finished
-from chatbot_mvp.chat.citations import Source, placed
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
+from chatbot_mvp.chat.several import Asked, StreamOverSeveral
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.pipelines import JOINED
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
@@ -105,7 +104,8 @@ class Answering:
         pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best(_PATIENCE_S)
         pipeline = self._kbs.limited(kb_id, pipeline, documents, version)
         files = self._kbs.files(kb_id, version)
-        return self._stream(pipeline, kb_id, files, question, context, history, streamed, hold)
+        options = self._options(kb_id, question, streamed, hold)
+        return AnswerStream(pipeline, question, context, _short(history), files=files, **options)
 
     @performs(Action.ASK)
     def ask_over(
@@ -120,60 +120,45 @@ class Answering:
         A source's ``chunk.doc_id`` is the id of its knowledge base, and its ``place.file`` begins with the name of
         that. Arguments and errors are those of ``ask``.
         """
+        return finished(self.stream_over(kb_ids, question, context, history, streamed=False))
+
+    @performs(Action.ASK)
+    def stream_over(
+        self,
+        kb_ids: Sequence[str],
+        question: str,
+        context: UserContext | None = None,
+        history: Sequence[PastTurn] = (),
+        streamed: bool = True,
+        hold: bool = False,
+    ) -> AnswerStream:
+        """Answer as ``ask_over``, as a stream of events; the arguments are those of ``stream``."""
         if len(set(kb_ids)) == 1:
-            return self.ask(kb_ids[0], question, context, history)
+            return self.stream(kb_ids[0], question, context, history, streamed, hold)
         require_short(question)
         context = context or UserContext()
-        versions = {kb_id: self._kbs.store.record(kb_id).version for kb_id in kb_ids}
+        records = {kb_id: self._kbs.store.record(kb_id) for kb_id in kb_ids}
+        versions = {kb_id: record.version for kb_id, record in records.items()}
+        asked = {
+            kb_id: Asked(record.kb_name, self._kbs.files(kb_id, record.version)) for kb_id, record in records.items()
+        }
         pipeline = self._kbs.over(kb_ids, search=context.retrieval).best(_PATIENCE_S)
         pipeline = self._kbs.limited_over(versions, pipeline, self._documents(context))
-        answer = finished(self._stream(pipeline, "+".join(kb_ids), (), question, context, history, False, False))
-        nearest = answer.nearest
-        return replace(
-            answer,
-            sources=self._placed(answer.sources, versions),
-            nearest=replace(nearest, passages=self._placed(nearest.passages, versions)) if nearest else None,
-        )
+        options = self._options(JOINED.join(versions), question, streamed, hold)
+        return StreamOverSeveral(asked, pipeline, question, context, _short(history), **options)
 
     def _documents(self, context: UserContext) -> DocumentFilter:
         return context.documents or DocumentFilter.from_text(context.over(self._live.current).kb_filter)
 
-    def _placed(self, sources: Sequence[Source], versions: Mapping[str, str]) -> tuple[Source, ...]:
-        """Return the sources of several knowledge bases with their places, each behind the name of its own."""
-        found = []
-        for source in sources:
-            kb_id = source.chunk.doc_id
-            name, version = self._kbs.store.record(kb_id).kb_name, versions[kb_id]
-            [own] = placed([source], self._kbs.files(kb_id, version))
-            if own.place is not None and own.place.file != name:
-                own = replace(own, place=replace(own.place, file=f"{name}: {own.place.file}"))
-            found.append(own)
-        return tuple(found)
-
-    def _stream(
-        self,
-        pipeline: Pipeline,
-        kb_id: str,
-        files: Sequence[KbFile],
-        question: str,
-        context: UserContext,
-        history: Sequence[PastTurn],
-        streamed: bool,
-        hold: bool,
-    ) -> AnswerStream:
-        return AnswerStream(
-            pipeline,
-            question,
-            context,
-            [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history],
-            model=self._model,
-            fallback=self._fallback,
-            settings=self._live.current,
-            files=files,
-            streamed=streamed,
-            hold=hold,
-            done=lambda answer: self._log_metrics(kb_id, question, answer),
-        )
+    def _options(self, kb_id: str, question: str, streamed: bool, hold: bool) -> dict[str, Any]:
+        return {
+            "model": self._model,
+            "fallback": self._fallback,
+            "settings": self._live.current,
+            "streamed": streamed,
+            "hold": hold,
+            "done": lambda answer: self._log_metrics(kb_id, question, answer),
+        }
 
     def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
         """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""
@@ -185,6 +170,10 @@ class Answering:
             append_lines(self._metrics_path, [entry], sync=False)
         except (OSError, ValueError) as error:
             _log.warning("the metrics of a question could not be written to %s: %s", self._metrics_path, error)
+
+
+def _short(history: Sequence[PastTurn]) -> list[PastTurn]:
+    return [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]
 
 
 def _metrics(kb_id: str, question: str, answer: Answer, model_name: str) -> dict[str, Any]:
