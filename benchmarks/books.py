@@ -18,7 +18,7 @@ import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,7 @@ _SYLLABLES = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", 
 
 def synthetic(chars: int, seed: int) -> str:
     """Return a manual of about ``chars`` characters in Markdown."""
-    rng = random.Random(0)
-    words = ["".join(rng.choices(_SYLLABLES, k=rng.choice((2, 2, 3, 3, 4)))) for _ in range(WORDS)]
-    zipf = list(accumulate(1 / (rank + 20) for rank in range(WORDS)))
+    words, zipf = _words()
     small = sorted(STOP_WORDS["es"])
     rng = random.Random(seed)
 
@@ -75,6 +73,14 @@ def synthetic(chars: int, seed: int) -> str:
         parts.append(text)
         size += len(text) + 2
     return "\n\n".join(parts)[:chars]
+
+
+@cache
+def _words() -> tuple[list[str], list[float]]:
+    """Return all words, and the sums of their frequencies up to each."""
+    rng = random.Random(0)
+    words = ["".join(rng.choices(_SYLLABLES, k=rng.choice((2, 2, 3, 3, 4)))) for _ in range(WORDS)]
+    return words, list(accumulate(1 / (rank + 20) for rank in range(WORDS)))
 
 
 def _rewritten(copy: int, word: re.Match[str]) -> str:

@@ -58,7 +58,7 @@ class Base:
         self.kb_id, self.language = record.kb_id, record.language
         self.min_evidence = app.settings.kb_min_evidence
         self.document: Document = app.kbs.document(record.kb_id)
-        self.chunks: list[Chunk] = app.kbs.chunks(record.kb_id)
+        self.chunks: list[Chunk] = list(app.kbs.chunks(record.kb_id))
         self.written = [written[chunk.section] for chunk in self.chunks]
 
     def pipeline(self, count: int) -> Pipeline:

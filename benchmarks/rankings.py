@@ -1,9 +1,11 @@
 """Write what the strategies rank, and compare it with what they ranked before a change of the code.
 
-    python -m benchmarks rankings FOLDER --out FILE [--compare OLDER_FILE]
+    python -m benchmarks rankings FOLDER --out FILE [--compare OLDER_FILE] [--whole DATA_FOLDER]
 
-FOLDER has the data sets that ``presets`` takes, and ``squad_es``. The vectors mean nothing and are equal on every
-machine. Counted are questions whose first 50 ids differ, and others with scores that differ by more than 1e-6.
+FOLDER has the data sets that ``presets`` takes, and ``squad_es``. Without ``--whole`` corpora are sampled, and vectors
+mean nothing and are equal on every machine. With it corpora are whole and the local model embeds them: give the code
+before and after two data folders, and copy ``cache/vectors.sqlite`` from the first to the second.
+Counted are questions whose first 50 ids differ, and others with scores that differ by more than 1e-6.
 """
 
 from __future__ import annotations
@@ -20,18 +22,21 @@ from benchmarks.random_vectors import RandomTokens
 from benchmarks.script import parser
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import chunk_document, passage_chunk
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.retrieval.pipeline import growing_pipeline
-from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER, load_settings
 from chatbot_mvp.types import Chunk, Document, last
 
 STRATEGIES = ("LEXICAL", "HYBRID", "BRIDGE", "BRIDGE_HYBRID", "KB_CHAT")
-SIZES = Sizes(queries=100, documents=5_000, characters=0)
+SAMPLED = Sizes(queries=100, documents=5_000, characters=0)
+WHOLE = Sizes(queries=300, documents=0, characters=0)
 
 
-def corpora(folder: Path, into: Path) -> Iterator[tuple[str, str, list[Chunk], list[str]]]:
+def corpora(folder: Path, into: Path, sizes: Sizes) -> Iterator[tuple[str, str, list[Chunk], list[str]]]:
     """Yield (name, language, chunks, questions) of each data set."""
-    for sample in make_samples(folder, into, SIZES):
+    for sample in make_samples(folder, into, sizes):
         if sample.folder is not None:
             found = load_dataset(sample.folder)
             chunks = [passage_chunk(document) for document in found.documents]
@@ -40,15 +45,18 @@ def corpora(folder: Path, into: Path) -> Iterator[tuple[str, str, list[Chunk], l
             chunks = chunk_document(Document("kb", "kb", sample.document.read_text("utf-8")))
             yield sample.name, "es", chunks, [question.question for question in load_questions(sample.questions)]
     rows = [json.loads(line) for line in (folder / "squad_es" / "questions.jsonl").read_text("utf-8").splitlines()]
-    some = rows[:: len(rows) // 300]
+    some = rows[:: len(rows) // 300 if sizes.documents else 1]
     text = "\n\n".join(dict.fromkeys(f"# {row['article']}\n\n{row['context']}" for row in some))
-    yield "squad_es", "es", chunk_document(Document("kb", "kb", text)), [row["question"] for row in some[:100]]
+    asked = [row["question"] for row in some[:: len(some) // sizes.queries]]
+    yield "squad_es", "es", chunk_document(Document("kb", "kb", text)), asked
 
 
-def ranked(language: str, chunks: list[Chunk], questions: list[str], strategy: str, folder: Path) -> dict[str, Any]:
+def ranked(
+    language: str, chunks: list[Chunk], questions: list[str], strategy: str, folder: Path, model: Embedder
+) -> dict[str, Any]:
     """Ask each question alone; return its first ids and scores, and the median milliseconds."""
     settings = load_settings(data_dir=folder, retrieval_strategy=strategy, retrieval_k=50, provider="demo")
-    pipeline = last(growing_pipeline(chunks, language, settings, RandomTokens))
+    pipeline = last(growing_pipeline(chunks, language, settings, lambda: model))
     traces = {question: pipeline.retrieve([question])[0] for question in questions}
     seconds = [sum(record.seconds for record in trace.records) for trace in traces.values()]
     hits = {asked: [[hit.chunk.chunk_id, hit.score] for hit in trace.hits[:50]] for asked, trace in traces.items()}
@@ -68,13 +76,16 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--compare", type=Path)
+    options.add_argument("--whole", type=Path, metavar="DATA_FOLDER")
     given = options.parse_args()
     before = json.loads(given.compare.read_text("utf-8")) if given.compare else {}
     written = {}
+    model = create_embedder(LOCAL_EMBEDDER, load_settings(data_dir=given.whole)) if given.whole else RandomTokens()
     with tempfile.TemporaryDirectory() as work:
-        for name, language, chunks, questions in corpora(given.folder, Path(work) / "samples"):
+        sizes = WHOLE if given.whole else SAMPLED
+        for name, language, chunks, questions in corpora(given.folder, Path(work) / "samples", sizes):
             for key, strategy in ((f"{name} {strategy}", strategy) for strategy in STRATEGIES):
-                written[key] = ranked(language, chunks, questions, strategy, Path(work) / name)
+                written[key] = ranked(language, chunks, questions, strategy, given.whole or Path(work) / name, model)
                 said = difference(written[key], before[key]) if before else ""
                 print(f"{key}: {len(questions)} questions, {written[key]['ms']} ms{said}", flush=True)
-    given.out.write_text(json.dumps(written), "utf-8")
+            given.out.write_text(json.dumps(written), "utf-8")

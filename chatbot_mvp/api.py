@@ -30,6 +30,7 @@ from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.knowledge_base.intake import FileState
+from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.llm.providers import ProviderStatus
@@ -75,3 +76,4 @@ from chatbot_mvp.runs.usage import Spent
 from chatbot_mvp.settings.forms import SettingForm, form_of
 from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.live import SettingRow
+from chatbot_mvp.storage.clock import age_of

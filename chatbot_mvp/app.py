@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterator
 from threading import RLock
 from typing import Any, Protocol, Self, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from chatbot_mvp.chat.answering import Answering
+from chatbot_mvp.chat.purging import purge_chat
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.datasets.dataset_service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
@@ -21,13 +23,16 @@ from chatbot_mvp.evaluation.benchmark.worker import RunWorker, run_models
 from chatbot_mvp.evaluation.detail import RunDetails
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
+from chatbot_mvp.evaluation.keeping import KbKeeper, eraser_of, references_of
 from chatbot_mvp.evaluation.run_service import RunService
 from chatbot_mvp.evaluation.run_sources import RunSources
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.health import ConfiguredParts, HealthChecks
 from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.changing import KbChanges
+from chatbot_mvp.knowledge_base.filing import KbFiling
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.purged_text import Purged
 from chatbot_mvp.knowledge_base.uploads import Uploads
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.plugins.finding import added
@@ -76,6 +81,8 @@ class App:
         """Knowledge bases: kept, read, renamed, deleted, and the pipeline over each."""
         self.kb_changes = KbChanges(live, self.kbs)
         """Documents of knowledge bases: added, removed, moved; versions: listed, compared, restored, published."""
+        self.kb_filing = KbFiling(live, self.kbs, self.kb_changes)
+        """Files that become documents while the caller waits, and folders that knowledge bases are made equal to."""
         self.uploads = Uploads(live, self.kbs, self.kb_changes)
         """Files that become knowledge bases in the background, and indexes built again."""
         self.answering = Answering(live, self.kbs, providers)
@@ -108,6 +115,8 @@ class App:
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)
         """The same parts, checked in the background."""
+        self.kb_changes.references += [references_of(start), self._added_references]
+        self.kb_changes.erasers += [self._purge_chat, eraser_of(start), self._purge_added]
         self._made: dict[type[Any], Any] = {}
         self._lock = RLock()  # one service may need another
 
@@ -122,8 +131,23 @@ class App:
             made: Made = self._made[kind]
             return made
 
+    def _purge_chat(self, purged: Purged) -> int:
+        self.archive.forget_documents()
+        start = self.live.current
+        return purge_chat(start.conversations_dir, (start.metrics_log_path, start.errors_log_path), purged)
+
+    def _added_references(self, kb_id: str) -> Iterator[str]:
+        for keeper in added("kb_keeper", KbKeeper).values():
+            if keeper.references is not None:
+                yield from keeper.references(self, kb_id)
+
+    def _purge_added(self, purged: Purged) -> int:
+        keepers = added("kb_keeper", KbKeeper).values()
+        return sum(keeper.purge(self, purged) for keeper in keepers if keeper.purge is not None)
+
     def start(self) -> None:
         """Begin what a server does beside answering: called once, when its pages or ``serve`` start."""
+        self.kb_changes.finish_purges()
         for work in added("start", Start).values():
             work.run(self)
 

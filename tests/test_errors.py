@@ -27,8 +27,10 @@ EXIT_CODES = {
     "DatasetError": 2,
     "UploadError": 2,
     "KbNotFound": 2,
+    "KbChangeError": 2,
     "KbUnreadable": 1,
     "KbNotWritten": 1,
+    "KbPurgeUnfinished": 1,
 }
 EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
 EXIT_CODES |= {"DatasetNotReceived": 1, "StorageError": 1, "StorageRefused": 2}

@@ -49,6 +49,7 @@ def test_json_is_read_as_it_was_and_obeys_nothing(value: dict[str, str]) -> None
     assert json.loads(line) == value
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_question_and_a_document_reach_the_terminal_without_what_it_obeys(tmp_path: Path, options: list[str]) -> None:
     document = tmp_path / "manual.md"

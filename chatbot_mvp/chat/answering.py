@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Finished
+from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
@@ -18,6 +19,7 @@ from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.pipelines import JOINED
+from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
@@ -99,13 +101,12 @@ class Answering:
         """
         require_short(question)
         context = context or UserContext()
-        documents = self._documents(context)
-        version = self._kbs.store.version(kb_id).version_id if documents else ""
+        # Text, files and places are of one version, even if another one becomes the current one meanwhile.
+        version = self._kbs.store.record(kb_id).version
         pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best(_PATIENCE_S)
-        pipeline = self._kbs.limited(kb_id, pipeline, documents, version)
-        files = self._kbs.files(kb_id, version)
-        options = self._options(kb_id, question, streamed, hold)
-        return AnswerStream(pipeline, question, context, _short(history), files=files, **options)
+        pipeline = self._kbs.limited(kb_id, pipeline, self._documents(context), version)
+        places, options = self._kbs.places(kb_id, version), self._options(kb_id, question, streamed, hold)
+        return AnswerStream(pipeline, question, context, _short(history), places=places, **options)
 
     @performs(Action.ASK)
     def ask_over(
@@ -117,8 +118,8 @@ class Answering:
     ) -> Answer:
         """Answer a question from several knowledge bases, in one ranking of all their passages.
 
-        A source's ``chunk.doc_id`` is the id of its knowledge base, and its ``place.file`` begins with the name of
-        that. Arguments and errors are those of ``ask``.
+        A source's ``chunk.doc_id`` is the id of its knowledge base, and its ``place`` names that. Arguments and errors
+        are those of ``ask``.
         """
         return finished(self.stream_over(kb_ids, question, context, history, streamed=False))
 
@@ -140,7 +141,7 @@ class Answering:
         records = {kb_id: self._kbs.store.record(kb_id) for kb_id in kb_ids}
         versions = {kb_id: record.version for kb_id, record in records.items()}
         asked = {
-            kb_id: Asked(record.kb_name, self._kbs.files(kb_id, record.version)) for kb_id, record in records.items()
+            kb_id: Asked(record.kb_name, self._kbs.places(kb_id, record.version)) for kb_id, record in records.items()
         }
         pipeline = self._kbs.over(kb_ids, search=context.retrieval).best(_PATIENCE_S)
         pipeline = self._kbs.limited_over(versions, pipeline, self._documents(context))
@@ -159,6 +160,15 @@ class Answering:
             "hold": hold,
             "done": lambda answer: self._log_metrics(kb_id, question, answer),
         }
+
+    @performs(Action.READ)
+    def citation_now(self, source: Source) -> Whereabouts | None:
+        """Where the text that an answer cited stands in the current version of its knowledge base, and what it says.
+
+        Cheap when it is asked again. None if the knowledge base is gone or cannot be read.
+        """
+        path, version = (source.place.file, source.place.version_id) if source.place else ("", "")
+        return self._kbs.whereabouts(source.chunk.doc_id, source.cited, path, version)
 
     def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
         """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
+from chatbot_mvp.documents.kb_files import FilePlace
+from chatbot_mvp.knowledge_base.places import Places, paragraphs_around
 from chatbot_mvp.llm.base import Quote
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
@@ -39,10 +40,19 @@ class Source:
         """Where the source document is cited: the first highlight, or the passage's start, in characters."""
         return self.highlights[0][0] if self.highlights else self.chunk.start
 
+    @property
+    def cited(self) -> str:
+        """The paragraphs of the passage with its highlights; without one, the whole passage."""
+        if not self.highlights:
+            return self.chunk.text
+        first, last = self.highlights[0][0] - self.chunk.start, self.highlights[-1][1] - self.chunk.start
+        start, end = paragraphs_around(self.chunk.text, first, last)
+        return self.chunk.text[start:end]
 
-def placed(sources: Sequence[Source], files: Sequence[KbFile]) -> tuple[Source, ...]:
-    """Return sources with their places in the files of their knowledge base."""
-    return tuple(replace(source, place=place_of(files, source.offset)) for source in sources)
+
+def placed(sources: Sequence[Source], places: Places) -> tuple[Source, ...]:
+    """Return sources with their places in the documents of their knowledge base."""
+    return tuple(replace(source, place=places.at(source.offset)) for source in sources)
 
 
 def clean_citations(text: str, count: int) -> str:

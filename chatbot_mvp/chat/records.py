@@ -21,6 +21,8 @@ from chatbot_mvp.storage.formats import complete
 from chatbot_mvp.types import Chunk
 
 _CANDIDATES_KEPT = 10
+_OF_VERSION = (("version", 0), ("version_id", ""), ("updated_at", ""))
+"""Keys of a source that older answers do not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,8 @@ def source_json(source: Source) -> dict[str, Any]:
     """Convert a source to JSON values; offsets are in characters of the source document, pages are from 1.
 
     ``file`` is None if the files of the knowledge base are not known, ``page`` also for formats without pages.
+    ``version`` (number) and ``version_id`` name the version that was cited, ``updated_at`` is when the file's content
+    came; 0 and "" if they are not known, as in answers of before there were versions.
     """
     chunk = source.chunk
     return {
@@ -217,6 +221,9 @@ def source_json(source: Source) -> dict[str, Any]:
         "section": chunk.section,
         "file": source.place.file if source.place else None,
         "page": source.place.page if source.place else None,
+        "version": source.place.version if source.place else 0,
+        "version_id": source.place.version_id if source.place else "",
+        "updated_at": source.place.updated_at if source.place else "",
         "start": chunk.start,
         "end": chunk.end,
         "text": chunk.text,
@@ -243,5 +250,8 @@ def _nearest(value: Mapping[str, Any]) -> Nearest:
 
 def _source(value: Mapping[str, Any]) -> Source:
     chunk = Chunk(value["chunk_id"], value["doc_id"], value["section"], value["text"], value["start"], value["end"])
-    place = FilePlace(value["file"], value["page"]) if value["file"] is not None else None
+    place = None
+    if value["file"] is not None:
+        version, version_id, at = (value.get(name, none) for name, none in _OF_VERSION)
+        place = FilePlace(value["file"], value["page"], version, version_id, at)
     return Source(value["number"], chunk, tuple((start, end) for start, end in value["highlights"]), place)

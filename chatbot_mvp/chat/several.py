@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Event, Finished
 from chatbot_mvp.chat.citations import Source, placed
 from chatbot_mvp.chat.stream import AnswerStream
-from chatbot_mvp.documents.kb_files import KbFile
+from chatbot_mvp.knowledge_base.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Asked:
     """A knowledge base that a question over several is asked of."""
 
     kb_name: str
-    files: Sequence[KbFile]
+    places: Places
 
 
 class StreamOverSeveral(AnswerStream):
@@ -26,8 +26,8 @@ class StreamOverSeveral(AnswerStream):
     def __init__(self, asked: Mapping[str, Asked], *arguments: Any, **options: Any) -> None:
         """
         Args:
-            asked: id of each knowledge base, which is the ``doc_id`` of its chunks -> its name and files.
-            arguments, options: those of ``AnswerStream`` without ``files``.
+            asked: id of each knowledge base, which is the ``doc_id`` of its chunks -> its name and places.
+            arguments, options: those of ``AnswerStream`` without ``places``.
         """
         done: Callable[[Answer], None] = options.pop("done")
         super().__init__(*arguments, **options, done=lambda answer: done(self._placed(answer)))
@@ -48,7 +48,7 @@ class StreamOverSeveral(AnswerStream):
     def _place(self, source: Source) -> Source:
         """Return a source with its file behind the name of its knowledge base."""
         own = self._asked[source.chunk.doc_id]
-        [found] = placed([source], own.files)
+        [found] = placed([source], own.places)
         if found.place is None or found.place.file == own.kb_name:
             return found
         return replace(found, place=replace(found.place, file=f"{own.kb_name}: {found.place.file}"))

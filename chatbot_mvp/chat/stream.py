@@ -24,8 +24,8 @@ from chatbot_mvp.chat.prompting import (
 from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.chat.relevance import Decision, Outcome, decide
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
-from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.errors import ConfigurationError, ProviderError
+from chatbot_mvp.knowledge_base.places import Places
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding, Message
 from chatbot_mvp.llm.wrapped import StoppableModel
 from chatbot_mvp.prompting.fence import from_data
@@ -35,6 +35,8 @@ from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES, fold
 from chatbot_mvp.types import Chunk
+
+_NOWHERE = Places()
 
 GROQ_KB_TOKENS = 700
 """Default token limit of Groq's answers from a knowledge base."""
@@ -51,8 +53,8 @@ class _Case:
     history: Sequence[PastTurn]
     search: Search
     decision: Decision
-    files: Sequence[KbFile]
-    """Files of the knowledge base, in the order of its text."""
+    places: Places
+    """Where the documents of the knowledge base are in its text."""
 
     @property
     def passages(self) -> tuple[Chunk, ...]:
@@ -81,7 +83,7 @@ class AnswerStream:
         model: ChatModel,
         fallback: ChatModel,
         settings: Settings,
-        files: Sequence[KbFile] = (),
+        places: Places = _NOWHERE,
         streamed: bool = False,
         hold: bool = False,
         done: Callable[[Answer], None] = lambda _: None,
@@ -90,7 +92,7 @@ class AnswerStream:
         Args:
             history: the conversation so far, oldest first.
             fallback: answers from the evidence if ``model`` fails.
-            files: files of the knowledge base, in the order of its text; empty if sources need no file and page.
+            places: those of the version that is asked; without any, sources have no file and page.
             streamed: whether the model is asked for its text piece by piece.
             hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
             done: called with the answer just before the stream hands it out.
@@ -103,7 +105,7 @@ class AnswerStream:
         self._settings = context.over(settings)
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
-        self._files, self._streamed, self._hold, self._done = files, streamed, hold, done
+        self._places, self._streamed, self._hold, self._done = places, streamed, hold, done
         self._stream: ChatStream | None = None
 
     def cancel(self) -> None:
@@ -129,7 +131,7 @@ class AnswerStream:
             settings.kb_sure_evidence,
         )
         case = _Case(
-            self._pipeline, self._question, self._context, settings, self._history, search, decision, self._files
+            self._pipeline, self._question, self._context, settings, self._history, search, decision, self._places
         )
         request = _request(case, model)
         completion: Completion | None = None
@@ -212,10 +214,10 @@ def _answer(
     nearest = None
     if outcome == "nearest" and case.context.mode == "strict":
         nearest = find_nearest(case.question, case.search.trace, case.pipeline.index, case.decision.relevance)
-        nearest = replace(nearest, passages=placed(nearest.passages, case.files))
+        nearest = replace(nearest, passages=placed(nearest.passages, case.places))
     return Answer(
         text=text,
-        sources=placed(sources, case.files),
+        sources=placed(sources, case.places),
         statements=statements,
         mode=case.context.mode,
         search=case.search,

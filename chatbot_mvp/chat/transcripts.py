@@ -39,6 +39,8 @@ _WORDS = {
         "reranked_no": "pasajes reordenados: no",
         "model": "modelo {value}",
         "page": "página {page}",
+        "version": "versión {number}",
+        "updated": "actualizado el {day}",
         "why_unsupported": "El modelo respondió, pero los pasajes no respaldan ninguna de sus frases.",
         "why_declined": "El modelo no encontró la respuesta en los pasajes.",
         "unsupported": "Sin respaldo en la fuente citada",
@@ -73,6 +75,8 @@ _WORDS = {
         "reranked_no": "passages reranked: no",
         "model": "model {value}",
         "page": "page {page}",
+        "version": "version {number}",
+        "updated": "updated on {day}",
         "why_unsupported": "The model answered, but the passages support none of its sentences.",
         "why_declined": "The model found no answer in the passages.",
         "unsupported": "Not supported by the cited source",
@@ -222,9 +226,14 @@ def _nearest_lines(answer: AnswerRecord, nearest: Nearest, words: dict[str, str]
 
 
 def _place(source: Source, words: dict[str, str], span: str = "") -> str:
-    """Return file, page and characters of a source; without the file if it is not known."""
+    """Return file, page, version, day of its last change and characters of a source; without what is not known."""
     place = source.place
     parts = [place.file] if place else []
     if place and place.page:
         parts.append(words["page"].format(page=place.page))
+    if place and place.version:
+        parts.append(words["version"].format(number=place.version))
+    if place and place.updated_at:
+        # A date, because a file is read long after it was written.
+        parts.append(words["updated"].format(day=place.updated_at[:10]))
     return ", ".join([*parts, (span or words["place"]).format(start=source.chunk.start, end=source.chunk.end)])

@@ -70,14 +70,48 @@ cli = LazyGroup(
     ),
     LazyGroup(
         "kb",
-        "Ask a document and measure the answers.",
+        "Keep documents as knowledge bases, ask them, and measure the answers.",
         *lazy(
             "chatbot_mvp.cli.kb:kb",
             {
-                "ask": "Answer a question from a document. The document is saved as a knowledge base.",
+                "ask": "Answer a question from a knowledge base, or from a document, which is saved as one.",
                 "evaluate": "Measure the chat on a document: which passages it finds, which questions it accepts, "
                 "and how fast.",
                 "questions": "Propose questions to evaluate a document. A person should review them before use.",
+            },
+        ),
+        *lazy(
+            "chatbot_mvp.cli.purge:kb",
+            {
+                "purge": "Take documents out of every version and out of everything that quotes them. "
+                "This cannot be undone.",
+            },
+        ),
+        *lazy(
+            "chatbot_mvp.cli.kb_documents:documents",
+            {
+                "create": "Make a knowledge base of files. Exit code 6: some cannot be used, the others are in.",
+                "add": "Add files to a knowledge base, or replace the documents under their paths. "
+                "Exit code 6: some cannot be used.",
+                "sync": "Make a knowledge base equal to a folder: files come, replace, move and go. "
+                "Exit code 6: some cannot be used.",
+                "remove": "Remove documents or folders. Earlier versions keep them.",
+                "move": "Move or rename a document or a folder.",
+                "describe": 'Change what is said of documents; "" clears a field or all tags.',
+                "original": "Write the file that a document was uploaded as.",
+            },
+        ),
+        *lazy(
+            "chatbot_mvp.cli.kb_versions:versions",
+            {
+                "list": "List the knowledge bases, or the documents of one.",
+                "rename": "Give a knowledge base another name. Its id stays.",
+                "delete": "Delete a knowledge base with all its versions, files and indexes.",
+                "history": "Show the versions of a knowledge base, the newest first.",
+                "diff": "Show what came, went, moved and changed between two versions, paragraph by paragraph.",
+                "restore": "Give a knowledge base the documents of an earlier version again.",
+                "publish": "Make the draft the current version, with what has changed since.",
+                "drop": "Drop the draft.",
             },
         ),
     ),

@@ -11,7 +11,9 @@ from chatbot_mvp import logs
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.datasets.layout import split_reference
 from chatbot_mvp.documents.origins import source_of
+from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.evaluation.run_sources import names_kb
+from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.settings.model import load_settings
@@ -55,15 +57,34 @@ def with_split(env: Path | None, dataset: str | None, split: str | None) -> str 
 
 
 def kb_of(app: App, document: str) -> str:
-    """Return the id of the knowledge base that a command names: a stored one's id, or what it is made from.
+    """Return the id of the knowledge base that a command names: a stored one, or what it is made from.
+
+    What names neither is returned as it is: it may be a data set.
 
     Args:
-        document: an id, a file, or the documents of a source, as "NAME:REST".
+        document: a file, the documents of a source, as "NAME:REST", or the id or name of a stored one. A file comes
+            first.
 
     Raises:
+        KbChangeError (kb_name_ambiguous)
         UploadError, MissingPackage, KbNotWritten: the documents cannot be read or kept.
     """
-    return app.kbs.add_from(document).kb_id if source_of(document) else document
+    if source_of(document):
+        return app.kbs.add_from(document).kb_id
+    try:
+        return stored_kb(app, document)
+    except KbNotFound:
+        return document
+
+
+def stored_kb(app: App, name: str) -> str:
+    """Return the id of the stored knowledge base with this id or name.
+
+    Raises:
+        KbNotFound
+        KbChangeError (kb_name_ambiguous)
+    """
+    return kb_named(app.kbs.records(), name).kb_id
 
 
 def print_json(value: dict[str, Any]) -> None:

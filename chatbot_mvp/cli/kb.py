@@ -10,7 +10,7 @@ import typer
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
-from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json, stored_kb
 from chatbot_mvp.cli.filters import (
     AndOption,
     DatedOption,
@@ -23,7 +23,7 @@ from chatbot_mvp.cli.filters import (
 )
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.origins import source_of
-from chatbot_mvp.errors import RunError
+from chatbot_mvp.errors import KbNotFound, RunError
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.terminal import say
 
@@ -33,7 +33,11 @@ kb = typer.Typer()
 @kb.command("ask")
 def kb_ask(
     document: Annotated[
-        str, typer.Argument(help="A .txt, .md, .pdf, .docx or .html file, or the documents of a source, as NAME:REST")
+        str,
+        typer.Argument(
+            help="Name or id of a knowledge base, a file (.txt, .md, .pdf, .docx or .html), or the documents of a "
+            "source, as NAME:REST"
+        ),
     ],
     question: str,
     mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
@@ -48,16 +52,20 @@ def kb_ask(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question from a document. The document is saved as a knowledge base."""
+    """Answer a question from a knowledge base, or from a document, which is saved as one."""
     documents = filter_of(folder, tag, only, since, until, dated)
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
-    if source_of(document) is None:
-        raise typer.BadParameter(f"there is no file {document!r}", param_hint="document")
     search = tuple(get_system(preset).changes.items()) if preset else ()
     app = open_app(env)
+    try:
+        stored = "" if source_of(document) else stored_kb(app, document)
+    except KbNotFound as error:
+        raise typer.BadParameter(
+            f"there is neither a file nor a knowledge base {document!r}", param_hint="document"
+        ) from error
     with ProgressLine() as progress:
-        record = app.kbs.add_from(document, progress)
+        record = app.kbs.store.record(stored) if stored else app.kbs.add_from(document, progress)
         asked = [record.kb_id, *(kb_of(app, other) for other in also or ())]
         pipeline = app.kbs.over(asked, progress, search).complete(progress)
     language = pipeline.index.analyzer.language_of(question)
@@ -86,7 +94,7 @@ def kb_ask(
 
 @kb.command("evaluate")
 def kb_evaluate(
-    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to create one from")],
+    document: Annotated[str, typer.Argument(help="Name or id of a knowledge base, or a file to create one from")],
     questions: Annotated[Path, typer.Argument(help="JSONL with id, question, kind, answers, heading, paragraph")],
     preset: PresetOption = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
@@ -108,7 +116,7 @@ def kb_evaluate(
 
 @kb.command("questions")
 def kb_questions(
-    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to create one from")],
+    document: Annotated[str, typer.Argument(help="Name or id of a knowledge base, or a file to create one from")],
     out: Annotated[Path, typer.Option(help="JSONL file to write, for `kb evaluate`; an existing file is replaced")],
     count: Annotated[
         int, typer.Option(min=4, max=1_000, help="Number of questions: half answerable, a quarter near, a quarter far")

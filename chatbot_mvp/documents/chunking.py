@@ -68,17 +68,23 @@ def chunk_document(document: Document, chars: int = TARGET_CHARS) -> list[Chunk]
     Args:
         chars: length at which a chunk is complete, in characters.
     """
+    found = packed(document.text, chars)
+    return [
+        Chunk(
+            f"{document.doc_id}:{number:04d}", document.doc_id, path or document.title, text, start, start + len(text)
+        )
+        for number, (path, start, text) in enumerate(found)
+    ]
+
+
+def packed(text: str, chars: int = TARGET_CHARS, has_title: bool | None = None) -> Iterator[tuple[str, int, str]]:
+    """Yield (path of headings, offset, text) of each chunk of a text. Arguments as for ``split_sections``."""
     # Chunks of another length keep the proportions of the usual ones.
     usual = (MIN_CHARS, TARGET_CHARS, LIMIT_CHARS, OVERLAP_CHARS)
     sizes = _Sizes(*(round(size * chars / TARGET_CHARS) for size in usual))
-    text = document.text
-    chunks: list[Chunk] = []
-    doc_id = document.doc_id
-    for section in split_sections(text):
-        name = section.path or document.title
+    for section in split_sections(text, has_title):
         for start, end in _pack(text, section, sizes):
-            chunks.append(Chunk(f"{doc_id}:{len(chunks):04d}", doc_id, name, text[start:end], start, end))
-    return chunks
+            yield section.path, start, text[start:end]
 
 
 def passage_chunk(document: Document) -> Chunk:
@@ -118,8 +124,13 @@ class Passages(Sequence[Chunk]):
         return map(passage_chunk, self.documents)
 
 
-def split_sections(text: str) -> list[Section]:
-    """Split a text at its headings. A heading without text of its own only appears in the paths of those below it."""
+def split_sections(text: str, has_title: bool | None = None) -> list[Section]:
+    """Split a text at its headings. A heading without text of its own only appears in the paths of those below it.
+
+    Args:
+        has_title: whether the first heading is the title of all, which paths leave out; None if that is so where it is
+            alone on its level.
+    """
     marks: list[tuple[int, int, int, str]] = []  # (line start, body start, level, heading)
     lines = text.split("\n")
     stripped = [line.strip() for line in lines]
@@ -141,7 +152,8 @@ def split_sections(text: str) -> list[Section]:
     sections: list[Section] = []
     if not marks or text[: marks[0][0]].strip():
         sections.append(Section("", 0, 0, marks[0][0] if marks else len(text)))
-    has_title = sum(mark[2] == marks[0][2] for mark in marks) == 1
+    if has_title is None:
+        has_title = sum(mark[2] == marks[0][2] for mark in marks) == 1
     open_headings: list[tuple[int, str]] = []
     for index, (start, body_start, level, heading) in enumerate(marks):
         end = marks[index + 1][0] if index + 1 < len(marks) else len(text)

@@ -40,11 +40,18 @@ class KbFile:
 
 @dataclass(frozen=True)
 class FilePlace:
-    """File and page of a citation."""
+    """File and page of a citation, and how old the file is."""
 
     file: str
+    """Path of the document within its knowledge base."""
     page: int | None
     """Page number from 1; None for formats without pages."""
+    version: int = 0
+    """Number of the version that was cited; 0 if it is not known or was never the current one."""
+    version_id: str = ""
+    """Id of that version; "" if it is not known."""
+    updated_at: str = ""
+    """When the content of the file came, ISO 8601, UTC; "" if it is not known."""
 
 
 def text_hash(text: str) -> str:
@@ -100,6 +107,8 @@ def _file(name: str, parsed: ParsedText, start: int, end: int, cut: bool, pages:
 
 def _lower_headings(text: str, offsets: Sequence[int]) -> tuple[str, list[int]]:
     """Return ``text`` with its Markdown headings one level deeper, and ``offsets`` moved accordingly."""
+    if "#" not in text:
+        return text, list(offsets)
     lines: list[str] = []
     added: list[int] = []  # offsets in ``text`` where a character was inserted
     position = 0

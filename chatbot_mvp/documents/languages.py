@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from chatbot_mvp.text import STOP_WORDS, fold, normalize
 from chatbot_mvp.types import Chunk
@@ -97,12 +98,18 @@ def paragraph_languages(chunks: Iterable[Chunk], main: str) -> list[tuple[str, s
     return [(text, clear_language(counts, PARAGRAPH_WORDS) or of_file[file]) for text, counts, file in read]
 
 
-def languages_of(chunks: Sequence[Chunk], main: str) -> tuple[str, ...]:
-    """Return the languages of a knowledge base: ``main`` first, then each one that another file is written in.
+class Tallies(NamedTuple):
+    """What some chunks tell about the languages of a knowledge base."""
 
-    In a file of several languages, one counts if its clear paragraphs have at least MIXED_SHARE of all characters.
-    Single sentences and names in another language do not make a knowledge base mixed.
-    """
+    files: Mapping[tuple[str, str], Counter[str]]
+    """File, or chapter -> its ``tally``."""
+    clear: Counter[str]
+    """Language -> characters of the paragraphs that are clearly in it, where that is not the main one."""
+    chars: int
+
+
+def tallies_of(chunks: Iterable[Chunk], main: str) -> Tallies:
+    """Return what chunks tell about languages. Arguments as for ``languages_of``."""
     files: dict[tuple[str, str], Counter[str]] = {}
     clear: Counter[str] = Counter()
     chars = 0
@@ -116,6 +123,29 @@ def languages_of(chunks: Sequence[Chunk], main: str) -> tuple[str, ...]:
             for text in split_paragraphs(body):
                 if language := clear_language(tally(text), FILE_WORDS):
                     clear[language] += len(text)
+    return Tallies(files, clear, chars)
+
+
+def languages_of(chunks: Iterable[Chunk], main: str) -> tuple[str, ...]:
+    """Return the languages of a knowledge base: ``main`` first, then each one that another file is written in.
+
+    In a file of several languages, one counts if its clear paragraphs have at least MIXED_SHARE of all characters.
+    Single sentences and names in another language do not make a knowledge base mixed.
+    """
+    return languages_told([tallies_of(chunks, main)], main)
+
+
+def languages_told(parts: Iterable[Tallies], main: str) -> tuple[str, ...]:
+    """Return ``languages_of`` the chunks that several ``tallies_of`` are of."""
+    files: dict[tuple[str, str], Counter[str]] = {}
+    clear: Counter[str] = Counter()
+    chars = 0
+    for part in parts:
+        chars += part.chars
+        clear.update(part.clear)
+        for file, counts in part.files.items():
+            # Counters of one part only are read, never changed.
+            files[file] = files[file] + counts if file in files else counts
     written = {clear_language(counts, FILE_WORDS) for counts in files.values()}
     others = [
         language

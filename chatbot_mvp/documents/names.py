@@ -33,10 +33,12 @@ def clean_file_name(name: str) -> str:
 def clean_path(path: str) -> str:
     """Return a path of folders and a file name, each as ``clean_file_name`` gives it; may be "".
 
-    It never leads out of its place: parts without a name (".", "..", a blank one) are left out.
+    Of a path that is absolute or leads upwards, only the name of the file counts.
     """
-    parts = (clean_file_name(part) for part in re.split(r"[/\\]", path))
-    return "/".join(part for part in parts if part.strip("."))
+    parts = re.split(r"[/\\]", path.strip())
+    if not parts[0] or ":" in parts[0] or ".." in parts:
+        return clean_file_name(path)
+    return "/".join(name for name in map(clean_file_name, parts) if name.strip("."))
 
 
 def _visible(name: str) -> str:

@@ -18,7 +18,7 @@ class of its own has what code catches by name, or what ends a command with anot
     ├── UploadError, with UploadScanned: a file for a knowledge base              (exit code 2)
     ├── KbNotFound, ConversationNotFound                                          (exit code 2)
     ├── KbChangeError               a change to documents that cannot be made     (exit code 2)
-    ├── KbUnreadable, KbNotWritten
+    ├── KbUnreadable, KbNotWritten, KbPurgeUnfinished
     ├── KbEvaluationError           evaluation questions or their results         (exit code 2)
     │   └── QuestionSetNotFound, QuestionSetChanged, KbResultNotFound
     ├── RunError                    a benchmark run

@@ -45,6 +45,13 @@ class UploadError(ChatbotError):
         "files of {most_mb} MB in total. Wait until the previous ones are read, or upload fewer.",
         "document_source_failed": "The source {source!r} gave no document for {found!r}: {reason}. Check the name "
         "behind {source!r} and the colon; `chatbot-mvp plugins` lists the sources that are added.",
+        "upload_not_found": "There is no {name!r}: it is neither a file nor a folder, and names no source. Check the "
+        "path; sources: {legal}.",
+        "upload_not_readable": "{name!r} cannot be read: {reason}. Check that it is there and that you may read it.",
+        "upload_same_path": "{name!r} would be the document {path!r}, as {other!r} would. Add it into another folder, "
+        "or under another name.",
+        "upload_folder_empty": "The folder {name!r} has no document. Its files have to be of one of: {legal}.",
+        "upload_none_usable": "None of the files ({count}) can be used. The first: {reason}",
     }
 
 
@@ -61,7 +68,10 @@ class KbNotFound(ChatbotError):
 
 
 class KbUnreadable(ChatbotError):
-    texts = {"kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Upload the document again."}
+    texts = {
+        "kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Add the documents that are damaged "
+        "again under the same paths, or restore an earlier version.",
+    }
 
 
 class KbNotWritten(ChatbotError):
@@ -85,9 +95,26 @@ class KbChangeError(ChatbotError):
         "Nothing was written. Look at the new version, then make your change again.",
         "kb_version_not_found": "The knowledge base {kb_id!r} has no version {version!r} that is kept. Kept are: "
         "{legal}.",
-        "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Make one with `kb stage`.",
+        "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Make one with `kb add --stage`.",
         "kb_quota_exceeded": "The files and texts of the knowledge base {kb_id!r} would take {needed_mb} MB, and the "
         "maximum is {limit_mb} MB (KB_QUOTA_MB). Remove documents, or raise the limit.",
+        "kb_name_ambiguous": "Several knowledge bases are called {name!r}. Name one by its id: {legal}.",
+        "kb_name_taken": "There is already a knowledge base called {name!r}, {kb_id!r}. Change that one, or choose "
+        "another name.",
+        "kb_same_documents": "The knowledge base {kb_id!r}, called {name!r}, has exactly these documents. Use that "
+        "one, or rename it.",
+        "kb_date_invalid": "{date!r} is not a day. Write it as YYYY-MM-DD.",
+        "kb_original_not_kept": "The knowledge base {kb_id!r} keeps only the text of {path!r}, not its file. Add the "
+        "file again to keep it.",
+        "kb_sync_removes_most": "The folder {folder!r} lacks {removed} of the {count} documents of the knowledge base "
+        "{kb_id!r}, more than half. Nothing was changed. Check the folder; if they shall go, confirm it with --yes.",
+    }
+
+
+class KbPurgeUnfinished(ChatbotError):
+    texts = {
+        "kb_purge_unfinished": "The purge of documents of {kb_id!r} is not finished: {path!r}: {reason}. They are no "
+        "longer in the current version, but may still be quoted elsewhere. Remove the cause, then purge them again.",
     }
 
 

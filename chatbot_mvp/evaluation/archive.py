@@ -16,6 +16,7 @@ from chatbot_mvp.errors import ChatbotError, DatasetError, ImportRefused, RunNot
 from chatbot_mvp.evaluation.benchmark.importing import ImportedRun, import_trec, keep_bundle
 from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.trec import read_ranking
+from chatbot_mvp.evaluation.kb.corpus import expected_of
 from chatbot_mvp.evaluation.run_sources import RunSources, names_kb
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.exports.bundle import read_bundle
@@ -150,7 +151,8 @@ class RunArchive:
 
     def compared(self, run_id: str) -> ComparedRun:
         """Return a finished run with its manifest. Raises RunNotFound, RunUnreadable."""
-        return ComparedRun(self._folder(run_id).manifest(), self.run(run_id))
+        manifest, result = self._folder(run_id).manifest(), self.run(run_id)
+        return ComparedRun(manifest, result, expected_of(self._folder(run_id), manifest, result))
 
     def compare(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Comparison:
         """Compare the first finished run with each of the others, by default by the metrics of ``COMPARED``.
@@ -246,6 +248,11 @@ class RunArchive:
                 self._browsed = (key, self._sources.reload(manifest).dataset)
             dataset = self._browsed[1]
         return {doc_id: found for doc_id in doc_ids if (found := dataset.document(doc_id)) is not None}
+
+    def forget_documents(self) -> None:
+        """Keep no document of a data set in memory."""
+        with self._lock:
+            self._browsed = None
 
     def finished(self, run_id: str) -> FinishedRun:
         """Return a finished benchmark run with the data set that it measured, for exports and evaluations.

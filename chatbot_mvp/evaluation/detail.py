@@ -11,7 +11,7 @@ from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
-from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
+from chatbot_mvp.runs.comparison import Comparison, compare_runs
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
@@ -166,7 +166,7 @@ class RunDetails:
         """
 
         def compared() -> Comparison:
-            return compare_runs([ComparedRun(self.manifest(run_id), self._archive.run(run_id)) for run_id in run_ids])
+            return compare_runs([self._archive.compared(run_id) for run_id in run_ids])
 
         key = ("compare", *(self.version(run_id) for run_id in run_ids))
         found: Comparison = self._small.get_or_build(key, compared)

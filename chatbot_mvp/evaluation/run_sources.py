@@ -76,13 +76,15 @@ class RunSources:
         kept = self._live.current.results_dir / manifest.run_id / QUESTIONS
         if names_kb(manifest.dataset_ref) and kept.is_file():
             facts = manifest.evaluation
-            origin = {name: value for name, value in facts.items() if name not in ("kb_id", "kb_sha256")}
+            origin = {name: value for name, value in facts.items() if not name.startswith("kb_")}
             try:
                 kb_id, chars = facts["kb_id"], manifest.settings_masked["retrieval_chunk_chars"]
+                searched = self._kbs.store.version_with(kb_id, facts["kb_sha256"])
             except KeyError as error:
                 reason = f"manifest.json: {error.args[0]}: the key is missing"
                 raise RunUnreadable(run_id=manifest.run_id, reason=reason) from error
-            return kb_corpus(self._kbs, kb_id, load_questions(kept), origin, chars)
+            version = searched.version_id if searched else ""
+            return kb_corpus(self._kbs, kb_id, load_questions(kept), origin, chars, version)
         return self.load(self.find(manifest.dataset_ref), progress)
 
     def _asked(self, reference: str) -> tuple[str, str, Sequence[KbQuestion], dict[str, Any]]:

@@ -12,6 +12,10 @@ _SHOWN = 5  # changed questions shown per direction; the JSON has all of them
 def comparison_text(comparison: Comparison) -> str:
     """Format for each run: a table of metrics, the questions that changed most by the first one, changed settings."""
     lines = [f"base {comparison.base}  ({comparison.dataset}, {comparison.queries} queries)"]
+    if comparison.versions:
+        lines.append(f"different versions: {', '.join(str(number or '?') for number in comparison.versions)}")
+        if comparison.changed_passages:
+            lines.append(f"expected passage changed: {', '.join(comparison.changed_passages)}")
     for run in comparison.runs:
         lines += ["", run.run_id, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]
     lines += ["", "interval: 95 % paired bootstrap; p: paired randomisation test, corrected by Holm in the last column"]

@@ -6,20 +6,24 @@ concern one document: then the second is refused.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from chatbot_mvp.errors import KbChangeError
-from chatbot_mvp.knowledge_base.changes import Change, Put, applied, merged
+from chatbot_mvp.errors import ChatbotError, KbChangeError, KbPurgeUnfinished
+from chatbot_mvp.knowledge_base.changes import Change, Put, Remove, applied, merged
 from chatbot_mvp.knowledge_base.differences import DocumentDifference, differences
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import require_memory
+from chatbot_mvp.knowledge_base.purging import Eraser, PurgeReport, Purges
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.store import documents_of
+from chatbot_mvp.knowledge_base.versioning import documents_of
 from chatbot_mvp.knowledge_base.versions import Entry, KbDocument, NewDocument, Staged, Version
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
+
+_log = logging.getLogger(__name__)
 
 References = Callable[[str], Iterable[str]]
 """Gives the hashes of the texts (``Version.sha256``) of a knowledge base that something refers to."""
@@ -48,6 +52,9 @@ class KbChanges:
         self._store = kbs.store
         self.references: list[References] = []
         """What refers to texts. Versions with these texts stay."""
+        self.erasers: list[Eraser] = []
+        """What takes the text of purged documents out of other files."""
+        self._purges = Purges(kbs, self.erasers, (live.current.cache_dir, live.current.chroma_dir))
 
     # --- change
 
@@ -70,6 +77,7 @@ class KbChanges:
             stage: let the new version wait as a draft. A draft that waits already gets the changes too.
             progress: called while the new version is indexed; may raise to stop.
         """
+        self._finish_purge(kb_id)
         self._require_room(kb_id, new)
         self._store.upgrade(kb_id)
         put = [Put(document) for document in documents_of(new)]
@@ -90,12 +98,14 @@ class KbChanges:
         self, kb_id: str, version: str, note: str = "", progress: ProgressCallback = ignore_progress
     ) -> KbRecord:
         """Give a knowledge base the documents of an earlier version again, as a new step; return its record."""
+        self._finish_purge(kb_id)
         base, wanted = self._store.version(kb_id), self._store.version(kb_id, version)
         return self._put_in_place(kb_id, base, wanted.documents, "restored", note, progress)
 
     @performs(Action.CHANGE_KB)
     def publish(self, kb_id: str, note: str = "", progress: ProgressCallback = ignore_progress) -> KbRecord:
         """Make the draft the current version, with what has changed since it was made; return its record."""
+        self._finish_purge(kb_id)
         staged = self._staged(kb_id)
         base, draft = self._store.version(kb_id, staged.base), self._store.version(kb_id, staged.version_id)
         record = self._put_in_place(kb_id, base, draft.documents, "published", note, progress)
@@ -109,14 +119,68 @@ class KbChanges:
         self._store.stage(kb_id, None)
         self.collect(kb_id, staged.version_id)
 
+    @performs(Action.CHANGE_KB)
+    def purge(
+        self, kb_id: str, paths: Sequence[str], note: str = "", progress: ProgressCallback = ignore_progress
+    ) -> PurgeReport:
+        """Take documents out of all versions and out of everything that quotes them; a mark stands in their place.
+
+        Covered are versions, originals, indexes and caches, conversations, logs, question sets, labels, promises, jobs
+        and runs of this data folder. Not covered: backups, other servers' folders and buckets, files that were
+        exported, the name and the id of the knowledge base, what people wrote in their own words, and an answer that
+        is being written at this moment. A purge that ended early is continued by the next one, by the next change,
+        or when a server starts.
+
+        Args:
+            paths: paths that documents have or had, or folders ("rrhh/").
+
+        Raises:
+            KbChangeError (kb_document_not_found): no version has a document under one of the paths.
+            KbChangeError (kb_would_be_empty): there are no other documents; delete the knowledge base.
+            KbPurgeUnfinished: a file could not be read or written; purge again.
+        """
+        base = self._store.version(kb_id)
+        try:
+            gone = self._purges.begin(kb_id, paths)
+            if here := [Remove(one.path) for one in base.documents if gone.has(one)]:
+                try:
+                    documents = applied(kb_id, base.documents, here)
+                except KbChangeError:
+                    self._purges.cancel(kb_id)
+                    raise
+                self._put_in_place(kb_id, base, documents, "purged", note, progress)
+            report = self._purges.finish(kb_id, gone)
+            self.collect(kb_id)
+            return report
+        except OSError as error:
+            path, reason = str(error.filename or self._store.folder(kb_id)), error.strerror or str(error)
+            raise KbPurgeUnfinished(kb_id=kb_id, path=path, reason=reason) from error
+
+    def finish_purges(self) -> None:
+        """Continue the purges that ended early. One that fails again is logged and stays for the next time."""
+        for record in self._store.records():
+            try:
+                self._finish_purge(record.kb_id)
+            except ChatbotError as error:
+                _log.warning("%s", error)
+
+    def _finish_purge(self, kb_id: str) -> None:
+        if left := self._purges.under_way(kb_id):
+            self.purge(kb_id, left)
+
     def collect(self, kb_id: str, dropped: str = "") -> None:
         """Delete the versions that nothing needs: all but the newest ``KEPT`` and those that something refers to.
 
         Args:
             dropped: id of a draft that was dropped.
         """
+        if self._purges.under_way(kb_id):
+            return  # its quotations are looked for by the texts of all versions
         named = {sha256 for references in self.references for sha256 in references(kb_id)}
         self._store.collect(kb_id, lambda version: version.sha256 in named, dropped)
+        staged = self._store.staged(kb_id)
+        asked = ["", staged.version_id] if staged else [""]
+        self._kbs.keep_only(kb_id, [self._store.version(kb_id, name).sha256 for name in asked])
 
     # --- read
 

@@ -68,6 +68,7 @@ class Intake:
         limits: tuple[int, int, int],
         parsed: ParsedFiles,
         known: Mapping[str, str] | None = None,
+        replaced: Collection[str] = (),
     ) -> None:
         """
         Args:
@@ -75,6 +76,8 @@ class Intake:
             limits: KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES.
             parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
             known: hash of a text -> name of a document that has it already; None for none.
+            replaced: names of documents that are there. A file of that name is no duplicate of another one's text:
+                left out, it would leave its old text behind.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
         self._contents = [content for _, content in files]
@@ -84,6 +87,7 @@ class Intake:
         self._rows: list[int] = []  # row in ``states`` of each file that was read
         self._found: list[NewDocument] = []
         self._seen = dict(known or {})
+        self._replaced = frozenset(replaced)
 
     @property
     def done(self) -> int:
@@ -141,7 +145,7 @@ class Intake:
         if known is None:
             self._parsed.put(key, parsed)
         sha = text_hash(parsed.text)
-        if sha in self._seen:
+        if sha in self._seen and (name not in self._replaced or self._seen[sha] == name):
             self._set(row, stage="duplicate", same_as=self._seen[sha])
             return
         self._seen[sha] = name

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from chatbot_mvp.documents.chunking import chunk_document
-from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of
+from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of, text_hash
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.documents.origins import DOCUMENT_SOURCES, documents_of, source_of
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
-from chatbot_mvp.errors import ConfigurationError, KbChangeError, KbNotFound, KbUnreadable, ProviderLeft, UploadError
+from chatbot_mvp.errors import (
+    ChatbotError,
+    ConfigurationError,
+    KbChangeError,
+    KbNotFound,
+    KbUnreadable,
+    ProviderLeft,
+    UploadError,
+)
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter, nothing_found
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.pipelines import JOINED, GrowingPipeline, Key, PipelinePool
+from chatbot_mvp.knowledge_base.places import Places, Whereabouts, places_of_version, whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
@@ -29,6 +39,8 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
 from chatbot_mvp.retrieval.indexes.engines import indexes_of
+from chatbot_mvp.retrieval.indexes.keeping import keep_rows
+from chatbot_mvp.retrieval.indexes.versions import forget_other_indexes
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OF_PIPELINE, OtherSearch, other_search, with_search
 from chatbot_mvp.retrieval.strategies import get_strategy
@@ -37,6 +49,8 @@ from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Chunk, Document, Progress, ProgressCallback, ignore_progress, last
+
+log = logging.getLogger(__name__)
 
 _CHARS_KEPT = 6_000_000
 """Characters of the knowledge bases whose indexes stay in memory, each million in ``memory.MB_PER_MILLION``."""
@@ -62,8 +76,13 @@ class KnowledgeBases:
         self._pipelines = PipelinePool(_CHARS_KEPT)
         # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
         self._contents: BoundedCache[tuple[str, str, int], KbContents] = BoundedCache(_CONTENTS_KEPT)
+        self._whereabouts: BoundedCache[tuple[str, str, str, str], Whereabouts] = BoundedCache(5_000)
         self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
         self._lock = threading.Lock()
+        self._built: Counter[str] = Counter()
+        """Id -> number of pipelines that are being built over it."""
+        self._changed: set[str] = set()
+        """Ids of those where files and rows of other versions may be left."""
         self._version = live.snapshot.version
 
     # --- keep, rename, delete
@@ -149,30 +168,60 @@ class KnowledgeBases:
         """The text that the offsets of sources refer to."""
         return self.store.document(kb_id, version)
 
-    def chunks(self, kb_id: str, chars: int | None = None, version: str = "") -> list[Chunk]:
+    def chunks(self, kb_id: str, chars: int | None = None, version: str = "") -> Sequence[Chunk]:
         """The chunks that are searched, in the order of the text.
 
         Args:
             chars: RETRIEVAL_CHUNK_CHARS of a search; None for the settings in effect.
         """
-        return chunk_document(self.store.document(kb_id, version), chars or self._live.current.retrieval_chunk_chars)
+        return self.store.chunks(kb_id, chars or self._live.current.retrieval_chunk_chars, version)
 
     @performs(Action.READ)
-    def contents(self, kb_id: str, chars: int | None = None) -> KbContents:
+    def contents(self, kb_id: str, chars: int | None = None, version: str = "") -> KbContents:
         """The files, the chunks, and the chunks whose text repeats.
 
         Args:
             chars: as in ``chunks``.
         """
-        record, size = self.store.record(kb_id), chars or self._live.current.retrieval_chunk_chars
-        return self._contents.get_or_build(
-            (kb_id, record.sha256, size), lambda: contents_of(self.store.files(kb_id), self.chunks(kb_id, size))
-        )
+        record, size = self.store.record(kb_id, version), chars or self._live.current.retrieval_chunk_chars
+
+        def made() -> KbContents:
+            return contents_of(self.store.files(kb_id, record.version), self.chunks(kb_id, size, record.version))
+
+        # By the version and not by its text: one text may be that of documents with other paths.
+        return self._contents.get_or_build((kb_id, record.version, size), made)
 
     @performs(Action.READ)
     def place(self, kb_id: str, offset: int) -> FilePlace | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)
+
+    def places(self, kb_id: str, version: str = "") -> Places:
+        """Where the documents of a version are in its text; no place if it is gone or unreadable."""
+        try:
+            found = self.store.version(kb_id, version)
+            return places_of_version(found, self.store.record(kb_id, found.version_id).number)
+        except (KbNotFound, KbUnreadable, KbChangeError):
+            return Places()
+
+    def whereabouts(self, kb_id: str, passage: str, path: str = "", version: str = "") -> Whereabouts | None:
+        """Where a passage of an earlier version stands in the current one; None if the knowledge base is unreadable.
+
+        Args:
+            passage: some words, sentences or paragraphs, verbatim.
+            path: the document that it stood in; "" if it is not known.
+            version: id of the version that it is of; "" if it is not known.
+        """
+        try:
+            record = self.store.record(kb_id)
+            if version == record.version:
+                path = ""  # it stands where it stood, whatever the name of its file in an older record
+            key = (kb_id, record.version, text_hash(passage), path)
+            return self._whereabouts.get_or_build(
+                key, lambda: whereabouts(self.store.document(kb_id).text, self.places(kb_id), passage, path)
+            )
+        except (KbNotFound, KbUnreadable, KbChangeError):
+            return None
 
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """The files of a knowledge base, in the order of its text; none if it is gone or their list is unreadable."""
@@ -232,6 +281,7 @@ class KnowledgeBases:
         progress: ProgressCallback = ignore_progress,
         on_reply: Callable[[Completion], None] = ignore_reply,
         factory: PipelineFactory | None = None,
+        version: str = "",
     ) -> Pipeline:
         """The pipeline over a knowledge base with all settings of a run, which may differ from those in effect.
 
@@ -245,14 +295,15 @@ class KnowledgeBases:
         """
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
-            chunks, language = self.chunks(kb_id, settings.retrieval_chunk_chars), self.store.record(kb_id).language
+            chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, version)
+            language = self.store.record(kb_id, version).language
             grow = (factory or self._factory).grow
             grown = last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
-            return self.limited(kb_id, grown, DocumentFilter.from_text(settings.kb_filter))
+            return self.limited(kb_id, grown, DocumentFilter.from_text(settings.kb_filter), version)
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         search = tuple((name, getattr(settings, name)) for name in OF_PIPELINE)
-        found = self.pipeline(kb_id, progress, search).with_selection(settings)
-        return self.limited(kb_id, found, DocumentFilter.from_text(settings.kb_filter))
+        found = self.pipeline(kb_id, progress, search, version).with_selection(settings)
+        return self.limited(kb_id, found, DocumentFilter.from_text(settings.kb_filter), version)
 
     @performs(Action.ASK)
     def growing(
@@ -285,11 +336,67 @@ class KnowledgeBases:
 
         factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
 
+        key = _key(record, now, search)
+
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
             chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, record.version)
-            return factory.grow(chunks, record.language, settings, report, kb_id=kb_id)
+            other = self._pipelines.other_version(key)
+            earlier = other.latest if other is not None else None
+            levels = factory.grow(chunks, record.language, settings, report, kb_id=kb_id, earlier=earlier)
+            with self._at_work(kb_id):
+                for level in levels:
+                    yield level
+            self._keep_rows(kb_id, level)
 
-        return self._pipelines.get(_key(record, now, search), lambda: GrowingPipeline(kb_id, grow, progress))
+        return self._pipelines.get(key, lambda: GrowingPipeline(kb_id, grow, progress))
+
+    def _drop_joined(self, kb_id: str) -> None:
+        """Forget what was built over a knowledge base together with others, in memory and on disk."""
+        self._pipelines.drop_joined(kb_id)
+        for folder in (self._live.current.cache_dir / "indexes").glob(f"*{JOINED}*"):
+            if folder.is_dir() and kb_id in folder.name.split(JOINED):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _at_work(self, kb_id: str) -> Iterator[None]:
+        """Count a pipeline over a knowledge base as being built."""
+        with self._lock:
+            self._built[kb_id] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._built[kb_id] -= 1
+
+    def keep_only(self, kb_id: str, texts: Collection[str]) -> None:
+        """Forget the pipelines over versions that nobody asks any more, and the rows of vectors that only they had.
+
+        Args:
+            texts: SHA-256 of the texts of the versions that can be asked.
+        """
+        self._pipelines.keep_only(kb_id, texts)
+        self._drop_joined(kb_id)
+        self._changed.add(kb_id)
+        self._keep_rows(kb_id)
+
+    def _keep_rows(self, kb_id: str, *new: Pipeline) -> None:
+        """After a change, delete what no pipeline over a knowledge base needs, once none is being built.
+
+        Args:
+            new: pipelines that are complete and may not be among the kept ones yet.
+        """
+        kept = self._pipelines.of(kb_id)
+        if kb_id not in self._changed or self._built[kb_id] or not all(one.is_complete for one in kept):
+            return
+        self._changed.discard(kb_id)
+        indexes = {id(one.index): one.index for one in (*new, *(each.latest for each in kept))}
+        try:
+            if indexes:
+                keep_rows(self._live.current, kb_id, list(indexes.values()))
+                folders = [index.folder for index in indexes.values()]
+                forget_other_indexes(self._live.current.cache_dir, kb_id, folders)
+        except ChatbotError as error:  # they only take room; the next change tries again
+            log.warning("rows of vectors of %s are left: %s", kb_id, error)
 
     def limited(self, kb_id: str, pipeline: Pipeline, documents: DocumentFilter, version: str = "") -> Pipeline:
         """Return a pipeline over a version of a knowledge base, limited to the documents that meet a filter.
@@ -355,15 +462,25 @@ class KnowledgeBases:
         found = self._pipelines.peek(_key(self.store.record(kb_id), self._live.snapshot, search))
         return found if found is not None and (found.growing or found.failure is not None) else None
 
-    def forget_index(self, kb_id: str) -> None:
+    def forget_text(self, kb_id: str) -> None:
+        """Keep nothing of the text of a knowledge base in memory."""
+        self._pipelines.drop(kb_id)
+        self._contents.drop(lambda key: key[0] == kb_id)
+        self._whereabouts.drop(lambda key: key[0] == kb_id)
+        self._suggested = {key: found for key, found in self._suggested.items() if key[0] != kb_id}
+
+    def forget_index(self, kb_id: str, version: str = "") -> None:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.
+
+        Args:
+            version: whose texts' vectors go.
 
         Raises:
             KbNotFound, KbUnreadable
             ConfigurationError: ChromaDB or the engine of INDEX_ENGINE cannot be used.
         """
         settings = self._live.current
-        chunks, record = self.chunks(kb_id), self.store.record(kb_id)
+        chunks, record = self.chunks(kb_id, version=version), self.store.record(kb_id, version)
         self._drop_vectors(kb_id)
         embedder: Embedder | None = None
         if get_strategy(settings.retrieval_strategy).needs_vectors:
@@ -377,9 +494,7 @@ class KnowledgeBases:
         if settings.chroma_host or settings.chroma_dir.is_dir():
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
         indexes_of(settings).delete(kb_id)
-        for folder in (settings.cache_dir / "indexes").glob(f"*{JOINED}*"):
-            if folder.is_dir() and kb_id in folder.name.split(JOINED):
-                shutil.rmtree(folder, ignore_errors=True)
+        self._drop_joined(kb_id)
         # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
         self._pipelines.drop(kb_id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.knowledge_base.memory import return_freed_memory
@@ -46,7 +46,7 @@ class GrowingPipeline:
         self._best = next(levels)
         self._listener = ignore_progress
         self._thread: threading.Thread | None = None
-        if self._best.vectors_share in (None, 1.0):
+        if self.is_complete:
             self._finish(levels)
         else:
             # Daemon thread: the server exits without waiting. Computed vectors stay in the cache.
@@ -68,6 +68,16 @@ class GrowingPipeline:
     def chars(self) -> int:
         """Length of the knowledge base in characters."""
         return self._best.index.source_chars
+
+    @property
+    def latest(self) -> Pipeline:
+        """The best pipeline so far, without waiting."""
+        return self._best
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is no better pipeline to come: all vectors are there, or none are wanted."""
+        return self._best.vectors_share in (None, 1.0)
 
     @property
     def growing(self) -> bool:
@@ -161,9 +171,31 @@ class PipelinePool:
         """The pipeline of ``key`` if it is there."""
         return self._pipelines.get(key)
 
+    def other_version(self, key: Key) -> GrowingPipeline | None:
+        """The latest pipeline over another version of the same knowledge base, which is otherwise the same."""
+        return self._pipelines.newest(lambda kept: kept != key and (kept[0], *kept[2:]) == (key[0], *key[2:]))
+
+    def of(self, kb_id: str) -> list[GrowingPipeline]:
+        """The pipelines over all versions of a knowledge base."""
+        return self._pipelines.values(lambda key: key[0] == kb_id)
+
+    def keep_only(self, kb_id: str, texts: Collection[str]) -> None:
+        """Forget the pipelines over versions of a knowledge base with other texts, and wait until their work stops.
+
+        Args:
+            texts: hashes of the texts.
+        """
+        for dropped in self._pipelines.drop(lambda key: key[0] == kb_id and key[1] not in texts):
+            dropped.stop()
+
     def drop(self, kb_id: str) -> None:
         """Forget the pipelines of a knowledge base, those too that are being built, and wait until their work stops."""
-        for dropped in self._pipelines.drop(lambda key: kb_id in key[0].split(JOINED)):
+        for dropped in self._pipelines.drop(lambda key: key[0] == kb_id):
+            dropped.stop()
+
+    def drop_joined(self, kb_id: str) -> None:
+        """Forget the pipelines over several knowledge bases of which this is one, as ``drop``."""
+        for dropped in self._pipelines.drop(lambda key: JOINED in key[0] and kb_id in key[0].split(JOINED)):
             dropped.stop()
 
     def clear(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
-from chatbot_mvp.knowledge_base.versions import NewDocument
+from chatbot_mvp.knowledge_base.versions import KbDocument, NewDocument
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -134,8 +134,7 @@ class Uploads:
             KbNotFound, KbUnreadable, and what ``take`` raises; nothing was started.
         """
         record = self._kbs.store.record(kb_id)
-        known = {one.sha256: one.path for one in self._kbs.store.documents(kb_id)}
-        intake = self._intake(files, owner, known)
+        intake = self._intake(files, owner, self._kbs.store.documents(kb_id))
 
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
             intake.kept_all()
@@ -146,12 +145,17 @@ class Uploads:
 
         return self._read_then("upload", record.kb_name, intake, keep, owner)
 
-    def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, known: Mapping[str, str] | None = None) -> Intake:
-        """Check that there is room for some files, and return what reads them."""
+    def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, there: Sequence[KbDocument] = ()) -> Intake:
+        """Check that there is room for some files, and return what reads them.
+
+        Args:
+            there: the documents that the files come to.
+        """
         self._require_room(files, owner)
         require_memory(known_chars(files, self._live.current.kb_max_chars))
         named = [(clean_path(name), content) for name, content in files]
-        return Intake(named, self._kbs.limits, self._kbs.parsed, known)
+        known, paths = {one.sha256: one.path for one in there}, [one.path for one in there]
+        return Intake(named, self._kbs.limits, self._kbs.parsed, known, paths)
 
     def _read_then(
         self,

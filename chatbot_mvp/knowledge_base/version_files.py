@@ -38,8 +38,9 @@ class VersionFiles:
         name, content = text_hash(text), in_utf8(text)
         path = _text(folder, name)
         if not path.is_file() or path.stat().st_size != len(content) or path.read_bytes() != content:
+            # A folder of thousands of texts is not searched for what killed writes left, except by few writes.
             make_folder(path.parent)
-            write_atomically(path, content, durable)
+            write_atomically(path, content, durable, tidy=durable)
         return name
 
     def put_original(self, folder: Path, content: bytes, durable: bool = True) -> str:
@@ -48,7 +49,7 @@ class VersionFiles:
         path = folder / "originals" / name
         if not path.is_file() or path.stat().st_size != len(content):
             make_folder(path.parent)
-            write_atomically(path, content, durable)
+            write_atomically(path, content, durable, tidy=durable)
         return name
 
     def put_version(self, folder: Path, version: Version) -> None:

@@ -73,6 +73,11 @@ KINDS = {
         Kind("completion", "storage.data_folder:Completion", "what completes a change of the data folder"),
         Kind("pytest", "cli.pytest_plugin:PytestPlugin", "fixtures for tests of other projects"),
         Kind("start", "plugins.rows:Start", "work that begins when a server starts"),
+        Kind(
+            "kb_keeper",
+            "evaluation.keeping:KbKeeper",
+            "what keeps or refers to text of knowledge bases, so that versions stay and purges reach it",
+        ),
         Kind("metric", "metrics.spec:MetricSpec", "a metric", "metrics.registry:METRICS"),
         Kind(
             "strategy",

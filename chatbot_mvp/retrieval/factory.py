@@ -53,6 +53,7 @@ class PipelineFactory:
         *,
         kb_id: str = "",
         on_reply: Callable[[Completion], None] = ignore_reply,
+        earlier: Pipeline | None = None,
     ) -> Iterator[Pipeline]:
         """Yield pipelines over some chunks that get better while their indexes are built; the last is complete.
 
@@ -73,4 +74,5 @@ class PipelineFactory:
             kb_id=kb_id,
             language_model=self.language_model(settings, on_reply),
             shared=self._shared,
+            earlier=earlier,
         )

@@ -207,6 +207,7 @@ def growing_pipeline(
     kb_id: str = "",
     language_model: LanguageModel | None = None,
     shared: SharedWork | None = None,
+    earlier: Pipeline | None = None,
 ) -> Iterator[Pipeline]:
     """Yield pipelines that get better while the indexes of ``chunks`` are built; at least one, the last is complete.
 
@@ -218,6 +219,8 @@ def growing_pipeline(
         kb_id: id of the knowledge base that the chunks belong to; "" for a benchmark corpus.
         language_model: the provider's model; None if the provider has none.
         shared: indexes and results of stages that several pipelines have in common; None if this one has its own.
+        earlier: a pipeline over another version of the same knowledge base. What its files have in common with
+            ``chunks`` is taken from its index, if both are ``ChunkedFiles``; the results are the same without it.
 
     Raises:
         UnknownChoice: the strategy is not in the registry.
@@ -255,6 +258,7 @@ def growing_pipeline(
         with_links=strategy.needs_links,
         store=store,
         indexed=indexed,
+        earlier=earlier.index if earlier is not None else None,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
             yield Pipeline(index, settings, reranker, expander, shared)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from chatbot_mvp.retrieval.arrays import Array, Doubles, Flags, Floats, Ints, distinct, first_flags, rows_of
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Flags, Floats, Ints, distinct, first_flags, offsets, rows_of
 from chatbot_mvp.retrieval.bm25 import K1, bm25, idf
+from chatbot_mvp.retrieval.splicing import spliced
 
 _NONE = -1
+_PAIR = 2**32
+"""A pair's code is the number of its first term times this, plus that of its second, however many terms there are."""
 _FEW = 50_000
 """Up to this number of postings, adding all of them up takes less time than choosing among them."""
 _SLACK = 1.0001
@@ -54,6 +58,28 @@ class Postings:
             found.extend(numbers.setdefault(feature, len(numbers)) for feature in features)
             lengths.append(len(features))
         return cls(numbers, np.array(found, np.int32), rows_of(np.array(lengths, np.int64)), len(lengths), counted)
+
+    def changed(self, numbers: Mapping[Any, int], placed: Array, features: Array, rows: Array, count: int) -> Self:
+        """Return the postings after a change of rows. Features without rows keep their numbers.
+
+        Args:
+            numbers: as given before, with the new features behind the others.
+            placed: as in ``splicing.Rows``.
+            features, rows: of each occurrence in the rows that ``placed`` does not give.
+            count: number of rows now.
+        """
+        keys, times = distinct(features.astype(np.int64) * max(1, count) + rows)
+        return self._spliced(numbers, len(numbers), placed, keys, times, count)
+
+    def _spliced(
+        self, numbers: Mapping[Any, int], features: int, placed: Array, keys: Array, times: Array, count: int
+    ) -> Self:
+        found = copy(self)
+        found.count, found.numbers = count, numbers
+        feature, row = np.divmod(keys, max(1, count))
+        added = feature, row.astype(np.int32), times.astype(np.int32)
+        found.start, found.row, found.times = spliced(self.start, self.row, self.times, placed, added, features)
+        return found
 
     def _index(self, numbers: Mapping[Any, int], features: int, keys: Array, count: int) -> None:
         """Set up the arrays of distinct (feature x count + row), in rising order."""
@@ -107,32 +133,47 @@ class PairPostings(Postings):
     """The paragraphs in which two terms stand together, at most one term apart. A feature is a pair of terms.
 
     Args:
-        numbers: term -> its number.
+        numbers: term -> its number, below 2**31.
         terms: number of each term of the paragraphs' sequences, one after the other.
         rows: paragraph of each entry of ``terms``.
         count: number of paragraphs.
     """
 
     def __init__(self, numbers: Mapping[Any, int], terms: Array, rows: Array, count: int) -> None:
-        self._terms = max(1, len(numbers))
-        wide = terms.astype(np.int64)
-        pairs, places = [], []
-        for apart in (1, 2):
-            together = rows[apart:] == rows[:-apart]
-            pairs.append((wide[:-apart] * self._terms + wide[apart:])[together])
-            places.append(rows[apart:][together])
-        codes, row = np.concatenate(pairs), np.concatenate(places)
+        codes, row = _pairs(terms, rows)
         self._codes, number = np.unique(codes, return_inverse=True)
         keys, _ = distinct(number.astype(np.int64) * max(1, count) + row)
         self._index(numbers, len(self._codes), keys, count)
+
+    def changed(self, numbers: Mapping[Any, int], placed: Array, features: Array, rows: Array, count: int) -> Self:
+        """As for ``Postings``; ``features`` are the terms of the new paragraphs' sequences, one after the other."""
+        codes, row = _pairs(features, rows)
+        added, number = np.unique(codes, return_inverse=True)
+        # The codes of both in one rising order, and the new number of each.
+        at = np.searchsorted(self._codes, added)
+        known = at < len(self._codes)
+        known[known] = self._codes[at[known]] == added[known]
+        before = at[~known]
+        every = np.insert(self._codes, before, added[~known])
+        numbers_before = np.arange(len(self._codes))
+        lengths = np.zeros(len(every), np.int64)
+        lengths[numbers_before + np.searchsorted(before, numbers_before, "right")] = np.diff(self.start)
+        old = copy(self)
+        old.start = offsets(lengths)
+        keys, times = distinct(np.searchsorted(every, added)[number] * max(1, count) + row)
+        found = old._spliced(numbers, len(every), placed, keys, times, count)
+        there = np.diff(found.start) > 0
+        found._codes, found.start = every[there], np.append(found.start[:-1][there], found.start[-1])
+        found.__dict__.pop("_has_digit", None)
+        return found
 
     def numbers_after(self, term: str) -> int:
         """Return how many different terms with a digit stand behind ``term``, at most one term apart."""
         one = self.numbers.get(term, _NONE)
         if one == _NONE:
             return 0
-        begin, end = np.searchsorted(self._codes, (one * self._terms, (one + 1) * self._terms))
-        return int(self._has_digit[self._codes[begin:end] - one * self._terms].sum())
+        begin, end = np.searchsorted(self._codes, (one * _PAIR, (one + 1) * _PAIR))
+        return int(self._has_digit[self._codes[begin:end] - one * _PAIR].sum())
 
     @cached_property
     def _has_digit(self) -> Flags:
@@ -143,9 +184,20 @@ class PairPostings(Postings):
         one, other = (self.numbers.get(term, _NONE) for term in feature)
         if _NONE in (one, other):
             return _NONE
-        code = one * self._terms + other
+        code = one * _PAIR + other
         at = int(np.searchsorted(self._codes, code))
         return at if at < len(self._codes) and self._codes[at] == code else _NONE
+
+
+def _pairs(terms: Array, rows: Array) -> tuple[Ints, Array]:
+    """Return (code, row) of each pair of terms that stand together. Arguments as for ``PairPostings``."""
+    wide = terms.astype(np.int64)
+    pairs, places = [], []
+    for apart in (1, 2):
+        together = rows[apart:] == rows[:-apart]
+        pairs.append((wide[:-apart] * _PAIR + wide[apart:])[together])
+        places.append(rows[apart:][together])
+    return np.concatenate(pairs), np.concatenate(places)
 
 
 class Impacts(NamedTuple):

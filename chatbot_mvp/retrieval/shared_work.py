@@ -42,11 +42,12 @@ class SharedWork:
         with_links: bool = False,
         store: VectorStoreChoice | None = None,
         indexed: Sequence[Chunk] | None = None,
+        earlier: CorpusIndex | None = None,
     ) -> Iterator[CorpusIndex]:
         """Yield the complete index that ``growing_index`` builds for these arguments, built once."""
         model = embedder().model_id if embedder is not None else ""
         key = (tuple(chunks), language, model, with_links, store, None if indexed is None else tuple(indexed))
-        growing = growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed)
+        growing = growing_index(chunks, language, cache_dir, embedder, progress, with_links, store, indexed, earlier)
         yield self._indexes.get_or_build(key, lambda: last(growing))
 
     def stage(self, kind: type[Stage], index: CorpusIndex, config: Settings) -> Stage:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from chatbot_mvp.errors import NotComparable, UnknownChoice
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
-from chatbot_mvp.runs.kinds import run_kind
+from chatbot_mvp.runs.kinds import KB, run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings
@@ -27,6 +27,8 @@ class ComparedRun:
 
     manifest: RunManifest
     result: RunResult
+    expected: Mapping[str, str] = field(default_factory=dict)
+    """Query id -> the passage that a question about a knowledge base expects; "" if the version has it not."""
 
     @property
     def run_id(self) -> str:
@@ -87,6 +89,11 @@ class Comparison:
     dataset: str
     queries: int
     runs: tuple[RunDelta, ...]
+    versions: tuple[int, ...] = ()
+    """Numbers of the versions of the knowledge base that the base and the other runs searched, in order; 0 for one that
+    is not known. Empty if all searched the same text."""
+    changed_passages: tuple[str, ...] = ()
+    """Ids of the questions whose expected passage is not the same in all these versions."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -142,7 +149,23 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
             )
             for row, other in enumerate(others)
         ),
+        **_across_versions(runs),
     )
+
+
+def _across_versions(runs: Sequence[ComparedRun]) -> dict[str, Any]:
+    """Return ``versions`` and ``changed_passages`` of a comparison."""
+    facts = [run.manifest.evaluation for run in runs]
+    if runs[0].manifest.kind != KB or len({str(one.get("kb_sha256")) for one in facts}) < 2:
+        return {}
+    keys = dict.fromkeys(key for run in runs for key in run.expected)
+    changed = tuple(key for key in keys if len({run.expected.get(key, "") for run in runs}) > 1)
+    return {"versions": tuple(_version(one) for one in facts), "changed_passages": changed}
+
+
+def _version(facts: Mapping[str, Any]) -> int:
+    number = facts.get("kb_version")
+    return number if isinstance(number, int) else 0
 
 
 def configuration_changes(base: RunManifest, other: RunManifest) -> dict[str, tuple[Any, Any]]:
@@ -181,6 +204,8 @@ def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
         return "kind"
     if run_kind(base.kind).same_data_by_content:
         # Files and sets of questions are comparable if their contents are equal, whatever their names.
+        if base.kind == KB and (base.dataset, base.queries) == (other.dataset, other.queries):
+            return None  # perhaps on two versions of a knowledge base; ``compare_runs`` looks at the questions
         return None if base.dataset_sha256 == other.dataset_sha256 else "questions"
     if base.dataset != other.dataset:
         return "dataset"
@@ -194,6 +219,10 @@ def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
 def refuse_different(base: ComparedRun, other: ComparedRun) -> None:
     """Raise NotComparable or NotComparable if the two runs did not measure the same data."""
     one, two = base.manifest, other.manifest
+    here, there = _questions(base), _questions(other)
+    if _other_version(one, two):
+        _refuse_questions(one, two, set(here.items()), set(there.items()))
+        return
     if (one.dataset_sha256, one.documents) != (two.dataset_sha256, two.documents):
         raise NotComparable(
             "corpora_differ",
@@ -202,7 +231,17 @@ def refuse_different(base: ComparedRun, other: ComparedRun) -> None:
             base_dataset=f"{one.dataset}, {one.documents}, {one.dataset_sha256[:12]}",
             other_dataset=f"{two.dataset}, {two.documents}, {two.dataset_sha256[:12]}",
         )
-    here, there = set(_questions(base)), set(_questions(other))
+    _refuse_questions(one, two, set(here), set(there))
+
+
+def _other_version(one: RunManifest, two: RunManifest) -> bool:
+    """Return whether two runs searched different versions of one knowledge base."""
+    facts, others = one.evaluation, two.evaluation
+    same_kb = one.kind == two.kind == KB and facts.get("kb_id") == others.get("kb_id")
+    return same_kb and facts.get("kb_sha256") != others.get("kb_sha256")
+
+
+def _refuse_questions(one: RunManifest, two: RunManifest, here: Set[Any], there: Set[Any]) -> None:
     if here != there:
         raise NotComparable(
             "questions_differ",

@@ -1,6 +1,7 @@
 """Serves the chat as an OpenAI-compatible endpoint. A model is a knowledge base with a mode ("<kb_id>:strict").
 
-Routes: ``GET /v1/models``, ``POST /v1/chat/completions`` (also streamed) and ``GET /health``, which needs no token.
+Routes: ``GET /v1/models``, ``POST /v1/chat/completions`` (also streamed), those of ``server.knowledge_bases``, and
+``GET /health``, which needs no token.
 Replies add fields to OpenAI's that explain the answer: ``AnswerRecord.as_reply`` and ``provider``. Each request carries
 its whole conversation; the server keeps no state between requests.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -30,6 +31,7 @@ from chatbot_mvp.errors import ChatbotError, KbNotFound
 from chatbot_mvp.knowledge_base.pipelines import JOINED
 from chatbot_mvp.server.errors import BadRequest, no_model, refusal_of
 from chatbot_mvp.server.guards import HostGuard, has_token, wrong_token
+from chatbot_mvp.server.knowledge_bases import Handler, KbCalls
 from chatbot_mvp.server.replies import DONE, Chunks, completion
 from chatbot_mvp.server.request import AskedCompletion, read_request
 from chatbot_mvp.server.running import RunningAnswer
@@ -40,6 +42,7 @@ from chatbot_mvp.settings.network import HostRule
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1_000_000
+_METHODS = ["GET", "POST", "PATCH", "DELETE"]
 
 
 def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp | None = None) -> Starlette:
@@ -54,7 +57,7 @@ def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp 
     middleware = [Middleware(HostGuard, HostRule(app.settings.allowed_hosts, host), origins)]
     if origins:
         middleware.append(
-            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"])
+            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=_METHODS, allow_headers=["*"])
         )
     return Starlette(
         routes=[
@@ -62,10 +65,26 @@ def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp 
             Route("/v1/models", endpoint.guarded(endpoint.models)),
             Route("/v1/models/{model:path}", endpoint.guarded(endpoint.model)),
             Route("/v1/chat/completions", endpoint.guarded(endpoint.completions), methods=["POST"]),
+            *_kb_routes(KbCalls(app), endpoint.guarded),
         ],
         middleware=middleware,
         exception_handlers={404: _not_found, 405: _not_allowed},
     )
+
+
+def _kb_routes(calls: KbCalls, guarded: Callable[[Handler], Any]) -> list[Route]:
+    at = "/v1/knowledge_bases"
+    rows: list[tuple[str, Handler, list[str]]] = [
+        ("", calls.listed, ["GET", "POST"]),
+        ("/{kb}", calls.one, ["GET", "PATCH", "DELETE"]),
+        ("/{kb}/documents", calls.documents, ["GET", "POST", "PATCH"]),
+        ("/{kb}/original", calls.original, ["GET"]),
+        ("/{kb}/history", calls.history, ["GET"]),
+        ("/{kb}/diff", calls.difference, ["GET"]),
+        ("/{kb}/restore", calls.restore, ["POST"]),
+        ("/{kb}/draft", calls.draft, ["GET", "POST", "DELETE"]),
+    ]
+    return [Route(at + path, guarded(calls.bounded(handler)), methods=methods) for path, handler, methods in rows]
 
 
 class _Endpoint:
@@ -76,7 +95,7 @@ class _Endpoint:
         self._answers: list[RunningAnswer] = []
         """Answers whose work has not ended, also those of clients who have left."""
 
-    def guarded(self, handler: Callable[[Request], Awaitable[Response]]) -> Any:
+    def guarded(self, handler: Handler) -> Any:
         """Wrap ``handler``: require the token, and return every error in OpenAI's form."""
 
         async def guard(request: Request) -> Response:

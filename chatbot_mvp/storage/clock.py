@@ -45,3 +45,19 @@ def sortable_stamp() -> str:
     No two calls in a process return the same stamp.
     """
     return now(timedelta(microseconds=1)).strftime("%Y%m%dT%H%M%S%f")
+
+
+def age_of(at: str) -> tuple[str, int]:
+    """Return how long ago a time is, as a key of a text and a whole number: ("days", 3).
+
+    The keys are today, day, days, month, months, year and years; a month has 30 days, a year 365. ("", 0) if ``at`` is
+    no ISO 8601 time.
+    """
+    try:
+        days = max(0, (now().date() - datetime.fromisoformat(at).astimezone(UTC).date()).days)
+    except (ValueError, OverflowError):
+        return "", 0
+    for unit, size in (("year", 365), ("month", 30), ("day", 1)):
+        if count := days // size:
+            return (unit if count == 1 else f"{unit}s"), count
+    return "today", 0

@@ -114,21 +114,23 @@ def is_held(lock: Path) -> bool:
 
 
 @contextmanager
-def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
+def replaced_file(path: Path, durable: bool = True, tidy: bool = True) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block ends without an error.
 
     The new file is written to the same folder, because a rename is atomic only within one file system. Only its owner
-    may read it. What killed writes left in the folder is deleted first.
+    may read it.
 
     Args:
         durable: wait until content and name are on the disk, so that they survive a power failure.
+        tidy: first delete what killed writes left in the folder, which reads all of its names.
 
     Raises:
         OSError: ``path`` cannot be written; an existing file stays unchanged, and no partial file is left.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        remove_left_behind(path.parent)
+        if tidy:
+            remove_left_behind(path.parent)
         with open(partial, "wb", opener=private) as file:
             yield file
             file.flush()
@@ -144,13 +146,13 @@ def replaced_file(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
 
 
-def write_atomically(path: Path, content: bytes | str, durable: bool = True) -> None:
+def write_atomically(path: Path, content: bytes | str, durable: bool = True, tidy: bool = True) -> None:
     """Write a whole file atomically. Text is encoded as by ``in_utf8``; its line ends are not changed.
 
-    ``durable`` and errors are as in ``replaced_file``.
+    ``durable``, ``tidy`` and errors are as in ``replaced_file``.
     """
     data = in_utf8(content) if isinstance(content, str) else content
-    with replaced_file(path, durable) as file:
+    with replaced_file(path, durable, tidy) as file:
         file.write(data)
 
 

@@ -68,6 +68,16 @@ class BoundedCache(Generic[K, V]):
                         if self._building.get(key) is building:
                             del self._building[key]
 
+    def newest(self, chosen: Callable[[K], bool]) -> V | None:
+        """Return the most recently used value of the keys for which ``chosen`` is true; None if there is none."""
+        with self._lock:
+            return next((self._values[key] for key in reversed(self._values) if chosen(key)), None)
+
+    def values(self, chosen: Callable[[K], bool]) -> list[V]:
+        """Return the values of the keys for which ``chosen`` is true."""
+        with self._lock:
+            return [value for key, value in self._values.items() if chosen(key)]
+
     def drop(self, chosen: Callable[[K], bool]) -> list[V]:
         """Remove and return the values of the keys for which ``chosen`` is true. Those being built will not be kept."""
         with self._lock:

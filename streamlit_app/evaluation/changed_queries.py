@@ -52,6 +52,7 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
         changes |= {change.query_id: change for change in every if change.query_id == kept}
     told = {
         query_id: f"{change.question or query_id} · {query_id} · {score(change.base)} → {score(change.other)}"
+        + (f" · {t('compare.passage_changed')}" if query_id in comparison.changed_passages else "")
         for query_id, change in changes.items()
     }
     chosen = st.selectbox(

@@ -50,11 +50,23 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     by_id = {run.run_id: run for run in runs}
     labels = _labels([by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)
+    _show_versions(comparison)
     _show_verdict(comparison, labels)
     _show_forest(comparison, labels)
     _show_table(comparison, labels)
     show_changes(comparison, labels)
     _show_configuration(comparison, labels)
+
+
+def _show_versions(comparison: Comparison) -> None:
+    """Say that the runs searched different versions of a knowledge base, and which questions that concerns."""
+    if not comparison.versions:
+        return
+    numbers = ", ".join(number(one) if one else "?" for one in comparison.versions)
+    said = [t("compare.versions", versions=numbers)]
+    if changed := comparison.changed_passages:
+        said.append(t("compare.passages_changed", count=number(len(changed)), ids=", ".join(changed)))
+    st.info(" ".join(said), icon=":material/difference:")
 
 
 def _choose(runs: Sequence[RunLine], asked: Sequence[str]) -> list[str]:

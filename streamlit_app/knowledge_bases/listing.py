@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import KbContents, KbRecord
+from streamlit_app.knowledge_bases.purge import show_purge
 from streamlit_app.knowledge_bases.upload import follow, languages_of, tell_truncated
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
@@ -98,6 +99,7 @@ def _actions(record: KbRecord) -> None:
             st.rerun()
     if st.button(t("admin.kb_delete"), key=f"delete-{record.kb_id}", icon=":material/delete:", width="stretch"):
         _confirm_delete(record)
+    show_purge(record)
 
 
 def _show(record: KbRecord, contents: KbContents) -> None:

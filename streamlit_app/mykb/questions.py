@@ -13,6 +13,7 @@ from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set, set_names
 from streamlit_app.mykb.new_set import new_set
 from streamlit_app.mykb.one_question import edit_one
+from streamlit_app.mykb.passages import show_passages_now
 from streamlit_app.mykb.versions import begin_again, save, sets_of, show_others, table_key, version_to_edit
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import Markdown, number, plain, t
@@ -106,6 +107,7 @@ def _show_state(questions: QuestionSet, check: SetCheck) -> bool:
         st.caption(t("mykb.rules_note"))
     if check.lost:
         st.warning(t("mykb.lost", count=number(len(check.lost))), icon=":material/find_in_page:")
+    show_passages_now(questions, check)
     if not check.kb_changed:
         return False
     st.warning(t("mykb.kb_changed"), icon=":material/difference:")
@@ -180,6 +182,7 @@ def _row(row: dict[Any, Any], by_id: dict[str, SetQuestion], kind_of: dict[str, 
         paragraph or None,
         _text(row["heading"]) or None,
         before.question.answers if before else (),
+        before.question.document if before else None,
     )
     keep = bool(row["keep"])
     return before.changed_to(question, keep) if before else SetQuestion(question, keep)
@@ -195,7 +198,8 @@ def _place(each: SetQuestion, check: SetCheck) -> str:
         return "not_needed"
     if not each.question.paragraph:
         return "none"
-    return "lost" if each.question.question_id in check.lost else "found"
+    now = check.passages.get(each.question.question_id)
+    return "found" if now is None or now.state == "same" else now.state
 
 
 def _actions(kb: KbRecord, questions: QuestionSet, edited: QuestionSet) -> None:

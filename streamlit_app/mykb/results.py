@@ -97,7 +97,11 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
         )
     )
     if result.kb_sha256 != kb.sha256:
-        st.warning(t("mykb.result_of_other_text"), icon=":material/difference:")
+        version, current = number(result.version), number(kb.number)
+        said = t("mykb.result_of_version", version=version, current=current)
+        st.info(
+            said if result.version else t("mykb.result_of_other_version", current=current), icon=":material/difference:"
+        )
     if compared is None:
         return
     if {row.question.question for row in result.rows} != {row.question.question for row in compared.rows}:

@@ -102,7 +102,7 @@ def _show_row(kb: KbRecord, result: KbResult, row: ResultRow, threshold: float) 
             if found:
                 show_sources(found)
             else:
-                st.caption(t("mykb.found_none" if result.kb_sha256 == kb.sha256 else "mykb.result_of_other_text"))
+                st.caption(t("mykb.found_none" if not row.found else "mykb.result_of_other_text"))
         with side:
             st.markdown(f"**{t('mykb.expected')}**")
             for source in expected:

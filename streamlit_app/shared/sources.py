@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
-from chatbot_mvp.api import Source
+from chatbot_mvp.api import Source, Whereabouts, age_of
 from chatbot_mvp.types import Chunk
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.state import get_app
 
 _STYLE = """<style>
@@ -28,6 +29,8 @@ details.source > .passage:target {box-shadow: inset 4px 0 0 #0f766e;}
 .near > .heading {font-weight: 600; margin: 0;}
 .near > .place {font-size: 0.875rem; opacity: 0.8; margin: 0.2rem 0 0;}
 details.source > .place {font-size: 0.875rem; opacity: 0.8; padding: 0.2rem 0.9rem 0.7rem; margin: 0;}
+details.source > .now {margin: 0 0.9rem 0.7rem; font-size: 0.9rem;}
+details.source > p.now {border-left: 3px solid #b45309; padding-left: 0.6rem;}
 </style>"""
 
 
@@ -89,8 +92,28 @@ def _source_html(source: Source, anchor: str) -> str:
     return (
         f'<details class="source"><summary>[{source.number}] {html.escape(chunk.section)}</summary>'
         f"{passage_html(chunk, source.highlights, name)}"
-        f'<p class="place">{html.escape(place)}</p></details>'
+        f'<p class="place">{html.escape(place)}</p>{_now_html(source)}</details>'
     )
+
+
+def _now_html(source: Source) -> str:
+    """Return what has become of a cited text since: nothing if it stands where it stood."""
+    now = get_app().answering.citation_now(source)
+    if now is None or now.state == "same":
+        return ""
+    said = html.escape(_said_now(now))
+    if now.state != "changed":
+        return f'<p class="now">{said}</p>'
+    chunk = replace(source.chunk, text=now.text, start=now.start, end=now.end)
+    return (
+        f'<details class="source now"><summary>{said}</summary>{passage_html(chunk, ())}'
+        f'<p class="place">{html.escape(" · ".join(_place(Source(0, chunk, (), now.place))))}</p></details>'
+    )
+
+
+def _said_now(now: Whereabouts) -> str:
+    file = now.place.file if now.place else ""
+    return bare(f"chat.cited.{now.state}", file=file, day=now.purged_on)
 
 
 def _near_html(source: Source) -> str:
@@ -110,5 +133,12 @@ def _place(source: Source) -> tuple[str, str]:
     place = source.place or get_app().kbs.place(chunk.doc_id, source.offset)
     if place is None:
         return "", said
-    page = f", {t('chat.source_page', page=number(place.page))}" if place.page else ""
-    return f"{place.file}{page}", said
+    parts = [place.file]
+    if place.page:
+        parts.append(t("chat.source_page", page=number(place.page)))
+    if place.version:
+        parts.append(t("chat.source_version", number=number(place.version)))
+    unit, count = age_of(place.updated_at)
+    if unit:
+        parts.append(t(f"chat.updated.{unit}", count=number(count)))
+    return ", ".join(parts), said

@@ -173,12 +173,16 @@ def test_a_damaged_line_is_told_by_list_and_left_in_the_file(cli: Cli) -> None:
         (("benchmark", "show", "nope"), "'nope'"),
         (("benchmark", "resume", "nope"), "'nope'"),
         (("kb", "ask", "nope.md", "¿qué?"), "nope.md"),
+        (("kb", "ask", "manual.md", "¿?", "--mode", "loose"), "strict or general"),
+        (("kb", "evaluate", "manual.md", "bad.jsonl"), "line 2"),
         (("nonsense",), "nonsense"),
     ],
 )
 def test_bad_usage_ends_with_2_one_message_on_stderr_and_nothing_written(
     cli: Cli, arguments: tuple[str, ...], said: str
 ) -> None:
+    (cli.folder / "manual.md").write_text(KB, "utf-8")
+    (cli.folder / "bad.jsonl").write_text('{"question": "¿?"}\n{nope\n', "utf-8")
     done = cli(*arguments, code=2)
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -298,46 +302,31 @@ def test_settings_come_from_the_env_file(cli: Cli, tmp_path: Path) -> None:
     assert [name for name in result["metrics"] if name.startswith("recall")] == ["recall@1", "recall@2"]
 
 
-def test_a_question_is_answered_from_the_document_with_offsets_into_it(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "manual.md").write_text(KB, "utf-8")
-    answer = cli.json("kb", "ask", "manual.md", "¿De cuántos días de vacaciones dispone cada persona?")
-    assert "23 días laborables" in answer["answer"]
-    assert (answer["abstained"], answer["model"], answer["kb_truncated"]) == (False, "demo", False)
-    [source] = answer["sources"]
-    assert [KB[start:end] for start, end in source["highlights"]] == [
-        "Cada persona dispone de 23 días laborables de vacaciones."
-    ]
-
-
-def test_a_strict_question_without_evidence_is_no_failure(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "manual.md").write_text(KB, "utf-8")
-    answer = cli.json("kb", "ask", "manual.md", "¿Qué altura tiene la torre Eiffel?", "--mode", "strict")
-    assert (answer["abstained"], answer["sources"], answer["model"]) == (True, [], None)
-
-
-def test_a_question_has_its_outcome_in_the_json(cli: Cli, tmp_path: Path) -> None:
-    """None of the three is a failure: each ends with 0."""
+def test_a_question_has_its_outcome_in_the_json_and_offsets_into_the_document(cli: Cli, tmp_path: Path) -> None:
+    """None of the outcomes is a failure: each ends with 0."""
     (tmp_path / "manual.md").write_text(KB, "utf-8")
     answered = cli.json("kb", "ask", "manual.md", "¿De cuántos días de vacaciones dispone cada persona?")
     assert (answered["outcome"], answered["why"], answered["nearest"]) == ("answered", None, None)
-    [statement] = answered["statements"]
+    assert "23 días laborables" in answered["answer"]
+    assert (answered["abstained"], answered["model"], answered["kb_truncated"]) == (False, "demo", False)
+    [statement], [source] = answered["statements"], answered["sources"]
     assert statement["text"] == "Cada persona dispone de 23 días laborables de vacaciones."
+    assert [KB[start:end] for start, end in source["highlights"]] == [statement["text"]]
     assert (answered["from_kb"], statement["supported"], statement["numbers"]) == (True, True, [1])
-    near = cli.json("kb", "ask", "manual.md", "¿Cuántas vacaciones dan en la torre Eiffel?")
+    ask_near = ("kb", "ask", "manual.md", "¿Cuántas vacaciones dan en la torre Eiffel?")
+    near = cli.json(*ask_near)
     assert (near["outcome"], near["why"], near["from_kb"], near["statements"]) == ("nearest", "evidence", False, [])
     passage = near["nearest"]["passages"][0]
     assert KB[passage["start"] : passage["end"]] == passage["text"]
     assert near["nearest"]["missing"] == ["dan", "torre", "Eiffel"]
-    refused = cli.json("kb", "ask", "manual.md", "¿Xqzw kjxv?")
-    assert (refused["outcome"], refused["nearest"]) == ("refused", None)
-
-
-def test_the_text_of_a_question_without_an_answer_shows_what_is_near(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "manual.md").write_text(KB, "utf-8")
-    shown = cli("kb", "ask", "manual.md", "¿Cuántas vacaciones dan en la torre Eiffel?").stdout
+    shown = cli(*ask_near).stdout
     assert shown.startswith("No encuentro en la base de conocimiento")
     assert "Lo más cercano en el documento (no es una respuesta):\n- " in shown
     assert "«torre», «Eiffel»" in shown
+    refused = cli.json("kb", "ask", "manual.md", "¿Xqzw kjxv?")
+    assert (refused["outcome"], refused["nearest"]) == ("refused", None)
+    strict = cli.json("kb", "ask", "manual.md", "¿Qué altura tiene la torre Eiffel?", "--mode", "strict")
+    assert (strict["abstained"], strict["sources"], strict["model"]) == (True, [], None)
 
 
 def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) -> None:
@@ -349,17 +338,6 @@ def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) 
     assert result["questions"] == {"answerable": 1}
     assert (result["hit@1"], result["hit@3"], result["auroc"]) == (1.0, 1.0, {"near": None, "far": None})
     assert set(result) >= {"accepted", "seconds_per_question_p50", "seconds_per_question_p95"}
-
-
-def test_a_bad_line_of_a_question_file_ends_with_2(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "manual.md").write_text(KB, "utf-8")
-    (tmp_path / "q.jsonl").write_text('{"question": "¿?"}\n{nope\n', "utf-8")
-    assert "line 2" in cli("kb", "evaluate", "manual.md", "q.jsonl", code=2).stderr
-
-
-def test_a_mode_that_does_not_exist_ends_with_2(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "manual.md").write_text(KB, "utf-8")
-    assert "strict or general" in cli("kb", "ask", "manual.md", "¿?", "--mode", "loose", code=2).stderr
 
 
 def test_doctor_tells_what_answers(cli: Cli) -> None:
@@ -464,7 +442,7 @@ cli.main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_stops_a_run_at_a_clean_place_with_130(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
     script = tmp_path / "slow.py"
     script.write_text(SLOW, "utf-8")

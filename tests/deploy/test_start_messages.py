@@ -68,25 +68,28 @@ def test_a_wrong_folder_is_refused_with_its_name_and_the_setting(
     assert "name another folder in DATA_DIR" in err
 
 
-@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs Linux's /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc and /dev/full")
 @pytest.mark.parametrize("name", STARTS)
-def test_a_folder_that_cannot_be_written_is_a_warning_because_it_can_be_read(
-    name: str, start: Any, started: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("folder", "warning"),
+    [
+        ("/proc/self", "DATA_DIR is '/proc/self', and nothing can be written there"),  # not even by root
+        ("full", "No space left on device. Free up space"),
+    ],
+)
+def test_a_folder_that_is_read_only_or_full_is_a_warning_because_it_can_be_read(
+    name: str,
+    folder: str,
+    warning: str,
+    start: Any,
+    started: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("DATA_DIR", "/proc/self")  # no account can write there, not even root
-    code, _, err = start(name)
-    assert (code, started) == (0, [name])
-    assert "DATA_DIR is '/proc/self', and nothing can be written there" in err
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists() or sys.platform != "linux", reason="needs Linux's /dev/full")
-@pytest.mark.parametrize("name", STARTS)
-def test_a_full_disk_is_a_warning_too(
-    name: str, start: Any, started: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "data").mkdir()
+    (tmp_path / "full").mkdir()
     # The trial file is the device that is always full.
-    (tmp_path / "data" / f".writable.{os.getpid()}").symlink_to("/dev/full")
+    (tmp_path / "full" / f".writable.{os.getpid()}").symlink_to("/dev/full")
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / folder))
     code, _, err = start(name)
     assert (code, started) == (0, [name])
-    assert "No space left on device. Free up space" in err
+    assert warning in err

@@ -172,6 +172,9 @@ class Reader:
         for name in ("answers.jsonl", "respuestas.jsonl", "data.jsonl"):
             shutil.copy(ROOT / "data" / "samples" / "ragas_es.jsonl", folder / name)
         shutil.copy(ROOT / "data" / "ragas_config.example.yaml", folder / "config.yaml")
+        (folder / "documentos" / "viajes").mkdir(parents=True)
+        (folder / "documentos" / "gastos.md").write_text("# Gastos\n\nSe pagan en 30 días.\n", "utf-8")
+        (folder / "documentos" / "viajes" / "tren.txt").write_text("Los billetes se compran en la oficina.\n", "utf-8")
         (folder / "run.json").write_text('{"q01": {"d001": 1.0}}', "utf-8")
         self._names: dict[str, Callable[[], str]] = {}
 

@@ -63,7 +63,7 @@ def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut(
 def test_a_kb_of_several_files_is_kept_renamed_and_read_again(tmp_path: Path) -> None:
     store = KbStore(tmp_path)
     record = store.keep([text_of("manual.md", MANUAL), text_of("avisos.md", AVISOS)], 10_000)
-    assert (record.kb_name, record.files, record.chunks) == ("manual.md +1", ("manual.md", "avisos.md"), 2)
+    assert (record.kb_name, record.files, record.chunks) == ("manual.md +1", ("avisos.md", "manual.md"), 2)
     before = store.document(record.kb_id)
     renamed = store.rename(record.kb_id, "Normas v2.1")
     assert store.records() == [renamed]
@@ -71,7 +71,7 @@ def test_a_kb_of_several_files_is_kept_renamed_and_read_again(tmp_path: Path) ->
     assert store.document(record.kb_id).title == before.title
     again = store.keep([text_of("manual.md", MANUAL), text_of("avisos.md", AVISOS)], 10_000)
     assert again.kb_name == "Normas v2.1"
-    assert [file.name for file in KbStore(tmp_path).files(record.kb_id)] == ["manual.md", "avisos.md"]
+    assert [file.name for file in KbStore(tmp_path).files(record.kb_id)] == ["avisos.md", "manual.md"]
 
 
 BODY = "\n\nAquí se explica con detalle todo lo que hace falta saber de este asunto y de sus casos.\n\n"

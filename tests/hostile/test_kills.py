@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 WORKS = (
     "tune",
-    pytest.param("sync", marks=pytest.mark.xdist_group("s3")),  # one process starts the server
     "promise",
+    pytest.param("sync", marks=pytest.mark.xdist_group("s3")),  # one process starts the server
     "review",
 )
 

@@ -84,7 +84,7 @@ def _text(heading_each: bool) -> str:
     return "\n\n".join(parts)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("strategy", "heading_each"),
     [("LEXICAL", False), ("BRIDGE", False), ("BRIDGE", True), ("KB_CHAT", False)],

@@ -289,6 +289,41 @@ def test_a_stopped_change_leaves_the_version_before(app: App) -> None:
     assert replace(app.kb_changes.change(kb_id, new=[new("b.md", "Dos.")]), added_at="").number == 2
 
 
-def test_a_file_that_cannot_be_read_is_left_out_of_a_source(app: App) -> None:
+def test_a_path_never_leads_out_of_its_knowledge_base(app: App) -> None:
     parsed = parse_upload("x.md", b"hola", LIMIT, 1)
     assert app.kbs.store.keep([("../../x.md", parsed)], LIMIT).files == ("x.md",)
+
+
+def test_two_servers_on_one_folder_see_the_same_versions(app: App, settings: Settings) -> None:
+    other = build_app(settings.with_changes(retrieval_strategy="LEXICAL"))
+    kb_id = made(app, ("a.md", "El faro abre a las nueve."))
+    question = "¿A qué hora abre el faro?"
+    for server, hour in ((app, "diez"), (other, "once"), (app, "doce")):
+        server.kb_changes.change(kb_id, new=[new("a.md", f"El faro abre a las {hour}.")])
+        for asked in (app, other):
+            [trace] = asked.kbs.pipeline(kb_id).retrieve([question])
+            assert trace.hits[0].chunk.text == f"El faro abre a las {hour}."
+    assert [one.entry.version_id for one in app.kb_changes.history(kb_id)] == [
+        one.entry.version_id for one in other.kb_changes.history(kb_id)
+    ]
+
+
+def test_a_removed_document_is_nowhere_any_more(app: App) -> None:
+    fruit = (
+        "## Recogida de fresas\n\nLas fresas maduran en mayo, y se recogen a mano antes de que salga el sol, en cajas."
+    )
+    hours = "## Horario del faro\n\nEl faro abre a las nueve de la mañana todos los días, y cierra cuando anochece."
+    kb_id = made(app, ("a.md", hours), ("b.md", fruit))
+    assert any("resas" in one for one in app.kbs.suggested_questions(kb_id, 20))
+    app.kbs.pipeline(kb_id)
+    app.kb_changes.change(kb_id, [Remove("b.md")])
+    pipeline = app.kbs.pipeline(kb_id)
+    for question in ("¿Cuándo maduran las fresas?", "fresas", "fresa mayo", "¿Qué hay sobre fresas?"):
+        [trace] = pipeline.retrieve([question])
+        assert not any("resas" in hit.chunk.text for hit in trace.hits)
+        answer = app.answering.ask(kb_id, question)
+        assert "maduran en mayo" not in repr(answer)
+    assert not any("resas" in one for one in app.kbs.suggested_questions(kb_id, 20))
+    assert not any("resas" in chunk.text for chunk in app.kbs.contents(kb_id).chunks)
+    assert pipeline.index.kb is not None
+    assert not any("fres" in word for word in (*pipeline.index.kb.words, *pipeline.index.kb.vocab_terms))

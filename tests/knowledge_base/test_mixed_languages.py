@@ -154,7 +154,7 @@ def test_both_languages_are_listed_and_suggested_questions_are_in_that_of_their_
 def test_the_languages_of_a_record_are_found_again_when_it_is_indexed_again(tmp_path: Path) -> None:
     app = made(tmp_path)
     kb_id = uploaded(app, *FILES)
-    path = app.settings.kb_dir / kb_id / "kb.json"
+    [path] = (app.settings.kb_dir / kb_id / "versions").iterdir()
     record = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**record, "languages": ["en"]}), encoding="utf-8")
     assert made(tmp_path).kbs.store.record(kb_id).languages == ("en",)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
+
+Rows = list[dict[str, Any]]
 
 
 def test_what_is_appended_is_read_in_order(tmp_path: Path) -> None:
@@ -17,22 +22,27 @@ def test_what_is_appended_is_read_in_order(tmp_path: Path) -> None:
     assert path.read_text("utf-8").endswith('{"n": "ñ\\n"}\n')
 
 
-def test_a_torn_last_line_spoils_no_other_line(tmp_path: Path) -> None:
+ODD = [{"text": "uno\u2028dos\x85tres\x0ccuatro\r\ncinco"}]
+
+
+@pytest.mark.parametrize(
+    ("there", "appended", "read", "damaged"),
+    [
+        pytest.param(b'{"n": 1}\n{"n": "\xc3', [{"n": 2}], [{"n": 1}, {"n": 2}], 1, id="torn last line"),
+        pytest.param(b'[1]\n\n{"n": 1}\r\n  \nno\n\xff\n7\n', [], [{"n": 1}], 4, id="damaged and blank lines"),
+        pytest.param(b"", [{"text": "x\ud800"}], [{"text": "x\ufffd"}], 0, id="half a character"),
+        pytest.param(b"", ODD, ODD, 0, id="line separators inside a text"),
+    ],
+)
+def test_whatever_a_file_holds_every_whole_line_is_read_and_every_damaged_one_counted(
+    tmp_path: Path, there: bytes, appended: Rows, read: Rows, damaged: int
+) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"n": 1}\n{"n": "\xc3')
-    append_lines(path, [{"n": 2}])
-    assert read_lines(path) == ([{"n": 1}, {"n": 2}], 1)
-
-
-def test_damaged_lines_are_counted_and_blank_ones_are_not(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'[1]\n\n{"n": 1}\r\n  \nno\n\xff\n7\n')
-    assert read_lines(path) == ([{"n": 1}], 4)
-
-
-def test_half_a_character_does_not_keep_a_line_from_being_written(tmp_path: Path) -> None:
-    append_lines(tmp_path / "a.jsonl", [{"text": "x\ud800"}])
-    assert read_lines(tmp_path / "a.jsonl") == ([{"text": "x\ufffd"}], 0)
+    path.write_bytes(there)
+    append_lines(path, appended)
+    assert read_lines(path) == (read, damaged)
+    assert path.read_bytes().startswith(there), "what was there stays; nothing appended changes nothing"
+    assert appended or path.read_bytes() == there
 
 
 def test_threads_that_append_long_lines_at_once_tear_none(tmp_path: Path) -> None:
@@ -51,17 +61,3 @@ def test_threads_that_append_long_lines_at_once_tear_none(tmp_path: Path) -> Non
     assert damaged == 0
     for thread_number in range(8):
         assert [row["number"] for row in rows if row["thread"] == thread_number] == list(range(20))
-
-
-def test_a_line_separator_inside_a_text_does_not_end_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    rows = [{"text": "uno\u2028dos\x85tres\x0ccuatro\r\ncinco"}]
-    append_lines(path, rows)
-    assert read_lines(path) == (rows, 0)
-
-
-def test_appending_nothing_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    append_lines(path, [{"a": 1}])
-    append_lines(path, [])
-    assert path.read_text("utf-8") == '{"a": 1}\n'

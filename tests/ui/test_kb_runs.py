@@ -38,6 +38,7 @@ def stopped(kb: KbRecord, monkeypatch: pytest.MonkeyPatch) -> str:
         return asked(kb, with_set(kb))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("language", "badge"), [("es", "Preguntas sobre una base"), ("en", "Questions about a")])
 def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     kb: KbRecord, language: str, badge: str

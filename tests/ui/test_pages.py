@@ -230,6 +230,7 @@ def said_of_others(app: AppTest) -> str:
     return "\n".join(str(cell) for table in app.dataframe for cell in table.value.to_numpy().ravel())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("language", "verdict"), [("es", "significativa"), ("en", "significant")])
 @pytest.mark.usefixtures("known_vectors")
 def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path, language: str, verdict: str) -> None:

@@ -57,7 +57,7 @@ def python(tree: Path, *arguments: str) -> str:
     return ended.stdout
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("without", WINGS, indirect=True, ids=WINGS)
 def test_what_is_left_without_a_wing_starts_and_lists_its_commands(
     without: Path, request: pytest.FixtureRequest

@@ -18,8 +18,9 @@ import numpy as np
 from chatbot_mvp.chat.relevance import MIN_TOPIC
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import Sample
+from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
-from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, places_of, unique_ids
+from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions, places_of, unique_ids
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
@@ -32,6 +33,7 @@ from chatbot_mvp.retrieval.kb.passages import join_pieces
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.runs.kinds import KB
+from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.payloads import Retrieved, Span, retrieved_of
 from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.runs.result import RunResult
@@ -72,7 +74,8 @@ class KbCorpus(RunCorpus):
         if chars == self.chunk_chars:
             return super().sampled(settings)
         # The documents and judgements are chunks, so that other chunks make another corpus of the same questions.
-        other = kb_corpus(self.kbs, self.record.kb_id, tuple(self.questions.values()), self.origin, chars)
+        asked, version = tuple(self.questions.values()), self.record.version
+        other = kb_corpus(self.kbs, self.record.kb_id, asked, self.origin, chars, version)
         return replace(other, keeps_pipelines=self.keeps_pipelines).sampled(settings)
 
     @property
@@ -88,7 +91,7 @@ class KbCorpus(RunCorpus):
         return settings.kb_run_lock_path
 
     def chunks(self) -> list[Chunk]:
-        return searched_chunks(self.kbs, self.record.kb_id, self.chunk_chars)
+        return searched_chunks(self.kbs, self.record.kb_id, self.chunk_chars, self.record.version)
 
     def passages(self, doc_ids: Iterable[str]) -> list[Chunk]:
         return [self._chunks[doc_id] for doc_id in doc_ids]
@@ -103,10 +106,12 @@ class KbCorpus(RunCorpus):
         """Return the pipeline that the chat answers with, under the settings of the run."""
         if not self.keeps_pipelines:
             kb_id, language = self.record.kb_id, self.record.language
-            chunks = self.kbs.chunks(kb_id, self.chunk_chars)
+            chunks = self.kbs.chunks(kb_id, self.chunk_chars, self.record.version)
             grown = last(factory.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
-            return self.kbs.limited(kb_id, grown, DocumentFilter.from_text(settings.kb_filter))
-        return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply, factory)
+            documents = DocumentFilter.from_text(settings.kb_filter)
+            return self.kbs.limited(kb_id, grown, documents, self.record.version)
+        version = self.record.version
+        return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply, factory, version)
 
     def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
         """Return where the passages and the expected paragraph are, which pages highlight in the text."""
@@ -148,7 +153,14 @@ class KbCorpus(RunCorpus):
         )
 
     def facts(self) -> dict[str, Any]:
-        return {"kb_id": self.record.kb_id, "kb_sha256": self.record.sha256, **self.origin}
+        record = self.record
+        return {
+            "kb_id": record.kb_id,
+            "kb_sha256": record.sha256,
+            "kb_version": record.number,
+            "kb_version_id": record.version,
+            **self.origin,
+        }
 
     def keep(self, folder: RunFolder) -> None:
         lines = "".join(f"{question.as_line()}\n" for question in self.questions.values())
@@ -160,18 +172,25 @@ class KbCorpus(RunCorpus):
 
 
 def kb_corpus(
-    kbs: KnowledgeBases, kb_id: str, questions: Sequence[KbQuestion], origin: Mapping[str, Any], chunk_chars: int
+    kbs: KnowledgeBases,
+    kb_id: str,
+    questions: Sequence[KbQuestion],
+    origin: Mapping[str, Any],
+    chunk_chars: int,
+    version: str = "",
 ) -> KbCorpus:
     """Make the data set of a knowledge base and questions about it.
 
     Args:
         chunk_chars: RETRIEVAL_CHUNK_CHARS of the chunks.
+        version: number or id of the version; "" for the current one.
 
     Raises:
-        KbNotFound, KbUnreadable
+        KbNotFound, KbUnreadable, KbChangeError (kb_version_not_found)
     """
-    record, text = kbs.store.record(kb_id), kbs.document(kb_id).text
-    chunks = searched_chunks(kbs, kb_id, chunk_chars)
+    record = kbs.store.record(kb_id, version)
+    text = kbs.document(kb_id, record.version).text
+    chunks = searched_chunks(kbs, kb_id, chunk_chars, record.version)
     ids = unique_ids([question.question_id for question in questions])
     asked = {name: replace(question, question_id=name) for name, question in zip(ids, questions, strict=True)}
     documents = {chunk.chunk_id: Document(chunk.chunk_id, chunk.section, chunk.text, kb_id) for chunk in chunks}
@@ -197,13 +216,28 @@ def kb_corpus(
     return KbCorpus(dataset, kbs, record, asked, places, origin, chunk_chars)
 
 
-def searched_chunks(kbs: KnowledgeBases, kb_id: str, chars: int) -> list[Chunk]:
+def expected_of(folder: RunFolder, manifest: RunManifest, result: RunResult) -> dict[str, str]:
+    """Return query id -> the passage that a question of a KB run expects; "" if its version has it not.
+
+    Empty for another kind of run, and if its questions cannot be read.
+    """
+    if manifest.kind != KB:
+        return {}
+    try:
+        asked = {one.question_id: one.paragraph or "" for one in load_questions(folder.path / QUESTIONS)}
+    except DatasetError:
+        return {}
+    return {row.query_id: asked.get(row.query_id, "") if row.gold else "" for row in result.per_query}
+
+
+def searched_chunks(kbs: KnowledgeBases, kb_id: str, chars: int, version: str = "") -> list[Chunk]:
     """Return the chunks that a search can find: the pieces of a long paragraph are one chunk there.
 
     Args:
         chars: RETRIEVAL_CHUNK_CHARS of the search.
+        version: number or id of the version that is searched; "" for the current one.
     """
-    return join_pieces(kbs.contents(kb_id, chars).chunks)
+    return join_pieces(kbs.contents(kb_id, chars, version).chunks)
 
 
 def _covering(chunks: Sequence[Chunk], places: Sequence[Span]) -> list[str]:
@@ -216,10 +250,10 @@ def _covering(chunks: Sequence[Chunk], places: Sequence[Span]) -> list[str]:
 
 
 def _identity(record: KbRecord, questions: Iterable[KbQuestion]) -> str:
-    """Return the SHA-256 of what decides the figures: the text, and each question without its heading."""
+    """Return the SHA-256 of what decides the figures: the text, and each question without its heading and document."""
     digest = hashlib.sha256(record.sha256.encode())
     for question in questions:
-        digest.update(replace(question, heading=None).as_line().encode("utf-8", "surrogatepass") + b"\n")
+        digest.update(replace(question.asked, heading=None).as_line().encode("utf-8", "surrogatepass") + b"\n")
     return digest.hexdigest()
 
 

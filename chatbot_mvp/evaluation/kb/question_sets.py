@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from chatbot_mvp.evaluation.kb.sets import (
     check_set,
     join,
     new_question_id,
+    taking_new,
+    with_documents,
 )
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.settings.access import Action, performs
@@ -30,6 +32,7 @@ class QuestionSets:
         self._live = live
         self._kbs = kbs
         self._sets = QuestionSetStore(live.current.kb_dir)
+        self._checked: tuple[tuple[QuestionSet, str], SetCheck] | None = None
 
     @performs(Action.READ)
     def sets(self, kb_id: str) -> list[QuestionSet]:
@@ -44,7 +47,11 @@ class QuestionSets:
     def check(self, questions: QuestionSet) -> SetCheck:
         """Check whether a set still fits the current text of its knowledge base. Raises KbNotFound, KbUnreadable."""
         record = self._kbs.store.record(questions.kb_id)
-        return check_set(questions, self._kbs.store.document(questions.kb_id).text, record.sha256)
+        key = (questions, record.version)
+        if self._checked is None or self._checked[0] != key:  # pages ask with every interaction
+            text, places = self._kbs.document(questions.kb_id).text, self._kbs.places(questions.kb_id)
+            self._checked = (key, check_set(questions, text, places, record.sha256))
+        return self._checked[1]
 
     def save(self, questions: QuestionSet) -> QuestionSet:
         """Save a set and return it as saved. A set without an id is saved as a new one.
@@ -52,8 +59,9 @@ class QuestionSets:
         Raises:
             KbNotFound, KbUnreadable
         """
-        self._kbs.store.record(questions.kb_id)
-        return self._sets.save(replace(questions, questions=_unique_ids(questions.questions)))
+        text, places = self._kbs.document(questions.kb_id).text, self._kbs.places(questions.kb_id)
+        unique = replace(questions, questions=_unique_ids(questions.questions))
+        return self._sets.save(with_documents(unique, text, places))
 
     @performs(Action.CHANGE_QUESTIONS)
     def save_joined(self, base: QuestionSet, mine: QuestionSet) -> tuple[QuestionSet, int | None]:
@@ -77,6 +85,18 @@ class QuestionSets:
                 theirs = self.question_set(base.kb_id, base.set_id)
                 mine, count = join(base, mine, theirs)
                 base, both = theirs, (both or 0) + count
+
+    @performs(Action.CHANGE_QUESTIONS)
+    def take_new(self, questions: QuestionSet, wanted: Collection[str]) -> QuestionSet:
+        """Save a set whose questions take the paragraphs that now stand in the place of those they expect.
+
+        Args:
+            wanted: ids of questions whose passage has changed or moved.
+
+        Raises:
+            KbNotFound, KbUnreadable, QuestionSetNotFound
+        """
+        return self.save_joined(questions, taking_new(questions, self.check(questions), wanted))[0]
 
     @performs(Action.CHANGE_QUESTIONS)
     def empty_set(self, kb_id: str, name: str) -> QuestionSet:

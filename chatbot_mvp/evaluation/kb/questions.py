@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
 
@@ -33,6 +33,13 @@ class KbQuestion:
     """Heading of the section that answers the question."""
     answers: tuple[str, ...] = ()
     """Reference answers for human readers; they are not scored."""
+    document: str | None = None
+    """Path of the document with the paragraph; None if it is not known."""
+
+    @property
+    def asked(self) -> KbQuestion:
+        """The question without its document: two that differ in nothing else are the same question."""
+        return replace(self, document=None)
 
     def as_line(self) -> str:
         """Return the question as one line of a question file (JSON)."""
@@ -42,7 +49,7 @@ class KbQuestion:
 
 
 def load_questions(path: Path) -> list[KbQuestion]:
-    """Read JSONL of {id, question, kind, answers, heading, paragraph}; all but ``question`` may be missing.
+    """Read JSONL of {id, question, kind, answers, heading, paragraph, document}; all but ``question`` may be missing.
 
     Raises:
         DatasetError (dataset_file_missing), EmptyDataset
@@ -82,8 +89,8 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
         reason = "has no text under 'question'"
     elif value.get("kind") is not None and value["kind"] not in KINDS:
         reason = f"has the kind {value['kind']!r}; legal: {', '.join(KINDS)}"
-    elif not all(isinstance(value.get(name), str | None) for name in ("paragraph", "heading")):
-        reason = "has a 'paragraph' or 'heading' that is no text"
+    elif not all(isinstance(value.get(name), str | None) for name in ("paragraph", "heading", "document")):
+        reason = "has a 'paragraph', 'heading' or 'document' that is no text"
     if reason:
         raise DatasetError("dataset_file_unreadable", path=path, reason=f"line {number} {reason}")
     answers = value.get("answers")
@@ -94,6 +101,7 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
         value.get("paragraph"),
         value.get("heading"),
         tuple(answer for answer in answers if isinstance(answer, str)) if isinstance(answers, list) else (),
+        value.get("document"),
     )
 
 

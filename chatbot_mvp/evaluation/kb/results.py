@@ -80,6 +80,8 @@ class KbResult:
     """The figures that ``run_results.kb_figures`` returns."""
     automatic: int
     """Number of answerable questions made by rules and not reworded since: they are easier than people's questions."""
+    version: int = 0
+    """Number of the version that was measured; 0 if the run does not say."""
 
     @property
     def scores(self) -> Scores:
@@ -156,6 +158,7 @@ def read_kb_result(folder: RunFolder) -> KbResult:
     facts = {name: manifest.evaluation[name] for name in ("kb_id", "kb_sha256", "set_id", "set_name", "automatic")}
     return KbResult(
         **facts,
+        version=_number(manifest.evaluation.get("kb_version")),
         result_id=manifest.run_id,
         started_at=manifest.started_at,
         fingerprint=manifest.fingerprint,
@@ -166,10 +169,14 @@ def read_kb_result(folder: RunFolder) -> KbResult:
     )
 
 
+def _number(found: object) -> int:
+    return found if isinstance(found, int) else 0
+
+
 def found_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
     """Return the passages found, best first, highlighted as an answer without a model would quote them.
 
-    Empty if the knowledge base's text has changed since the run.
+    Empty if the version that was measured is no longer kept.
 
     Raises:
         KbNotFound, KbUnreadable
@@ -205,6 +212,6 @@ def expected_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple
 
 
 def _text_of(store: KbStore, result: KbResult) -> str | None:
-    """Return the text of a result's knowledge base; None if it has changed since the run."""
-    unchanged = store.record(result.kb_id).sha256 == result.kb_sha256
-    return store.document(result.kb_id).text if unchanged else None
+    """Return the text that a result was measured on; None if no version with it is kept."""
+    version = store.version_with(result.kb_id, result.kb_sha256)
+    return store.document(result.kb_id, version.version_id).text if version else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
+from chatbot_mvp.knowledge_base.places import PassageFinder, Places, State, Whereabouts
 from chatbot_mvp.storage.clock import sortable_stamp, utc_after
 from chatbot_mvp.storage.files import lock_beside, make_folder, naming, write_json
 from chatbot_mvp.storage.formats import QUESTION_SET, VERSION, complete, known_version
@@ -88,16 +89,60 @@ class SetCheck:
     kb_changed: bool
     """The text has changed since the questions were made or last reviewed."""
     lost: tuple[str, ...]
-    """Ids of the questions whose expected passage does not occur verbatim in the text."""
+    """Ids of the questions whose expected passage does not occur in the text."""
+    passages: Mapping[str, Whereabouts]
+    """Question id -> where its expected passage stands in the current version, for every question that has one."""
+
+    def having(self, *states: State) -> list[str]:
+        """Return the ids of the questions whose passage is in one of these states."""
+        return [key for key, found in self.passages.items() if found.state in states]
 
 
-def check_set(questions: QuestionSet, text: str, sha256: str) -> SetCheck:
-    """Look for every expected passage in a knowledge base's text."""
-    asked = [each.question for each in questions.questions]
+def check_set(questions: QuestionSet, text: str, places: Places, sha256: str) -> SetCheck:
+    """Look for every expected passage in a version of a knowledge base.
+
+    Args:
+        text, places, sha256: those of the version.
+    """
+    asked = {each.question.question_id: each.question for each in questions.questions if each.question.paragraph}
+    finder = PassageFinder(text, places)
+    found = {key: finder.find(one.paragraph or "", one.document or "") for key, one in asked.items()}
     return SetCheck(
         questions.kb_sha256 != sha256,
-        tuple(one.question_id for one in asked if one.paragraph and not places_of(text, one.paragraph)),
+        tuple(key for key, one in asked.items() if not places_of(text, one.paragraph)),
+        found,
     )
+
+
+def taking_new(questions: QuestionSet, check: SetCheck, wanted: Collection[str]) -> QuestionSet:
+    """Return a set whose questions take the paragraph that stands in the place of the one they expect.
+
+    Args:
+        wanted: ids of questions; those whose passage is neither changed nor moved stay as they are.
+    """
+
+    def taken(each: SetQuestion) -> SetQuestion:
+        now = check.passages.get(each.question.question_id)
+        if each.question.question_id not in wanted or now is None or now.state not in ("changed", "moved"):
+            return each
+        document = now.place.file if now.place else each.question.document
+        return replace(each, question=replace(each.question, paragraph=now.text, document=document))
+
+    return replace(questions, questions=tuple(map(taken, questions.questions)))
+
+
+def with_documents(questions: QuestionSet, text: str, places: Places) -> QuestionSet:
+    """Return a set whose questions name the documents of their passages, where these occur in the text."""
+
+    def named(each: SetQuestion) -> SetQuestion:
+        own = each.question
+        spans = places_of(text, own.paragraph) if own.paragraph else ()
+        found = [place.file for start, _ in spans if (place := places.at(start)) is not None]
+        if not found or own.document in found:
+            return each
+        return replace(each, question=replace(own, document=found[0]))
+
+    return replace(questions, questions=tuple(map(named, questions.questions)))
 
 
 def _wording(each: SetQuestion) -> str:
@@ -178,7 +223,7 @@ class QuestionSetStore:
 
 def _question(row: Mapping[str, Any]) -> SetQuestion:
     """Rebuild a question from the dict that ``asdict`` and JSON made of it."""
-    asked = complete(row["question"], KbQuestion)
+    asked = complete({"document": None, **row["question"]}, KbQuestion)  # the key came later than the format
     return SetQuestion(
         **{**complete(row, SetQuestion), "question": KbQuestion(**{**asked, "answers": tuple(asked["answers"])})}
     )

@@ -1,128 +1,63 @@
 """A ``VectorStore`` in ChromaDB, in local files or on a server. Only vectors are stored there, no texts.
 
-chromadb is imported when a client is created: the import takes a second, which strategies without vectors avoid.
+The versions of a knowledge base share a collection (see ``chroma_rows``); each searches its own rows.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
 import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
 from chatbot_mvp.embedding.base import Vectors
-from chatbot_mvp.errors import ConfigurationError, InvalidSetting, MissingPackage
+from chatbot_mvp.errors import ConfigurationError
+from chatbot_mvp.retrieval.arrays import Ints
+from chatbot_mvp.retrieval.indexes.chroma_connection import ChromaClient, reported
+from chatbot_mvp.retrieval.indexes.chroma_connection import chroma_client as chroma_client
+from chatbot_mvp.retrieval.indexes.chroma_rows import Rows, drop, names, opened, seen
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors, vectors_key
-from chatbot_mvp.storage.files import make_folder
-from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
+from chatbot_mvp.retrieval.indexes.row_ids import RowIds
+from chatbot_mvp.types import ProgressCallback, ignore_progress
 
-if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
-    from chromadb.api.models.Collection import Collection
+T = TypeVar("T")
 
-ADD_ROWS = 2_000
-"""Rows per ``add`` request; ChromaDB rejects more than 5,461."""
-
-# With these values HNSW rankings were exact and repeatable on 11,860 vectors; its defaults had a recall of 0.994.
-_HNSW = {"space": "cosine", "ef_construction": 400, "max_neighbors": 48, "ef_search": 500}
 _QUERIES = 256  # per request
 _LARGEST_RESULT = 10_000  # results per query; ChromaDB fails with tens of thousands
 NEAREST = 1_000
 """Rows whose cosines are read of a question; the others count as far as the furthest of these."""
 _TIE_MARGIN = 16  # rows fetched beyond the limit, so that ties at the cut can be broken by row
 _DECIMALS = 6  # as in exact search: equal vectors get equal scores
-
-
-@dataclass(frozen=True)
-class ChromaClient:
-    """A connection to ChromaDB and its location."""
-
-    api: ClientAPI
-    place: str
-    """Folder or "host:port", for error messages."""
-    lock_path: Path
-    """Lock file held while a collection is built."""
-
-
-_clients: dict[str, ChromaClient] = {}
-_clients_lock = threading.Lock()
-
-
-def chroma_client(folder: Path, host: str = "") -> ChromaClient:
-    """Return this process's only client for a folder, or for the server ``host`` ("host:port").
-
-    Raises:
-        MissingPackage: chromadb is not installed.
-        InvalidSetting: ``host`` is not of the form host:port.
-        ConfigurationError (vector_store_unavailable): the server does not answer, or the files cannot be opened.
-    """
-    key = host or str(folder.resolve())
-    with _clients_lock:  # two clients on one path must have equal settings, and the first query would race
-        if key not in _clients:
-            _clients[key] = _connect(folder, host)
-        return _clients[key]
-
-
-def _connect(folder: Path, host: str) -> ChromaClient:
-    address = _parse_host(host) if host else None
-    try:
-        import chromadb
-        from chromadb.config import Settings as ChromaSettings
-    except ImportError as error:
-        raise MissingPackage(
-            feature="The vector store ChromaDB", package="chromadb", command="pip install chromadb"
-        ) from error
-    options = ChromaSettings(anonymized_telemetry=False)
-    make_folder(folder)
-    place = host or str(folder)
-    with _reported(place):
-        if address is None:
-            api = chromadb.PersistentClient(path=str(folder), settings=options)
-        else:
-            api = chromadb.HttpClient(host=address[0], port=address[1], settings=options)
-    return ChromaClient(api, place, folder / "build.lock")
-
-
-def _parse_host(host: str) -> tuple[str, int]:
-    match = re.fullmatch(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):(\d{1,5})", host)
-    if match is None or not 0 < int(match.group(2)) < 65_536:
-        raise InvalidSetting(name="CHROMA_HOST", found=host, reason="legal is host:port, for example localhost:8000")
-    return match.group(1), int(match.group(2))
-
-
-@contextmanager
-def _reported(place: str) -> Iterator[None]:
-    """Convert exceptions of ChromaDB and its HTTP client to ConfigurationError with the place."""
-    import httpx
-    from chromadb.errors import ChromaError
-
-    try:
-        yield
-    # ChromaDB raises ValueError for a refused connection, and ChromaError or RuntimeError for problems with its files.
-    except (ChromaError, httpx.HTTPError, OSError, RuntimeError, ValueError) as error:
-        raise ConfigurationError(
-            "vector_store_unavailable", place=place, reason=str(error) or type(error).__name__
-        ) from error
+# ChromaDB compares up to a hundred rows by other means than more, which changes the last bits of a cosine.
+_ALWAYS_KEPT = 256
+_TRIES = 5  # searches between which other rows are deleted
 
 
 class ChromaVectors:
-    """A ``VectorStore`` over one collection. Safe to share between threads.
+    """A ``VectorStore`` over the rows of one version in a collection. Safe to share between threads.
 
-    The search is approximate (HNSW). A test checks its recall@20 against exact search.
+    The collection may have rows of other versions: they are found as well and left out. The search is approximate
+    (HNSW). A test checks its recall@20 against exact search.
     """
 
-    def __init__(self, collection: Collection, matrix: Vectors, place: str, keep: bool = True) -> None:
-        self._collection = collection
-        self._count = len(matrix)
-        self._exact = ExactVectors(matrix) if keep else None
-        self._place = place
+    def __init__(self, client: ChromaClient, name: str, owner: str, ids: RowIds, matrix: Vectors | None) -> None:
+        """
+        Args:
+            matrix: the vectors; None if they are not kept in memory.
+        """
+        self.name = name
+        """Name of the collection."""
+        self.ids = ids
+        self.matrix = matrix
+        self._client = client
+        self._owner = owner
+        self._rows: Rows | None = None  # as last seen with all rows of this version
 
     @classmethod
     def build(
@@ -134,31 +69,22 @@ class ChromaVectors:
         progress: ProgressCallback = ignore_progress,
         keep: bool = True,
     ) -> ChromaVectors:
-        """Open the collection ``<owner>.<digest>``, and fill it with ``matrix`` unless it is complete already.
+        """Open the collection ``<owner>.<digest>``, and add the rows of ``matrix`` that it does not have.
 
         Args:
             matrix: shape (rows, dimensions), rows of unit length; at least one row.
             owner: id of a knowledge base, as for ``delete_collections``; "" for a data set.
-            digest: identifies the content; equal digests must mean equal matrices.
-            progress: called in the phase "index"; may raise to stop, then the next build starts again.
+            digest: names the collection. Matrices of other versions may be in it too.
+            progress: called in the phase "index" if rows are missing; may raise to stop, then the next build goes on.
             keep: keep ``matrix`` in memory too, which makes ``similarities`` of many rows fast.
 
         Raises:
             ConfigurationError (vector_store_unavailable): ChromaDB does not answer, or its files cannot be used.
         """
-        name = collection_name(owner, digest)
-        with _reported(client.place):
-            collection = _complete(client.api, name, len(matrix))
-        if collection is None:
-            # If two processes build the same corpus, the second waits and then finds the collection complete.
-            with FileLock(client.lock_path):
-                with _reported(client.place):
-                    collection = _complete(client.api, name, len(matrix))
-                    if collection is None:
-                        _drop(client.api, name)
-                if collection is None:
-                    collection = _fill(client, name, owner, matrix, progress)
-        return cls(collection, matrix, client.place, keep)
+        kept = matrix if keep or len(matrix) <= _ALWAYS_KEPT else None
+        store = cls(client, collection_name(owner, digest), owner, RowIds(matrix), kept)
+        store._complete(matrix, progress)
+        return store
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
         """Search as ``VectorStore.search`` describes, for at most 10,000 results per query.
@@ -166,20 +92,15 @@ class ChromaVectors:
         Raises:
             ConfigurationError: ChromaDB does not answer, its files cannot be used, or the collection was emptied.
         """
-        limit = min(limit, self._count, _LARGEST_RESULT)
+        limit = min(limit, self.ids.count, _LARGEST_RESULT)
         if limit <= 0:
             return [[] for _ in queries]
-        fetched = min(limit + _TIE_MARGIN, self._count, _LARGEST_RESULT)
         found: list[list[tuple[int, float]]] = []
         for begin in range(0, len(queries), _QUERIES):
             block = np.ascontiguousarray(queries[begin : begin + _QUERIES], dtype=np.float32)
-            with _reported(self._place):
-                answer = self._collection.query(query_embeddings=block, n_results=fetched, include=["distances"])
-            for ids, distances in zip(answer["ids"], answer["distances"] or [], strict=True):
-                if not ids:
-                    raise self._incomplete(0, self._count)
-                hits = [(int(id_), round(1.0 - float(d), _DECIMALS)) for id_, d in zip(ids, distances, strict=True)]
-                found.append(sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit])
+            for rows, cosines in self._checked(partial(self._nearest, block, limit)):
+                order = np.lexsort((rows, -cosines))[:limit]
+                found.append(list(zip(rows[order].tolist(), cosines[order].tolist(), strict=True)))
         return found
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
@@ -188,20 +109,22 @@ class ChromaVectors:
         Raises:
             ConfigurationError: ChromaDB does not answer, or the collection does not have the rows any more.
         """
-        if self._exact is not None:
-            return self._exact.similarities(query, rows)
-        distinct, place = np.unique(rows, return_inverse=True)
-        wanted = [str(row) for row in distinct.tolist()]
-        if not wanted:
+        if self.matrix is not None:
+            return ExactVectors(self.matrix).similarities(query, rows)
+        if not len(rows):
             return np.zeros(0, dtype=np.float32)
-        with _reported(self._place):
-            answer = self._collection.get(ids=wanted, include=["embeddings"])
-        found = answer["embeddings"]
-        if found is None or len(answer["ids"]) < len(wanted):
-            raise self._incomplete(len(answer["ids"]), len(wanted))
-        at = {id_: position for position, id_ in enumerate(answer["ids"])}
-        matrix = np.asarray(found, dtype=np.float32)[[at[row] for row in wanted]]
-        return ExactVectors(matrix).similarities(query, place)
+        distinct, place = np.unique(rows, return_inverse=True)
+        wanted = self.ids.of_rows(distinct)
+
+        def ask(collection: Rows) -> Vectors:
+            found, matrix = collection.vectors(list(dict.fromkeys(wanted)))
+            if len(found) < len(set(wanted)):
+                raise _RowsMissing(len(found), len(set(wanted)))
+            at = {id_: position for position, id_ in enumerate(found)}
+            ordered: Vectors = matrix[[at[id_] for id_ in wanted]]
+            return ordered
+
+        return ExactVectors(self._checked(ask)).similarities(query, place)
 
     def cosines(self, query: Vectors) -> Vectors:
         """Return the cosine of one query with every row, shape (rows,).
@@ -212,13 +135,100 @@ class ChromaVectors:
             ConfigurationError: ChromaDB does not answer, or the collection does not have its rows any more.
         """
         [hits] = self.search(query[np.newaxis], NEAREST)
-        found = np.full(self._count, hits[-1][1], dtype=np.float32)
+        found = np.full(self.ids.count, hits[-1][1], dtype=np.float32)
         found[[row for row, _ in hits]] = [cosine for _, cosine in hits]
         return found
 
+    def _nearest(self, queries: Vectors, limit: int, rows: Rows) -> list[tuple[Ints, Vectors]]:
+        """Return for each query (rows, cosines) of at least its ``limit`` nearest rows of this version, unordered."""
+        enough = min(limit + _TIE_MARGIN, self.ids.count)
+        fetched = min(limit + limit // 8 + _TIE_MARGIN, _LARGEST_RESULT)
+        found: dict[int, tuple[Ints, Vectors]] = {}
+        waiting, own = list(range(len(queries))), None
+        while waiting:
+            answer = rows.collection.query(
+                query_embeddings=queries[waiting], n_results=fetched, include=["distances"], ids=own
+            )
+            asked, waiting = waiting, []
+            for number, ids, distances in zip(asked, answer["ids"], answer["distances"] or [], strict=True):
+                mine, places = self.ids.rows_of(ids)
+                if len(mine) < enough and len(ids) == fetched and own is None:
+                    waiting.append(number)  # the nearest rows are those of other versions
+                elif len(mine) < limit:
+                    raise _RowsMissing(len(mine), self.ids.count)
+                else:
+                    found[number] = mine, self._cosines(queries[number], mine, np.array(distances)[places])
+            if fetched == _LARGEST_RESULT:
+                own = self.ids.distinct
+            fetched = min(2 * fetched, _LARGEST_RESULT)
+        return [found[number] for number in range(len(queries))]
+
+    def _cosines(self, query: Vectors, rows: Ints, distances: NDArray[np.float64]) -> Vectors:
+        """Return rounded cosines that do not depend on how the collection came to be."""
+        if self.matrix is None:
+            exact: Vectors = np.round(1.0 - distances, _DECIMALS)
+        else:
+            exact = np.round((self.matrix[rows] * query).sum(axis=1, dtype=np.float32).astype(np.float64), _DECIMALS)
+        return exact
+
+    def _checked(self, ask: Callable[[Rows], T]) -> T:
+        """Return what ``ask`` finds in the collection while it has all rows of this version.
+
+        Raises:
+            ConfigurationError (vector_store_unavailable): it cannot be used, or rows are gone and not in memory.
+        """
+        from chromadb.errors import ChromaError
+
+        for _ in range(_TRIES):
+            before, failed = self._rows, None
+            with reported(self._client.place):
+                try:
+                    found = ask(before) if before is not None else None
+                except (_RowsMissing, ChromaError) as error:
+                    failed = error
+                now = self._now()
+                same = before is not None and now is not None and now.state == before.state
+                if failed is None and same and found is not None:
+                    return found
+                if failed is not None and (same or now is None):
+                    if isinstance(failed, _RowsMissing):
+                        raise self._incomplete(*failed.args)
+                    raise failed
+            self._complete(self.matrix, ignore_progress)
+        raise self._incomplete(0, self.ids.count)
+
+    def _now(self) -> Rows | None:
+        """Return the collection as it is; None if it was deleted."""
+        if (found := seen(self._client.api, self.name)) is None:
+            with FileLock(self._client.lock_path):  # it may be about to be replaced
+                found = seen(self._client.api, self.name)
+        return found
+
+    def _complete(self, matrix: Vectors | None, progress: ProgressCallback) -> None:
+        """See to it that the collection has all rows of this version; add those of ``matrix`` that it lacks."""
+        with reported(self._client.place):
+            rows = seen(self._client.api, self.name)
+            missing = self.ids.missing(rows.ids() if rows is not None else ())
+        if rows is None or missing[0]:
+            # If two processes build the same version, the second waits and then finds the collection complete.
+            with FileLock(self._client.lock_path):
+                with reported(self._client.place):
+                    rows = opened(self._client.api, self.name, self._owner)
+                    missing = self.ids.missing(rows.ids())
+                if missing[0] and matrix is None:
+                    raise self._incomplete(len(self.ids) - len(missing[0]), len(self.ids))
+                if missing[0] and matrix is not None:
+                    # What ``progress`` raises is passed on as it is.
+                    rows.add(*missing, matrix, len(self.ids), progress, partial(reported, self._client.place))
+        self._rows = rows
+
     def _incomplete(self, found: int, wanted: int) -> ConfigurationError:
-        reason = f"the collection {self._collection.name!r} has {found} of {wanted} rows; restart to build it again"
-        return ConfigurationError("vector_store_unavailable", place=self._place, reason=reason)
+        reason = f"the collection {self.name!r} has {found} of {wanted} rows; restart to build it again"
+        return ConfigurationError("vector_store_unavailable", place=self._client.place, reason=reason)
+
+
+class _RowsMissing(Exception):
+    """Rows found, rows that there should be."""
 
 
 def chroma_vectors(
@@ -229,13 +239,20 @@ def chroma_vectors(
     owner: str,
     progress: ProgressCallback = ignore_progress,
     keep: bool = True,
+    part: str = "chunks",
 ) -> ChromaVectors:
-    """Open or build the collection of the vectors that an embedding model gave.
+    """Open or complete the collection of the vectors that an embedding model gave.
 
-    Arguments and errors are those of ``chroma_client`` and of ``ChromaVectors.build``.
+    All versions of a knowledge base share a collection per ``part``; each data set has its own. Other arguments and
+    errors are those of ``chroma_client`` and of ``ChromaVectors.build``.
+
+    Args:
+        part: "chunks", "windows" or "sentences": what the rows are vectors of.
     """
     client = chroma_client(folder, host)
-    return ChromaVectors.build(client, matrix, owner, vectors_key(model_id, matrix), progress, keep)
+    shared = f"{model_id} {matrix.shape[1]} {part}".encode()
+    digest = hashlib.sha256(shared).hexdigest()[:24] if owner else vectors_key(model_id, matrix)
+    return ChromaVectors.build(client, matrix, owner, digest, progress, keep)
 
 
 def collection_name(owner: str, digest: str) -> str:
@@ -254,49 +271,14 @@ def delete_collections(client: ChromaClient, owner: str) -> int:
     Raises:
         ConfigurationError (vector_store_unavailable): ChromaDB does not answer, or its files cannot be used.
     """
+    with reported(client.place):
+        found = collections_of(client, owner)
+        for name in found:
+            drop(client.api, name)
+    return len(found)
+
+
+def collections_of(client: ChromaClient, owner: str) -> list[str]:
+    """Return the names of all collections of ``owner``. Raises what ChromaDB raises."""
     prefix = collection_name(owner, "")
-    with _reported(client.place):
-        names = [item.name for item in _collections(client.api) if item.name.startswith(prefix)]
-        for name in names:
-            _drop(client.api, name)
-    return len(names)
-
-
-def _collections(api: ClientAPI) -> Iterator[Collection]:
-    offset = 0
-    while batch := list(api.list_collections(limit=100, offset=offset)):
-        yield from batch
-        offset += len(batch)
-
-
-def _complete(api: ClientAPI, name: str, rows: int) -> Collection | None:
-    """Return the collection if it has all ``rows``; None if it is missing or its build was interrupted."""
-    from chromadb.errors import NotFoundError
-
-    try:
-        collection = api.get_collection(name, embedding_function=None)
-    except NotFoundError:
-        return None
-    return collection if collection.count() == rows else None
-
-
-def _drop(api: ClientAPI, name: str) -> None:
-    from chromadb.errors import NotFoundError
-
-    with suppress(NotFoundError):
-        api.delete_collection(name)
-
-
-def _fill(client: ChromaClient, name: str, owner: str, matrix: Vectors, progress: ProgressCallback) -> Collection:
-    configuration: Any = {"hnsw": _HNSW}
-    with _reported(client.place):
-        collection = client.api.create_collection(
-            name, embedding_function=None, configuration=configuration, metadata={"owner": owner}
-        )
-    for begin in range(0, len(matrix), ADD_ROWS):
-        progress(Progress("index", begin, len(matrix)))
-        rows = range(begin, min(begin + ADD_ROWS, len(matrix)))
-        with _reported(client.place):
-            collection.add(ids=[str(row) for row in rows], embeddings=matrix[rows.start : rows.stop])
-    progress(Progress("index", len(matrix), len(matrix)))
-    return collection
+    return [name for name in names(client.api) if name.startswith(prefix)]

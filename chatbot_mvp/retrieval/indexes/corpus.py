@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,17 +28,17 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passage_tokens,
     passages_read,
 )
+from chatbot_mvp.retrieval.indexes.engines import LocalIndexes
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalSearch
 from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.versions import words_in_memory
 from chatbot_mvp.retrieval.indexes.words import engine
 from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
-
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -57,6 +56,8 @@ class CorpusIndex:
     """Present if the chunks were cut from longer documents; None for a corpus of whole passages."""
     questions: QuestionCounts | None = None
     """Counts the questions whose words are indexed with the chunks; None without such questions."""
+    folder: Path | None = None
+    """Folder of its files on this machine, if it has any; None for words in memory alone."""
     _derived: dict[Callable[[CorpusIndex], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -136,6 +137,7 @@ def growing_index(
     with_links: bool = False,
     store: VectorStoreChoice | None = None,
     indexed: Sequence[Chunk] | None = None,
+    earlier: CorpusIndex | None = None,
 ) -> Iterator[CorpusIndex]:
     """Build or load the indexes of ``chunks`` and yield them as they get better: of words, then with vectors.
 
@@ -147,9 +149,11 @@ def growing_index(
         with_links: also build the mention graph.
         store: where to store the indexes; None for files in ``cache_dir`` and exact search in memory.
         indexed: chunks to index in place of ``chunks``, row by row; searches still return ``chunks``.
+        earlier: the index of another version of the same knowledge base. What both have in common is taken from it:
+            vectors, and words if the chunks of both are ``ChunkedFiles``. The result is the same without it.
     """
     choice = store or VectorStoreChoice()
-    words, sources = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice)
+    words, sources = _index_words(chunks, language, cache_dir, progress, with_links, indexed, choice, (), earlier)
     yield words
     if embedder is None:
         return
@@ -161,7 +165,8 @@ def growing_index(
         vectors = choice.make(matrix, model.model_id, progress)
         yield replace(words, dense=DenseSide(vectors, model, cache, tokens=tokens))
         return
-    for side in kb_sides(words.kb, model, cache, tokens, choice, progress):
+    before = (earlier.kb, earlier.dense) if earlier is not None and earlier.kb and earlier.dense else None
+    for side in kb_sides(words.kb, model, cache, tokens, choice, progress, before):
         yield replace(words, dense=side)
 
 
@@ -196,14 +201,17 @@ def _index_words(
     indexed: Sequence[Chunk] | None,
     store: VectorStoreChoice,
     questions: Sequence[str] = (),
+    earlier: CorpusIndex | None = None,
 ) -> tuple[CorpusIndex, Sequence[Chunk]]:
     """Return the indexes without vectors, and what to embed of each row."""
     analyzer, owner = Analyzer(language), store.owner
-    kb = None
+    kb = before = None
     sources = chunks if indexed is None else indexed
     if not isinstance(chunks, Passages) and any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
         analyzer = analyzer_of(chunks, language)
-        kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions)
+        if earlier is not None and earlier.kb is not None and (kept := earlier.kb.read_alike(chunks, analyzer)):
+            before = replace(earlier, kb=kept)
+        kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions, before.kb if before else None)
         questions = kb.questions
         chunks = sources = kb.chunks
         if kb.is_corpus:
@@ -213,24 +221,25 @@ def _index_words(
     embedded = sources
     if any(questions):
         sources = _led(sources, questions)
-    folder = _folder(cache_dir, sources, analyzer, owner)
-    try:
-        lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
-    except (OSError, ValueError) as error:  # Tantivy reports a full disk as ValueError
-        if not owner:
-            raise  # a run's index is too large for the memory
-        _log.warning("the index of %s is kept in memory, because %s cannot be written: %s", owner, folder, error)
-        lexical = engine().build(sources, analyzer, None, progress)
     # Long documents have no graph: they are ranked by paragraphs, and their sections bear no names as documents do.
     linked = with_links and (kb is None or kb.is_corpus)
-    graph = links(sources, analyzer, folder, progress, bool(owner)) if linked else None
-    return CorpusIndex(chunks, lexical, None, graph, kb), embedded
+    # The words of a knowledge base stay in memory, as its paragraphs do: each version would write files of its own.
+    in_memory = bool(owner) and isinstance(store.indexes, LocalIndexes)
+    folder = _folder(cache_dir, sources, analyzer, owner) if linked or not in_memory else None
+    if in_memory:
+        then = (before.kb, before.lexical) if before is not None else None
+        lexical: LexicalSearch = words_in_memory(sources, analyzer, kb, then, progress)
+    else:
+        assert folder is not None, "it is None in memory only"
+        lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
+    graph = links(sources, analyzer, folder, progress, bool(owner)) if linked and folder is not None else None
+    return CorpusIndex(chunks, lexical, None, graph, kb, folder=folder), embedded
 
 
 def forget_index(
     chunks: Sequence[Chunk], language: str, cache_dir: Path, embedder: Embedder | None, owner: str
 ) -> None:
-    """Delete the files of ``growing_index`` for a knowledge base: its inverted indexes and the vectors of its texts.
+    """Delete the files of ``growing_index`` for a knowledge base: its indexes, the vectors of its texts.
 
     Contexts that a language model wrote for its chunks stay, because they were paid for.
 
@@ -238,8 +247,6 @@ def forget_index(
         embedder: the model whose vectors are deleted; None for a strategy without vectors.
         owner: id of the knowledge base.
     """
-    analyzer = analyzer_of(chunks, language)
-    kb = build_bm25_index(chunks, analyzer)
     folder = cache_dir / "indexes" / owner
     if folder.is_dir():
         with FileLock(f"{folder}.lock"):
@@ -247,6 +254,7 @@ def forget_index(
     Path(f"{folder}.lock").unlink(missing_ok=True)
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
+        kb = build_bm25_index(chunks, analyzer_of(chunks, language))
         VectorCache(path).forget(embedder, kb_texts(kb), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
             tokens.forget(passages_read(kb))

@@ -22,6 +22,10 @@ _DECIMALS = 6  # the last bits of a product depend on the blocking; rounding giv
 class VectorStore(Protocol):
     """Searchable vectors of a corpus. Row numbers are the positions of the vectors when the store was built."""
 
+    @property
+    def matrix(self) -> Vectors | None:
+        """The vectors, shape (rows, dimensions); None if they are not in memory."""
+
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
         """Return for each query its nearest (row, cosine in -1 to 1), best first, ties by row.
 
@@ -36,6 +40,10 @@ class VectorStore(Protocol):
 
 class RowCosines(Protocol):
     """The vectors of a knowledge base's windows or sentences, one per row."""
+
+    @property
+    def matrix(self) -> Vectors | None:
+        """The vectors, shape (rows, dimensions); None if they are not in memory."""
 
     def cosines(self, query: Vectors) -> Vectors:
         """Return the cosine of a query of shape (dimensions,) with every row, shape (rows,)."""
@@ -52,14 +60,14 @@ class ExactVectors:
     """
 
     def __init__(self, matrix: Vectors) -> None:
-        self._matrix = matrix
+        self.matrix: Vectors = matrix
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        cosine: Vectors = np.round(self._matrix[rows] @ query, _DECIMALS)
+        cosine: Vectors = np.round(self.matrix[rows] @ query, _DECIMALS)
         return cosine
 
     def cosines(self, query: Vectors) -> Vectors:
-        scores: Vectors = np.round(self._matrix @ query, _DECIMALS)
+        scores: Vectors = np.round(self.matrix @ query, _DECIMALS)
         return scores
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
@@ -75,7 +83,7 @@ class ExactVectors:
         """Return the product of each query with each row, on all cores if there are many: the app allows BLAS one."""
         threads = usable_cores() if len(queries) >= _MANY else None  # None: as many as now
         with threadpool_limits(threads, "blas") if threads else nullcontext():
-            products: Vectors = queries @ self._matrix.T
+            products: Vectors = queries @ self.matrix.T
         return products
 
 

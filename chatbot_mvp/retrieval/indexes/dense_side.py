@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chatbot_mvp.embedding.base import Embedder, TokenEmbedder, Vectors
+from chatbot_mvp.embedding.base import Embedder, TokenEmbedder, Vectors, vectors_id
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors, RowCosines, VectorStore
+from chatbot_mvp.retrieval.indexes.earlier import EarlierVectors, Unchanged
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
@@ -53,32 +54,66 @@ def kb_sides(
     tokens: PassageTokens | None,
     store: VectorStoreChoice,
     progress: ProgressCallback,
+    earlier: tuple[KbIndex, DenseSide] | None = None,
 ) -> Iterator[DenseSide]:
     """Embed a knowledge base and yield its vectors as they get better.
 
     With ``tokens`` there is one level. Otherwise one window for each paragraph comes first, which is skipped if the
     cache has everything.
+
+    Args:
+        earlier: another version and its vectors: those of common paragraphs are taken from it if they are in memory.
     """
     matcher = kb.matcher
+    unchanged = Unchanged(kb, _usable(earlier, embedder, tokens))
+    of_fresh = matcher.window_passage[unchanged.fresh_windows]
     if tokens is not None:
-        sums = tokens.compute(passages_read(kb), progress, PHASE)
-        windows, sentences = _unit(_window_sums(sums, matcher.window_passage)), _unit(sums)
+        read = [read_of(matcher.passages[row]) for row in unchanged.fresh.tolist()]
+        sums = tokens.compute(read, _part_of(progress, unchanged.count), PHASE)
+        windows = unchanged.windows(_unit(_window_sums(sums, of_fresh)))
+        sentences = unchanged.sentences(_unit(sums))
     else:
         texts = kb_texts(kb)
-        total = len(set(texts))
-        first_texts = [matcher.window_text(row) for row in matcher.first_window]
-        if cache.count(embedder, texts, "passage") < total:
-            first = cache.embed(embedder, first_texts, "passage", _part_of(progress, total), PHASE)
+        rows = unchanged.fresh_windows
+        fresh = [texts[row] for row in (*rows.tolist(), *(rows + len(texts) // 2).tolist())]
+        total, changed = len(set(texts)), len(set(fresh))
+        report = _part_of(progress, total - changed, total)
+        if cache.count(embedder, fresh, "passage") < changed:
+            first_texts = [matcher.window_text(row) for row in matcher.first_window[unchanged.fresh].tolist()]
+            first = cache.embed(embedder, first_texts, "passage", report, PHASE)
             # A paragraph's other windows count as its first one until their vectors are there.
-            windows = first[matcher.window_passage]
+            windows = unchanged.windows(first[np.searchsorted(unchanged.fresh, of_fresh)])
             exact = ExactVectors(windows)
             chunks = ExactVectors(_chunk_vectors(windows, kb))
-            yield DenseSide(chunks, embedder, cache, exact, exact, share=len(set(first_texts)) / total)
-        matrix = cache.embed(embedder, texts, "passage", _part_of(progress, total), PHASE)
-        windows, sentences = np.split(matrix, [len(matcher.window_passage)])
-    vectors = store.make(_whole(windows, kb, embedder, cache), embedder.model_id, progress)
-    of_windows, of_sentences = (store.rows(of, embedder.model_id, progress) for of in (windows, sentences))
-    yield DenseSide(vectors, embedder, cache, of_windows, of_sentences, tokens)
+            share = (total - changed + len(set(first_texts))) / total
+            yield DenseSide(chunks, embedder, cache, exact, exact, share=share)
+        matrix = cache.embed(embedder, fresh, "passage", report, PHASE)
+        of_windows, of_sentences = np.split(matrix, [len(rows)])
+        windows, sentences = unchanged.windows(of_windows), unchanged.sentences(of_sentences)
+    vectors = store.make(_whole(windows, kb, embedder, cache, unchanged), embedder.model_id, progress)
+    yield DenseSide(
+        vectors,
+        embedder,
+        cache,
+        store.rows(windows, embedder.model_id, progress, "windows"),
+        store.rows(sentences, embedder.model_id, progress, "sentences"),
+        tokens,
+    )
+
+
+def _usable(
+    earlier: tuple[KbIndex, DenseSide] | None, embedder: Embedder, tokens: PassageTokens | None
+) -> EarlierVectors | None:
+    """Return the vectors of another version if they are complete, of the same model, and in memory."""
+    if earlier is None:
+        return None
+    kb, side = earlier
+    same = vectors_id(side.embedder) == vectors_id(embedder) and (side.tokens is None) == (tokens is None)
+    windows = None if side.windows is None else side.windows.matrix
+    sentences = None if side.sentences is None else side.sentences.matrix
+    if not same or side.share < 1 or windows is None or sentences is None:
+        return None
+    return EarlierVectors(kb, windows, sentences, side.vectors.matrix)
 
 
 def passage_tokens(embedder: Embedder, path: Path) -> PassageTokens | None:
@@ -91,7 +126,21 @@ def passage_tokens(embedder: Embedder, path: Path) -> PassageTokens | None:
 
 def passages_read(kb: KbIndex) -> list[PassageText]:
     """Return the paragraphs of a knowledge base as the embedding model reads them in one pass."""
-    return [PassageText(_head(passage), passage.text, tuple(passage.sentences)) for passage in kb.matcher.passages]
+    return [*map(read_of, kb.matcher.passages)]
+
+
+def read_of(passage: Passage) -> PassageText:
+    """Return a paragraph as the embedding model reads it in one pass."""
+    return PassageText(_head(passage), passage.text, tuple(passage.sentences))
+
+
+def texts_of(passage: Passage) -> Iterator[str]:
+    """Yield all texts of a paragraph that may be embedded alone: windows, sentences, and itself as a document."""
+    for start, end in passage.windows:
+        yield joined(_head(passage), passage.text[start:end])
+    for start, end in passage.sentences:
+        yield passage.text[start:end]
+    yield joined(passage.section, passage.text)
 
 
 def passage_texts(kb: KbIndex, rows: Iterable[int]) -> list[str]:
@@ -109,11 +158,17 @@ def _head(passage: Passage) -> str:
     return "\n".join(filter(None, (passage.context, passage.section)))
 
 
-def _part_of(progress: ProgressCallback, total: int) -> ProgressCallback:
-    """Report progress on some of ``total`` texts as progress on all of them."""
+def _part_of(progress: ProgressCallback, before: int, total: int | None = None) -> ProgressCallback:
+    """Report progress on some of the texts as progress on all of them.
+
+    Args:
+        before: number of texts that were there already.
+        total: number of all texts; None if the reports are about all others.
+    """
 
     def report(part: Progress) -> None:
-        progress(Progress(part.phase, part.done, total, part.seconds, part.done_before))
+        whole = before + part.total if total is None else total
+        progress(Progress(part.phase, before + part.done, whole, part.seconds, before + part.done_before))
 
     return report
 
@@ -127,12 +182,15 @@ def _window_sums(sums: Vectors, passage_of: NDArray[np.int64]) -> Vectors:
     return windows
 
 
-def _whole(windows: Vectors, kb: KbIndex, embedder: Embedder, cache: VectorCache) -> Vectors:
+def _whole(windows: Vectors, kb: KbIndex, embedder: Embedder, cache: VectorCache, unchanged: Unchanged) -> Vectors:
     """Return one vector per chunk, shape (chunks, dimensions)."""
+    if not kb.is_corpus:
+        return _chunk_vectors(windows, kb)
     # A short document has the vector that it has in a data set, because a walk over links compares it as a whole.
-    if kb.is_corpus:
-        return cache.embed(embedder, [joined(one.section, one.text) for one in kb.matcher.passages], "passage")
-    return _chunk_vectors(windows, kb)
+    passages = kb.matcher.passages
+    rows = unchanged.fresh.tolist() if unchanged.with_documents else range(len(passages))
+    texts = [joined(passages[row].section, passages[row].text) for row in rows]
+    return unchanged.documents(cache.embed(embedder, texts, "passage"))
 
 
 def _chunk_vectors(windows: Vectors, kb: KbIndex) -> Vectors:

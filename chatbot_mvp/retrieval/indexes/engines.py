@@ -49,6 +49,16 @@ class Indexes(Protocol):
             owner, progress: as for ``words``.
         """
 
+    def keep(self, owner: str, words: Sequence[LexicalSearch], vectors: Sequence[VectorStore]) -> None:
+        """Delete what is kept of a knowledge base outside of the data folder and of ChromaDB, except some versions.
+
+        Args:
+            words, vectors: what this engine gave for the versions that stay; objects of other engines are ignored.
+
+        Raises:
+            ConfigurationError: some of it may be left; the call is made again.
+        """
+
     def delete(self, owner: str) -> None:
         """Delete what is kept of a knowledge base outside of the data folder and of ChromaDB.
 
@@ -81,6 +91,9 @@ class LocalIndexes:
         if not owner:
             return ExactVectors(matrix)
         return chroma_vectors(self.chroma_folder, self.chroma_host, matrix, model_id, owner, progress)
+
+    def keep(self, owner: str, words: Sequence[LexicalSearch], vectors: Sequence[VectorStore]) -> None:
+        """There is nothing else."""
 
     def delete(self, owner: str) -> None:
         """There is nothing else: the files go with ``corpus.forget_index``."""

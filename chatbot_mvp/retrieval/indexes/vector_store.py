@@ -36,7 +36,7 @@ class VectorStoreChoice:
         return self.engine if self.engine is not None else LocalIndexes(self.folder, self.host)
 
     def make(self, matrix: Vectors, model_id: str, progress: ProgressCallback) -> VectorStore:
-        """Create the store for ``matrix``, or reuse it if the owner has stored an equal matrix before.
+        """Create the store for ``matrix``. Rows that the owner has stored before, for another version, are used again.
 
         Args:
             matrix: shape (rows, dimensions), rows of unit length.
@@ -53,15 +53,16 @@ class VectorStoreChoice:
             return self.indexes.vectors(matrix, model_id, self.owner, progress)
         return chroma_vectors(self.folder, self.host, matrix, model_id, self.owner, progress)
 
-    def rows(self, matrix: Vectors, model_id: str, progress: ProgressCallback) -> RowCosines:
+    def rows(self, matrix: Vectors, model_id: str, progress: ProgressCallback, part: str) -> RowCosines:
         """Create the store for the vectors of windows or sentences: ChromaDB where it was chosen, else exact in memory.
 
         Args:
             matrix, model_id: as for ``make``.
+            part: "windows" or "sentences".
 
         Raises:
             MissingPackage, InvalidSetting, ConfigurationError (vector_store_unavailable): ChromaDB cannot be used.
         """
         if len(matrix) == 0 or self.kind != "chroma":
             return ExactVectors(matrix)
-        return chroma_vectors(self.folder, self.host, matrix, model_id, self.owner, progress, keep=False)
+        return chroma_vectors(self.folder, self.host, matrix, model_id, self.owner, progress, False, part)

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from chatbot_mvp.documents.chunked_files import ChunkedFiles
 from chatbot_mvp.documents.languages import (
     HOMOGRAPHS,
     languages_of,
@@ -31,10 +32,25 @@ def analyzer_of(chunks: Sequence[Chunk], main: str) -> Analyzer:
         chunks: all of its chunks.
         main: its language, "es" or "en"; the only one unless ``languages_of`` finds another.
     """
-    languages = languages_of(chunks, Analyzer(main).language)
+    main = Analyzer(main).language
+    languages = chunks.languages(main) if isinstance(chunks, ChunkedFiles) else languages_of(chunks, main)
     if len(languages) == 1:
         return Analyzer(main)
     return MixedAnalyzer(languages, paragraph_languages(chunks, languages[0]))
+
+
+def read_otherwise(now: Analyzer, then: Analyzer, words: Iterable[str]) -> frozenset[str] | None:
+    """Return the words, in lower case, that the analyzers of two versions of a knowledge base read differently.
+
+    None if that may be any word. A text without them has the same terms in both versions.
+
+    Args:
+        words: words of texts of both versions that may not be in their paragraphs as the analyzers read them: content
+            words of sentences, and words of headings.
+    """
+    if isinstance(now, MixedAnalyzer) and isinstance(then, MixedAnalyzer) and now.languages == then.languages:
+        return now.reads_otherwise(then, words)
+    return frozenset() if now.key == then.key else None
 
 
 class _Entry(NamedTuple):
@@ -90,6 +106,17 @@ class MixedAnalyzer(Analyzer):
             return self._homes[lowered]
         stems = {language: self._of[language].word(word).stem for language in self.languages}
         return max(self.languages, key=lambda language: self._stems[language][stems[language]])
+
+    def reads_otherwise(self, then: MixedAnalyzer, words: Iterable[str]) -> frozenset[str] | None:
+        """Return ``read_otherwise`` for another analyzer of the same languages."""
+        mine, others = self._homes, then._homes
+        changed = {word for word, home in others.items() if mine.get(word, home) != home}
+        known = mine.keys() & others.keys()
+        changed.update(
+            word.lower() for word in words if word.lower() not in known and self._entry(word) != then._entry(word)
+        )
+        # A word without a stem is in no index, but its home may decide the language of a text.
+        return None if any(not self._entry(word).word.stem for word in changed) else frozenset(changed)
 
     def language_of(self, text: str) -> str:
         """Return the language of a text: by its function words, else by the languages of its words, else the main."""

@@ -5,205 +5,155 @@ The paragraphs are tokenised once; all of their indexes are made from the result
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
-from chatbot_mvp.retrieval.arrays import Array, Doubles, Ints, distinct, entries, offsets, rows_of
+from chatbot_mvp.retrieval.arrays import Array, Doubles, Flags, Ints, distinct, entries, offsets, rows_of
 from chatbot_mvp.retrieval.bm25 import length_norm
+from chatbot_mvp.retrieval.kb.passage_words import PassageWords, flat_lists
 from chatbot_mvp.retrieval.kb.passages import WINDOW_SENTENCES, Passage
 from chatbot_mvp.retrieval.postings import PairPostings, Postings
+from chatbot_mvp.retrieval.splicing import GONE, Rows
 from chatbot_mvp.text import Analyzer, fold
 
 GRAM = 4
 _BLOCK = 4_096  # windows whose letters are indexed at a time, which bounds the memory of the build
 
 
-class PassageWords:
-    """The content words (words that are not stop words) of paragraphs, headings, contexts and questions, as numbers.
-
-    A *form* is a word as written. Forms are numbered in the order of their first occurrence: first those of the
-    paragraphs, then those of the headings, then those of the contexts and questions.
-    """
-
-    def __init__(self, passages: Sequence[Passage], analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
-        self.forms: dict[str, int] = {}
-        """Form -> its number."""
-        self.terms: dict[str, int] = {}
-        """Term -> its number."""
-        self._term_of = array("i")
-        tokens, lengths = array("i"), array("i")
-        self.spans = array("q")
-        """Start and end in its paragraph's text of each sentence, one after the other."""
-        sentences = array("i")
-        for passage in passages:
-            spans = passage.sentences
-            sentences.append(len(spans))
-            for start, end in spans:
-                lengths.append(self._read(passage.text[start:end], tokens))
-                self.spans.extend((start, end))
-        self.tokens = _numbers(tokens)
-        """Form of each content word of the paragraphs, in order."""
-        self.sentence_passage = rows_of(_numbers(sentences))
-        """Row of each sentence's paragraph, shape (sentences,)."""
-        self.token_sentence = rows_of(_numbers(lengths))
-        """Sentence of each entry of ``tokens``, counted from 0 over the whole knowledge base."""
-        self.sections, self.section_of = _distinct(passage.section for passage in passages)
-        """The distinct headings in order, and the number of each paragraph's heading."""
-        self.section_forms = [self._forms(section) for section in self.sections]
-        self.text_forms = len(self.forms)
-        """Number of forms of paragraphs and headings; forms from here on occur in contexts and questions only."""
-        contexts, self._context_of = _distinct(passage.context for passage in passages)
-        self._context_forms = [self._forms(context) for context in contexts]
-        questions, self._questions_of = _distinct(passage.questions for passage in passages)
-        self._question_forms = [self._forms(asked) for asked in questions]
-        self.has_questions = any(questions)
-        self.term_of = _numbers(self._term_of)
-        """For each form, the number of its term."""
-
-    def units(self, with_questions: bool = False) -> tuple[Array, Array]:
-        """Return (forms, lengths): heading, context, questions if wanted, and text of each paragraph; their number."""
-        counts = np.bincount(self.sentence_passage[self.token_sentence], minlength=len(self.section_of))
-        forms, lengths, at = array("i"), array("i"), 0
-        for row, count in enumerate(counts.tolist()):
-            begin = len(forms)
-            forms.extend(self.section_forms[self.section_of[row]])
-            forms.extend(self._context_forms[self._context_of[row]])
-            if with_questions:
-                forms.extend(self._question_forms[self._questions_of[row]])
-            forms.frombytes(self.tokens[at : at + count].tobytes())
-            lengths.append(len(forms) - begin)
-            at += count
-        return _numbers(forms), _numbers(lengths)
-
-    def form_by_word(self) -> dict[str, str]:
-        """Return word without case and accents -> its last form, for paragraphs and headings."""
-        flat = np.concatenate((self.tokens, _numbers(array("i", chain.from_iterable(self.section_forms)))))
-        last = np.zeros(len(self.forms), np.int64)
-        last[flat] = np.arange(len(flat))
-        names, latest = list(self.forms), dict[str, int]()
-        for (form, number), _ in zip(self.forms.items(), range(self.text_forms), strict=False):
-            known = latest.setdefault(fold(form), number)
-            if last[number] > last[known]:
-                latest[fold(form)] = number
-        return {word: names[number] for word, number in latest.items()}
-
-    def term_of_form(self) -> dict[str, str]:
-        """Return form -> its term, for all forms."""
-        names = list(self.terms)
-        return {form: names[self.term_of[number]] for form, number in self.forms.items()}
-
-    def _read(self, text: str, tokens: array[int]) -> int:
-        """Append the forms of a text to ``tokens`` and return their number."""
-        known = self.forms
-        found = self._analyzer.content_words(text)
-        for form, term in found:
-            number = known.get(form)
-            if number is None:
-                number = known[form] = len(known)
-                self._term_of.append(self.terms.setdefault(term, len(self.terms)))
-            tokens.append(number)
-        return len(found)
-
-    def _forms(self, text: str) -> array[int]:
-        forms = array("i")
-        self._read(text, forms)
-        return forms
-
-
-def _numbers(values: array[int]) -> Array:
-    return np.frombuffer(values, np.int32) if values else np.zeros(0, np.int32)
-
-
-def _distinct(texts: Iterable[str]) -> tuple[list[str], list[int]]:
-    numbers: dict[str, int] = {}
-    rows = [numbers.setdefault(text, len(numbers)) for text in texts]
-    return list(numbers), rows
-
-
 class PassageMatcher:
     """Scores every paragraph for a question. All methods return arrays of shape (paragraphs,)."""
 
-    def __init__(self, passages: Sequence[Passage], analyzer: Analyzer, words: PassageWords | None = None) -> None:
-        """Index ``passages``. Their words are read unless they are given."""
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        analyzer: Analyzer,
+        words: PassageWords | None = None,
+        earlier: PassageMatcher | None = None,
+        rows: Rows | None = None,
+    ) -> None:
+        """Index ``passages``. Their words are read unless they are given.
+
+        Args:
+            earlier: the matcher of another version of the knowledge base, whose words were read before ``words``, and
+                whose indexes are changed instead of built again. No paragraph of either has a context or questions.
+            rows: which paragraphs are those of ``earlier``.
+        """
         self.analyzer = analyzer
         self.passages = passages
         words = words or PassageWords(passages, analyzer)
         count = len(passages)
+        fresh = rows.fresh if rows is not None else np.ones(count, bool)
+        placed = rows.placed if rows is not None else None
         forms, lengths = words.units()
-        rows, terms = rows_of(lengths), words.term_of[forms]
-        self.terms = Postings(words.terms, terms, rows, count, counted=True)
-        self.pairs = PairPostings(words.terms, terms, rows, count)
         self._norm = _norm(lengths)
+        row = rows_of(lengths)
+        if not fresh.all():
+            row, forms = row[fresh[row]], forms[fresh[row]]
+        terms = words.term_of[forms]
+        if earlier is None or placed is None:
+            self.terms = Postings(words.terms, terms, row, count, counted=True)
+            self.pairs = PairPostings(words.terms, terms, row, count)
+        else:
+            self.terms = earlier.terms.changed(words.terms, placed, terms, row, count)
+            self.pairs = earlier.pairs.changed(words.terms, placed, terms, row, count)
         self.searched, self._searched_norm = self.terms, self._norm
         """The terms by which a search finds a paragraph: its own, and those of the questions that it answers."""
         if words.has_questions:
             forms, lengths = words.units(with_questions=True)
             self.searched = Postings(words.terms, words.term_of[forms], rows_of(lengths), count, counted=True)
             self._searched_norm = _norm(lengths)
-        self.section_of = np.array(words.section_of, dtype=np.int32)
+        self.section_of = words.section_of
         """Number of each paragraph's heading; paragraphs with equal headings share it."""
         # Each sentence begins one window, so windows and sentences have the same rows.
         self.window_passage = words.sentence_passage.astype(int)
         """Row of each window's paragraph, shape (windows,)."""
         self._language: Array | None = None  # number of each paragraph's language
         if len(analyzer.languages) > 1:
-            spoken = [analyzer.languages.index(analyzer.language_of(passage.text)) for passage in passages]
-            self._language = np.array(spoken, dtype=np.int64)
-        self.first_window = np.searchsorted(self.window_passage, np.arange(count))
+            number = {language: place for place, language in enumerate(analyzer.languages)}
+            self._language = np.zeros(count, np.int64)
+            new = np.ones(count, bool)
+            if earlier is not None and rows is not None and earlier._language is not None:
+                new = rows.origin == GONE
+                self._language = earlier._language[np.maximum(rows.origin, 0)]
+            for at in np.flatnonzero(new).tolist():
+                self._language[at] = number[analyzer.language_of(passages[at].text)]
+        self.first_window = offsets(words.sentences)[:-1]
         self._spans = words.spans
-        token_window, tokens = self._windows(words)
+        token_window, tokens = self._windows(words, fresh)
         windows = len(self.window_passage)
-        self.window_terms = Postings(words.terms, words.term_of[tokens], token_window, windows)
         self._index_headings(words)
-        self._index_letters(words, tokens, token_window)
+        self._add_grams(words, earlier)
+        gram, gram_window = self._letters(words, tokens, token_window, np.flatnonzero(fresh[self.window_passage]))
+        if earlier is None or rows is None:
+            self.window_terms = Postings(words.terms, words.term_of[tokens], token_window, windows)
+            self.grams = Postings(self._gram_numbers, gram, gram_window, windows)
+        else:
+            then, now = np.append(earlier.first_window, len(earlier.window_passage)), offsets(words.sentences)
+            of_windows = rows.within(then, now)
+            self.window_terms = earlier.window_terms.changed(
+                words.terms, of_windows, words.term_of[tokens], token_window, windows
+            )
+            self.grams = earlier.grams.changed(self._gram_numbers, of_windows, gram, gram_window, windows)
 
-    def _windows(self, words: PassageWords) -> tuple[Array, Array]:
-        """Return (window, form) of each content word of each window, ordered by window."""
-        first = self.first_window[self.window_passage][words.token_sentence]
+    def _windows(self, words: PassageWords, fresh: Flags) -> tuple[Array, Array]:
+        """Return (window, form) of each content word of each window of ``fresh`` paragraphs, ordered by window."""
+        sentences, tokens = words.token_sentence, words.tokens
+        if not fresh.all():
+            chosen = fresh[self.window_passage][sentences]
+            sentences, tokens = sentences[chosen], tokens[chosen]
+        first = self.first_window[self.window_passage][sentences]
         found = []
         for before in range(WINDOW_SENTENCES):
-            window = words.token_sentence - before
+            window = sentences - before
             inside = window >= first
-            found.append((window[inside], words.tokens[inside]))
+            found.append((window[inside], tokens[inside]))
         rows, forms = (np.concatenate(parts) for parts in zip(*found, strict=True))
         order = np.argsort(rows, kind="stable")
         return rows[order], forms[order]
 
     def _index_headings(self, words: PassageWords) -> None:
-        lengths = np.array([len(forms) for forms in words.section_forms], dtype=np.int64)
-        flat = np.array([form for forms in words.section_forms for form in forms], dtype=np.int32)
-        self._heading_terms = Postings(words.terms, words.term_of[flat], rows_of(lengths), len(lengths))
+        start, flat = words.section_forms
+        self._heading_terms = Postings(words.terms, words.term_of[flat], rows_of(np.diff(start)), len(start) - 1)
 
-    def _index_letters(self, words: PassageWords, tokens: Array, token_window: Array) -> None:
-        numbers: dict[str, int] = {}
+    def _add_grams(self, words: PassageWords, earlier: PassageMatcher | None) -> None:
+        """Number the letters of each form: their numbers are ``_grams_of[_gram_start[f]:_gram_start[f + 1]]``."""
+        numbers: dict[str, int] = {} if earlier is None else dict(earlier._gram_numbers)
+        known = 0 if earlier is None else len(earlier._gram_start) - 1
         # The contexts are not matched by letters, so their forms are left out.
-        of_forms = [
-            [numbers.setdefault(gram, len(numbers)) for gram in dict.fromkeys(_word_grams(form))]
-            for form, _ in zip(words.forms, range(words.text_forms), strict=False)
-        ]
-        gram_start, grams = _flat(of_forms)
-        heading_start, headings = _flat([[*dict.fromkeys(forms)] for forms in words.section_forms])
+        start, grams = flat_lists(
+            [
+                [numbers.setdefault(gram, len(numbers)) for gram in dict.fromkeys(_word_grams(form))]
+                for form in islice(words.forms, known, words.text_forms)
+            ]
+        )
+        if earlier is not None:
+            start = np.concatenate((earlier._gram_start, start[1:] + earlier._gram_start[-1]))
+            grams = np.concatenate((earlier._grams_of, grams))
+        self._gram_numbers: dict[str, int] = numbers
+        self._gram_start: Ints = start
+        self._grams_of: Array = grams
+
+    def _letters(self, words: PassageWords, tokens: Array, token_window: Array, windows: Array) -> tuple[Array, Array]:
+        """Return (gram, window) of the letters of some windows; ``tokens`` are those of these windows."""
+        heading_start, headings = words.section_forms
         window_section = self.section_of[self.window_passage]
-        windows = len(self.window_passage)
+        total, forms = max(1, len(self.window_passage)), max(1, len(words.forms))
         blocks = []
-        for begin in range(0, windows, _BLOCK):
-            end = min(begin + _BLOCK, windows)
-            low, high = np.searchsorted(token_window, (begin, end))
-            owner, at = entries(heading_start, window_section[begin:end])
-            row = np.concatenate((token_window[low:high].astype(np.int64), begin + owner))
+        for begin in range(0, len(windows), _BLOCK):
+            block = windows[begin : begin + _BLOCK]
+            low, high = np.searchsorted(token_window, (block[0], block[-1] + 1))
+            owner, at = entries(heading_start, window_section[block])
+            row = np.concatenate((token_window[low:high].astype(np.int64), block[owner]))
             form = np.concatenate((tokens[low:high], headings.take(at)))
-            pairs, _ = distinct(row * max(1, len(words.forms)) + form)
-            row, form = np.divmod(pairs, max(1, len(words.forms)))
-            owner, at = entries(gram_start, form)
-            blocks.append(distinct(grams.take(at) * np.int64(windows) + row.take(owner))[0])
-        keys = np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
-        gram, row = np.divmod(keys, max(1, windows))
-        self.grams = Postings(numbers, gram, row, windows)
+            pairs, _ = distinct(row * forms + form)
+            row, form = np.divmod(pairs, forms)
+            owner, at = entries(self._gram_start, form)
+            blocks.append(distinct(self._grams_of.take(at) * np.int64(total) + row.take(owner))[0])
+        gram, row = np.divmod(np.concatenate(blocks) if blocks else np.zeros(0, np.int64), total)
+        return gram, row
 
     def bm25(self, weights: Mapping[str, float], with_questions: bool = False) -> Doubles:
         """Return the sum of weight x BM25 over the terms; the words of a paragraph's questions may count as its own."""
@@ -260,7 +210,7 @@ class PassageMatcher:
 
     def sentence_text(self, row: int) -> str:
         """Return a sentence, which is the first one of the window of the same row."""
-        start, end = self._spans[2 * row : 2 * row + 2]
+        start, end = self._spans[row].tolist()
         text: str = self.passages[self.window_passage[row]].text[start:end]
         return text
 
@@ -283,9 +233,3 @@ def _norm(lengths: Array) -> Doubles:
 def _word_grams(word: str) -> tuple[str, ...]:
     padded = f" {fold(word)} "
     return tuple(padded[begin : begin + GRAM] for begin in range(max(1, len(padded) - GRAM + 1)))
-
-
-def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    """Return lists of different lengths as (offset of each, and the total; their items in one array)."""
-    start = offsets(np.array([len(items) for items in lists], np.int64))
-    return start, np.fromiter((item for items in lists for item in items), np.int64, int(start[-1]))

@@ -89,11 +89,33 @@ def join_contexts(joined: Sequence[Chunk], chunks: Sequence[Chunk], contexts: Se
 
 
 def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = (), questions: Sequence[str] = ()) -> list[Passage]:
-    """Return the distinct paragraphs of (joined) chunks, in order.
+    """Return the distinct paragraphs of (joined) chunks, in order; the chunks themselves if they have headings only.
 
     Args:
         contexts: one context per chunk; empty if the chunks were not enriched.
         questions: the questions of each chunk; empty if there are none.
+    """
+    return paragraphs_of(chunks, contexts, questions) or [
+        Passage(
+            chunk.section,
+            chunk.text,
+            chunk.start,
+            (row,),
+            _windows(chunk.text),
+            contexts[row] if contexts else "",
+            questions[row] if questions else "",
+        )
+        for row, chunk in enumerate(chunks)
+    ]
+
+
+def paragraphs_of(
+    chunks: Sequence[Chunk], contexts: Sequence[str] = (), questions: Sequence[str] = (), first: int = 0
+) -> list[Passage]:
+    """Return the distinct paragraphs of (joined) chunks, in order; none if the chunks have headings only.
+
+    Args:
+        first: position of the first chunk; the other arguments are as for ``passages_of``.
     """
     context_of = contexts or [""] * len(chunks)
     questions_of = questions or [""] * len(chunks)
@@ -102,28 +124,39 @@ def passages_of(chunks: Sequence[Chunk], contexts: Sequence[str] = (), questions
         for left, right in blocks(chunk.text):
             places.setdefault((chunk.doc_id, chunk.start + left, chunk.start + right), []).append(position)
     # Overlap can put a part of a paragraph into a chunk while another chunk has all of it: drop such parts.
-    first: dict[tuple[str, int], int] = {}
+    begin: dict[tuple[str, int], int] = {}
     last: dict[tuple[str, int], int] = {}
     for doc_id, start, end in places:
-        first[doc_id, end] = min(start, first.get((doc_id, end), start))
+        begin[doc_id, end] = min(start, begin.get((doc_id, end), start))
         last[doc_id, start] = max(end, last.get((doc_id, start), end))
     found = []
     for (doc_id, start, end), positions in sorted(places.items(), key=lambda item: (item[1][0], item[0][1])):
         chunk = chunks[positions[0]]
         text = chunk.text[start - chunk.start : end - chunk.start]
-        whole = first[doc_id, end] == start and last[doc_id, start] == end
+        whole = begin[doc_id, end] == start and last[doc_id, start] == end
         if whole and heading_text(text) != chunk.section.rpartition(" > ")[2]:
-            hits = tuple(positions)
-            beside = (context_of[hits[0]], questions_of[hits[0]])
+            hits = tuple(first + position for position in positions)
+            beside = (context_of[positions[0]], questions_of[positions[0]])
             found.append(Passage(chunk.section, text, start, hits, _windows(text), *beside))
-    if not found:  # the chunks contain headings only
-        return [
-            Passage(
-                chunk.section, chunk.text, chunk.start, (row,), _windows(chunk.text), context_of[row], questions_of[row]
-            )
-            for row, chunk in enumerate(chunks)
-        ]
     return found
+
+
+def moved(passages: Sequence[Passage], positions: int, chars: int) -> Sequence[Passage]:
+    """Return the paragraphs that many chunks and characters further on."""
+    if not positions and not chars:
+        return passages
+    return [
+        Passage(
+            one.section,
+            one.text,
+            one.start + chars,
+            tuple([hit + positions for hit in one.hits]),
+            one.windows,
+            one.context,
+            one.questions,
+        )
+        for one in passages
+    ]
 
 
 def _windows(text: str) -> tuple[tuple[int, int], ...]:

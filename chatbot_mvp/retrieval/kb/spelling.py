@@ -8,8 +8,7 @@ key. Any other replaced letter usually makes another word ("pagar", "pasar"), so
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -67,13 +66,37 @@ class Spellings:
     ) -> None:
         self._language = language
         self._frequency = frequency
-        self._words: dict[str, list[str]] = defaultdict(list)
+        self._words: dict[str, list[str]] = {}
+        self._keys: dict[tuple[str, int], list[str]] = {}
+        self._add(words)
+
+    def changed(self, words: Set[str], frequency: Callable[[str], int]) -> Spellings:
+        """Return the spellings of other words of the same language. Costs as much as the words differ."""
+        known = {word for same in self._words.values() for word in same}
+        found = Spellings((), self._language, frequency)
+        found._words, found._keys = dict(self._words), dict(self._keys)
+        for word in known - words:
+            found._remove(word)
+        found._add(words - known)
+        return found
+
+    def _add(self, words: Iterable[str]) -> None:
         for word in dict.fromkeys(words):
             if len(word) >= MIN_LETTERS and word.isalpha():
-                self._words[sound_key(word, language)].append(word)
-        self._keys: dict[tuple[str, int], list[str]] = defaultdict(list)
-        for key in self._words:
-            self._keys[key[:1], len(key)].append(key)
+                key = sound_key(word, self._language)
+                if key not in self._words:
+                    group = key[:1], len(key)
+                    self._keys[group] = [*self._keys.get(group, ()), key]
+                self._words[key] = [*self._words.get(key, ()), word]
+
+    def _remove(self, word: str) -> None:
+        key = sound_key(word, self._language)
+        group = key[:1], len(key)
+        if left := [other for other in self._words[key] if other != word]:
+            self._words[key] = left
+            return
+        del self._words[key]
+        self._keys[group] = [other for other in self._keys[group] if other != key]
 
     def nearest(self, word: str) -> str | None:
         """Return the known word that ``word`` most probably means, or None if none is close enough.
@@ -152,9 +175,10 @@ class SeveralSpellings:
     """The known words of several languages: each is compared by the sounds of its own."""
 
     def __init__(self, spellings: Iterable[Spellings]) -> None:
-        self._spellings = tuple(spellings)
+        self.of_languages = tuple(spellings)
+        """The words of each language, in the order of the analyzer's languages."""
 
     def nearest(self, word: str) -> str | None:
         """Return the known word of any language that ``word`` most probably means, as ``Spellings.nearest``."""
-        found = [ranked for spellings in self._spellings if (ranked := spellings.ranked(word))]
+        found = [ranked for spellings in self.of_languages if (ranked := spellings.ranked(word))]
         return min(found)[-1] if found else None

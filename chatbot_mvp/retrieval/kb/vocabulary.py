@@ -1,37 +1,35 @@
 """Derive a knowledge base's vocabulary from its chunks: headings, frequent terms, co-occurring terms.
 
-Nothing here depends on a topic.
+Nothing here depends on a topic. What no search asks for at first is derived when it is asked for.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from chatbot_mvp.retrieval.arrays import Array, distinct
-from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
+from chatbot_mvp.documents.chunked_files import ChunkedFiles
+from chatbot_mvp.retrieval.arrays import entries, offsets
+from chatbot_mvp.retrieval.kb.files import FileRows, paragraphs_by_file
+from chatbot_mvp.retrieval.kb.frequent import Neighbours, frequent_terms, sequence_of
+from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer, read_otherwise
 from chatbot_mvp.retrieval.kb.links import SectionLinks
-from chatbot_mvp.retrieval.kb.matching import PassageMatcher, PassageWords
-from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts, join_pieces, passages_of
+from chatbot_mvp.retrieval.kb.matching import PassageMatcher
+from chatbot_mvp.retrieval.kb.passage_words import PassageWords
+from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, join_contexts, join_pieces, passages_of
 from chatbot_mvp.retrieval.kb.spelling import SeveralSpellings, Spellings
 from chatbot_mvp.retrieval.postings import Postings
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
 
-MIN_COUNT = 2
-"""Occurrences from which a term or phrase counts as frequent."""
 MIN_DOCUMENTS = 10
 """Fewer short paragraphs are parts of one document."""
-MAX_PHRASES = 5_000
-COOC_WINDOW = 6
-"""Terms co-occur if they are at most this many terms apart."""
-COOC_KEPT = 5
+_MOST_UNUSED = 0.3
+"""Share (0-1) of words that nothing has any more, from which all are read again: they take memory."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +38,16 @@ class KbIndex:
 
     chunks: Sequence[Chunk]
     """The chunks that a search can return; pieces of split paragraphs are joined."""
-    section_titles_normalized: Mapping[str, str]
-    """Heading in lower case without accents -> heading as written. Each part of a heading path is one entry."""
-    vocab_terms: Mapping[str, int]
-    """Term, bigram or trigram (terms separated by a space) -> occurrences, at least MIN_COUNT; most frequent first."""
-    cooc_map: Mapping[str, tuple[str, ...]]
-    """Term -> up to COOC_KEPT terms that co-occur with it at least MIN_COUNT times, strongest association first."""
     words: Mapping[str, str]
     """Word in lower case without accents -> its term, for every word of the KB except stop words."""
     written: Mapping[str, str]
     """Word in lower case without accents -> the word as written, for words of paragraphs and headings with accents.
 
     The accents of Spanish words decide their terms ("energía")."""
+    spellings: Spellings | SeveralSpellings
+    """The words of the knowledge base, by which misspelt ones are corrected."""
+    read: PassageWords
+    """The words of the matcher's paragraphs."""
     matcher: PassageMatcher
     links: SectionLinks
     """For each paragraph of the matcher, the rows of the paragraphs whose sections it names."""
@@ -59,10 +55,36 @@ class KbIndex:
     """One context per chunk; empty if the chunks were not enriched."""
     questions: Sequence[str] = ()
     """The questions of each chunk; empty if there are none."""
+    files: FileRows | None = None
+    """The files; None if it is not known which they are, or if there are contexts or questions."""
 
     @property
     def analyzer(self) -> Analyzer:
         return self.matcher.analyzer
+
+    @property
+    def source(self) -> ChunkedFiles | None:
+        """The chunks as they were given: ``known`` for ``chunk_files`` of another version. None if it has no files."""
+        return self.files.source if self.files is not None else None
+
+    @cached_property
+    def section_titles_normalized(self) -> Mapping[str, str]:
+        """Heading in lower case without accents -> heading as written. Each part of a heading path is one entry."""
+        titles: dict[str, str] = {}
+        for part in dict.fromkeys(part for heading in self.read.sections for part in heading.split(" > ") if part):
+            titles.setdefault(fold(part), part)
+        return titles
+
+    @cached_property
+    def vocab_terms(self) -> Mapping[str, int]:
+        """Term, bigram or trigram (terms separated by a space) -> occurrences, at least MIN_COUNT; most frequent
+        first."""
+        return frequent_terms(*sequence_of(self.read))
+
+    @cached_property
+    def cooc_map(self) -> Mapping[str, tuple[str, ...]]:
+        """Term -> up to COOC_KEPT terms that co-occur with it at least MIN_COUNT times, strongest association first."""
+        return Neighbours(self.read)
 
     @cached_property
     def paragraphs(self) -> ChunkParagraphs:
@@ -92,21 +114,6 @@ class KbIndex:
         return {term: word for word, term in self.words.items()}
 
     @cached_property
-    def spellings(self) -> Spellings | SeveralSpellings:
-        """The words of the knowledge base."""
-        rows, analyzer = self.matcher.searched.rows, self.analyzer
-
-        def of(words: Iterable[str], language: str) -> Spellings:
-            return Spellings(words, language, lambda word: len(rows(self.words[word])))
-
-        if not isinstance(analyzer, MixedAnalyzer):
-            return of(self.words, analyzer.language)
-        words: dict[str, list[str]] = {language: [] for language in analyzer.languages}
-        for word in self.words:
-            words[analyzer.home_of(self.written.get(word, word))].append(word)
-        return SeveralSpellings(of(found, language) for language, found in words.items())
-
-    @cached_property
     def heading_words(self) -> Mapping[str, str]:
         """Word of a heading in lower case without accents -> the word as written."""
         titles = self.section_titles_normalized.values()
@@ -126,6 +133,34 @@ class KbIndex:
                 found[term].add(section)
         return {term: frozenset(sections) for term, sections in found.items()}
 
+    def read_alike(self, chunks: Sequence[Chunk], analyzer: Analyzer) -> KbIndex | None:
+        """Return what another version can take from this one, given its chunks and its analyzer; None for nothing.
+
+        In a knowledge base of several languages, a change of one file can change the terms of words of others: then
+        these files count as changed.
+        """
+        if self.files is None or not isinstance(chunks, ChunkedFiles):
+            return None
+        files, headings = self.files, self.files.headings(chunks)
+        rows = np.array([row for row, place in enumerate(headings) if place], np.int64)
+        paragraphs = offsets(np.array(files.paragraphs, np.int64))
+
+        def words() -> Iterator[str]:
+            for section in frozenset[str]().union(*headings):
+                yield from analyzer.found(section)
+            yield from self.read.words_of(entries(paragraphs, rows)[1])
+
+        changed = read_otherwise(analyzer, self.analyzer, words())
+        if not changed:
+            return self if changed is not None else None
+        has = np.append(0, np.cumsum(self.read.having(changed)))[self.read.token_start[paragraphs]]
+        stale = [
+            bool(count) or any(word.lower() in changed for section in sections for word in analyzer.found(section))
+            for count, sections in zip(np.diff(has).tolist(), headings, strict=True)
+        ]
+        read = self.read.read_again(changed, analyzer)
+        return replace(self, files=files.without(stale), read=read, links=SectionLinks((), analyzer))
+
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
         titles, postings = self._titles
@@ -133,7 +168,11 @@ class KbIndex:
 
 
 def build_bm25_index(
-    chunks: Sequence[Chunk], language: str | Analyzer, contexts: Sequence[str] = (), questions: Sequence[str] = ()
+    chunks: Sequence[Chunk],
+    language: str | Analyzer,
+    contexts: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    earlier: KbIndex | None = None,
 ) -> KbIndex:
     """Index the chunks of a knowledge base.
 
@@ -142,123 +181,66 @@ def build_bm25_index(
         language: "es" or "en", or the analyzer of a knowledge base in both; decides stop words and stems.
         contexts: for each chunk, a description of its place in the document; empty if the chunks were not enriched.
         questions: for each chunk, questions that it answers; empty if there are none.
+        earlier: another version of the knowledge base with an analyzer that gives all its words the same terms. What is
+            of one file alone is taken from it; the result is the same without it.
     """
     analyzer = analyzer_for(language)
-    joined = join_pieces(chunks)
-    joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
-    joined_questions = join_contexts(joined, chunks, questions) if questions else []
-    passages = passages_of(joined, joined_contexts, joined_questions)
-    read = PassageWords(passages, analyzer)
-    vocabulary = vocabulary_of(passages, analyzer, [*joined_contexts, *joined_questions], read)
-    index = KbIndex(
+    files, rows, joined_contexts, joined_questions = None, None, list[str](), list[str]()
+    before = earlier if earlier is not None and earlier.files is not None else None
+    if isinstance(chunks, ChunkedFiles) and not contexts and not questions:
+        known = None if before is None or before.files is None else (before.files, before.matcher.passages)
+        joined, passages, files = paragraphs_by_file(chunks, known)
+        if not passages:  # headings only
+            passages, files = passages_of(joined), None
+        elif known is not None:
+            rows = files.paragraph_rows(known[0])
+    else:
+        joined = join_pieces(chunks)
+        joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
+        joined_questions = join_contexts(joined, chunks, questions) if questions else []
+        passages = passages_of(joined, joined_contexts, joined_questions)
+    then = before if rows is not None else None
+    read = PassageWords(passages, analyzer, then.read if then else None, rows.origin if rows else None)
+    if then and read.unused > _MOST_UNUSED:
+        return build_bm25_index(chunks, analyzer)
+    words, written = read.words()
+    for text in dict.fromkeys([*joined_contexts, *joined_questions]):
+        words.update((fold(word), term) for word, term in analyzer.content_words(text))
+    matcher = PassageMatcher(passages, analyzer, read, then.matcher if then else None, rows)
+    return KbIndex(
         chunks=joined,
-        **vocabulary.fields,
-        matcher=PassageMatcher(passages, analyzer, read),
+        words=words,
+        written=written,
+        spellings=spellings_of(words, written, matcher, then.spellings if then else None),
+        read=read,
+        matcher=matcher,
         contexts=joined_contexts,
         questions=joined_questions,
-        links=SectionLinks(passages, analyzer),
-    )
-    _ = index.spellings  # built here, so that the first misspelt question does not wait for it
-    return index
-
-
-class Vocabulary(NamedTuple):
-    """The fields of ``KbIndex`` of these names."""
-
-    section_titles_normalized: Mapping[str, str]
-    vocab_terms: Mapping[str, int]
-    cooc_map: Mapping[str, tuple[str, ...]]
-    words: Mapping[str, str]
-    written: Mapping[str, str]
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        return self._asdict()
-
-
-def vocabulary_of(
-    passages: Sequence[Passage], analyzer: Analyzer, beside: Iterable[str], read: PassageWords | None = None
-) -> Vocabulary:
-    """Return the vocabulary of some paragraphs.
-
-    Args:
-        beside: contexts and questions of their chunks, whose words are searched too.
-        read: the words of ``passages``; None to read them here.
-    """
-    read = read or PassageWords(passages, analyzer)
-    forms, terms = read.form_by_word(), read.term_of_form()
-    words = {word: terms[form] for word, form in forms.items()}
-    titles: dict[str, str] = {}
-    for heading in read.sections:
-        for part in filter(None, heading.split(" > ")):
-            titles.setdefault(fold(part), part)
-    for text in dict.fromkeys(beside):
-        words.update((fold(word), term) for word, term in analyzer.content_words(text))
-    names = list(read.terms)
-    sequence, rows = read.term_of[read.tokens], read.sentence_passage[read.token_sentence]
-    return Vocabulary(
-        titles,
-        frequent_terms(names, sequence, rows),
-        neighbouring_terms(names, sequence, rows),
-        words,
-        {word: form for word, form in forms.items() if form.lower() != word},
+        links=SectionLinks(passages, analyzer, then.links if then else None),
+        files=files,
     )
 
 
-def frequent_terms(names: Sequence[str], terms: Array, rows: Array) -> dict[str, int]:
-    """Return term, bigram or trigram -> occurrences, as ``KbIndex.vocab_terms``.
+def spellings_of(
+    words: Mapping[str, str],
+    written: Mapping[str, str],
+    matcher: PassageMatcher,
+    before: Spellings | SeveralSpellings | None = None,
+) -> Spellings | SeveralSpellings:
+    """Return ``KbIndex.spellings`` of these words; ``before`` are those of another version."""
+    rows, analyzer = matcher.searched.rows, matcher.analyzer
 
-    Args:
-        names: term of each number.
-        terms: numbers of the content words of all paragraphs, in order.
-        rows: paragraph of each entry of ``terms``.
-    """
-    codes, phrases = terms.astype(np.int64), []
-    for size in range(1, min(3, len(terms)) + 1):
-        if size > 1:
-            # A phrase's code is made of the number of the phrase without its last term, and of its last term.
-            codes = codes[:-1] * len(names) + terms[size - 1 :]
-        distinct_codes, codes = np.unique(codes, return_inverse=True)
-        inside = np.flatnonzero(rows[size - 1 :] == rows[: len(rows) - size + 1])
-        counts = np.bincount(codes[inside], minlength=len(distinct_codes))
-        begin = np.zeros(len(distinct_codes), np.int64)
-        begin[codes[inside]] = inside
-        often = counts >= MIN_COUNT
-        phrases.append(np.stack((counts[often], begin[often], np.full(int(often.sum()), size))))
-    if not phrases:
-        return {}
-    count, first, length = np.concatenate(phrases, axis=1)
-    if len(count) > MAX_PHRASES:
-        enough = count >= np.partition(count, len(count) - MAX_PHRASES)[len(count) - MAX_PHRASES]
-        count, first, length = count[enough], first[enough], length[enough]
-    found = [
-        (" ".join(names[term] for term in terms[at : at + size]), times)
-        for times, at, size in zip(count.tolist(), first.tolist(), length.tolist(), strict=True)
-    ]
-    return dict(sorted(found, key=lambda item: (-item[1], item[0]))[:MAX_PHRASES])
+    def frequency(word: str) -> int:
+        return len(rows(words[word]))
 
-
-def neighbouring_terms(names: Sequence[str], terms: Array, rows: Array) -> dict[str, tuple[str, ...]]:
-    """Return the terms that co-occur with each term, as ``KbIndex.cooc_map``. Arguments as for ``frequent_terms``."""
-    codes = []
-    wide = terms.astype(np.int64)
-    for distance in range(1, COOC_WINDOW + 1):
-        one, other = wide[:-distance], wide[distance:]
-        near = (rows[:-distance] == rows[distance:]) & (one != other)
-        codes.append((np.minimum(one, other) * len(names) + np.maximum(one, other))[near])
-    pairs, together = distinct(np.concatenate(codes))
-    pairs, together = pairs[together >= MIN_COUNT], together[together >= MIN_COUNT]
-    low, high = np.divmod(pairs, max(1, len(names)))
-    one, other = np.concatenate((low, high)), np.concatenate((high, low))
-    alone = np.bincount(terms, minlength=len(names))
-    # Dice coefficient: a term that occurs near every other term is not specific to any of them.
-    bound = -2 * np.concatenate((together, together)) / (alone[one] + alone[other])
-    rank = np.empty(len(names), np.int64)
-    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    order = np.lexsort((rank[other], bound, one))
-    found: dict[str, tuple[str, ...]] = {}
-    starts = np.flatnonzero(np.diff(one[order], prepend=-1))
-    for begin, end in pairwise([*starts.tolist(), len(order)]):
-        chosen = order[begin : min(end, begin + COOC_KEPT)]
-        found[names[one[chosen[0]]]] = tuple(names[number] for number in other[chosen])
-    return found
+    if isinstance(analyzer, MixedAnalyzer):
+        of_language: dict[str, list[str]] = {language: [] for language in analyzer.languages}
+        for word in words:
+            of_language[analyzer.home_of(written.get(word, word))].append(word)
+        if isinstance(before, SeveralSpellings):
+            changed = zip(before.of_languages, of_language.values(), strict=True)
+            return SeveralSpellings(spellings.changed(set(found), frequency) for spellings, found in changed)
+        return SeveralSpellings(Spellings(found, language, frequency) for language, found in of_language.items())
+    if isinstance(before, Spellings):
+        return before.changed(words.keys(), frequency)
+    return Spellings(words, analyzer.language, frequency)

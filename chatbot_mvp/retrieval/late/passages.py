@@ -94,7 +94,8 @@ class PassageTokens:
             sums |= fresh
             done += len(part)
             progress(Progress(phase, done, total, time.monotonic() - started, before))
-        return np.concatenate([sums[key] for key in keys])
+        empty = np.zeros((0, self.embedder.dimensions), np.float32)
+        return np.concatenate([sums[key] for key in keys] or [empty])
 
     def forget(self, passages: Iterable[PassageText]) -> None:
         """Delete what was computed for ``passages``."""

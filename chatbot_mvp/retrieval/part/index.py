@@ -22,9 +22,12 @@ from chatbot_mvp.retrieval.arrays import best_rows
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense import RowCosines, VectorStore
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
-from chatbot_mvp.retrieval.kb.vocabulary import vocabulary_of
-from chatbot_mvp.retrieval.part.words import PartLinks, PartMatcher, PartSearch, Rows
+from chatbot_mvp.retrieval.kb.links import SectionLinks
+from chatbot_mvp.retrieval.kb.passage_words import PassageWords
+from chatbot_mvp.retrieval.kb.vocabulary import spellings_of
+from chatbot_mvp.retrieval.part.words import PartMatcher, PartSearch, Rows
 from chatbot_mvp.storage.lru import BoundedCache
+from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
 
 Spans = tuple[tuple[str, int, int], ...]
@@ -85,18 +88,26 @@ def part_of(whole: CorpusIndex, spans: Spans) -> CorpusIndex | None:
     own = PartMatcher(matcher, passages, windows, chunks)
     found = [kb.chunks[row] for row in kept.tolist()]
     contexts, questions = (_at(texts, kept) for texts in (kb.contexts, kb.questions))
+    read = PassageWords(own.passages, kb.analyzer)
+    words, written = read.words()
+    for text in dict.fromkeys([*contexts, *questions]):
+        words.update((fold(word), term) for word, term in kb.analyzer.content_words(text))
     part = replace(
         kb,
         chunks=found,
+        words=words,
+        written=written,
+        spellings=spellings_of(words, written, own),
+        read=read,
         matcher=own,
-        links=PartLinks(kb.links, passages),
+        links=SectionLinks(own.passages, kb.analyzer),
         contexts=contexts,
         questions=questions,
-        **vocabulary_of(own.passages, kb.analyzer, [*contexts, *questions]).fields,
+        files=None,
     )
     lexical = PartSearch(whole.lexical, chunks, len(whole.chunks), own)
     dense = _dense(whole.dense, chunks, windows) if whole.dense is not None else None
-    return PartIndex(found, lexical, dense, None, part, whole.questions, whole)
+    return PartIndex(found, lexical, dense, None, part, whole.questions, whole=whole)
 
 
 class PartVectors:
@@ -104,6 +115,10 @@ class PartVectors:
 
     def __init__(self, whole: VectorStore, rows: Rows) -> None:
         self._whole, self._rows = whole, rows
+
+    @property
+    def matrix(self) -> Vectors | None:
+        return None  # a part has no rows of its own
 
     def search(self, queries: Vectors, limit: int) -> list[list[tuple[int, float]]]:
         found = []
@@ -123,6 +138,10 @@ class PartCosines:
 
     def __init__(self, whole: RowCosines, rows: Rows) -> None:
         self._whole, self._rows = whole, rows
+
+    @property
+    def matrix(self) -> Vectors | None:
+        return None  # a part has no rows of its own
 
     def cosines(self, query: Vectors) -> Vectors:
         found: Vectors = self._whole.cosines(query)[self._rows.kept]

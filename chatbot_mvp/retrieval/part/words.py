@@ -9,7 +9,6 @@ import numpy as np
 
 from chatbot_mvp.retrieval.arrays import Array, Doubles, Ints
 from chatbot_mvp.retrieval.indexes.lexical import LexicalSearch
-from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passages import Passage
 from chatbot_mvp.retrieval.postings import PairPostings, Postings
@@ -123,17 +122,6 @@ class PartMatcher(PassageMatcher):
     def _of(self, scores: Doubles) -> Doubles:
         kept: Doubles = scores[self._rows.kept]
         return kept
-
-
-class PartLinks(SectionLinks):
-    """Which paragraphs of a part name the sections of others of it."""
-
-    def __init__(self, whole: SectionLinks, passages: Rows) -> None:
-        self._whole, self._kept = whole, passages
-
-    def __getitem__(self, row: int) -> tuple[int, ...]:
-        named = np.array(self._whole[int(self._kept.kept[row])], np.int64)
-        return tuple(self._kept.having(named)[0].tolist())
 
 
 class PartSearch:

@@ -57,11 +57,21 @@ class Tools:
         self._app = app
 
     def list_knowledge_bases(self) -> list[dict[str, Any]]:
-        """Return id, name, files, languages and number of characters of each knowledge base, the newest first."""
+        """Return what each knowledge base is: id, name, version, documents, files, languages and characters.
+
+        The newest come first. ``version`` is its number; ``files`` are the documents that are searched.
+        """
+        documents = self._app.kbs.store.documents
         return [
             {
                 "id": record.kb_id,
                 "name": record.kb_name,
+                "version": record.number,
+                "changed_at": record.added_at,
+                "documents": [
+                    {"path": one.path, "title": one.title, "tags": list(one.tags), "updated_at": one.updated_at}
+                    for one in documents(record.kb_id)
+                ],
                 "files": list(record.files),
                 "languages": list(record.languages),
                 "chars": record.chars,

@@ -238,16 +238,22 @@ def try_server(server: MilvusServer) -> str:
     return f"Milvus {version} at {server.address}, {'with' if ours else 'without'} indexes of this application"
 
 
-def delete_rows(connection: MilvusConnection, owner: str) -> None:
-    """Delete all rows of an owner: the terms and the vectors of a knowledge base.
+def delete_rows(connection: MilvusConnection, owner: str, kept: Sequence[str] = ()) -> None:
+    """Delete the rows of an owner: the terms and the vectors of a knowledge base.
+
+    Args:
+        kept: corpora whose rows stay.
 
     Raises:
         MilvusError (index_credentials_refused, index_engine_unavailable): some rows may be left; call again.
     """
+    leaving = f"owner == {json.dumps(owner)}"
+    if kept:
+        leaving += f" and corpus not in {json.dumps(list(kept))}"
     with connection.server.reported():
         for name in connection.client.list_collections(timeout=CONNECT_S):
             if name == TERMS or name.startswith(VECTORS):
-                connection.client.delete(name, filter=f"owner == {json.dumps(owner)}", timeout=WRITE_S)
+                connection.client.delete(name, filter=leaving, timeout=WRITE_S)
 
 
 def _status(error: BaseException) -> tuple[Any, str]:

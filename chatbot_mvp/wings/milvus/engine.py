@@ -13,7 +13,7 @@ from chatbot_mvp.retrieval.indexes.lexical import LexicalSearch
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import Chunk, ProgressCallback
 from chatbot_mvp.wings.milvus.client import MilvusServer, connect, delete_rows, milvus_server
-from chatbot_mvp.wings.milvus.terms import MilvusTerms
+from chatbot_mvp.wings.milvus.terms import MilvusTerms, vocabulary_of
 from chatbot_mvp.wings.milvus.vectors import MilvusVectors
 
 _DATA_SETS = "corpus"
@@ -38,6 +38,12 @@ class MilvusIndexes:
     def vectors(self, matrix: Vectors, model_id: str, owner: str, progress: ProgressCallback) -> VectorStore:
         digest = vectors_key(model_id, matrix)
         return MilvusVectors.build(connect(self.server), matrix, owner or _DATA_SETS, digest, progress)
+
+    def keep(self, owner: str, words: Sequence[LexicalSearch], vectors: Sequence[VectorStore]) -> None:
+        of_words = [one.corpus for one in words if isinstance(one, MilvusTerms)]
+        of_vectors = [one.corpus for one in vectors if isinstance(one, MilvusVectors)]
+        vocabularies = map(vocabulary_of, of_words)
+        delete_rows(connect(self.server), owner, [*of_words, *vocabularies, *of_vectors])
 
     def delete(self, owner: str) -> None:
         delete_rows(connect(self.server), owner)

@@ -47,7 +47,8 @@ class MilvusTerms:
     def __init__(self, connection: MilvusConnection, corpus: str, analyzer: Analyzer, facts: _Facts) -> None:
         self.analyzer = analyzer
         self._connection = connection
-        self._corpus = corpus
+        self.corpus = corpus
+        """What its rows bear in common."""
         self._facts = facts
         self._parts: BoundedCache[int, dict[str, tuple[int, int]]] = BoundedCache(_PARTS_KEPT)
         self._settled_at = time.monotonic() + SETTLING_S
@@ -104,9 +105,9 @@ class MilvusTerms:
         vector = {dimension: term_weight(containing, self._facts.count) for dimension, containing in known.values()}
         fetched = min(limit + _TIE_MARGIN, LARGEST_RESULT)
         consistency = "Strong" if time.monotonic() < self._settled_at else "Bounded"
-        [found] = self._connection.search(TERMS, self._corpus, [vector], fetched, consistency)
+        [found] = self._connection.search(TERMS, self.corpus, [vector], fetched, consistency)
         if not found:  # each known term is in a chunk
-            raise MilvusError("index_rows_missing", corpus=self._corpus, place=self._connection.server.address)
+            raise MilvusError("index_rows_missing", corpus=self.corpus, place=self._connection.server.address)
         return in_order(found, limit)
 
     def document_frequency(self, term: str) -> int:
@@ -124,17 +125,22 @@ class MilvusTerms:
         hashes = {term: _term_hash(term) for term in terms}
         part_of = {term: _part(hash_, self._facts.parts) for term, hash_ in hashes.items()}
         parts = {number: self._parts.get(number) for number in set(part_of.values())}
-        missing = {f"{self._corpus}/v{number}": number for number, part in parts.items() if part is None}
+        missing = {f"{self.corpus}/v{number}": number for number, part in parts.items() if part is None}
         if missing:
             texts = self._connection.texts(TERMS, list(missing))
             if len(texts) < len(missing):
-                raise MilvusError("index_rows_missing", corpus=self._corpus, place=self._connection.server.address)
+                raise MilvusError("index_rows_missing", corpus=self.corpus, place=self._connection.server.address)
             for id_, text in texts.items():
                 part = {hash_: (int(entry[0]), int(entry[1])) for hash_, entry in json.loads(text).items()}
                 self._parts.put(missing[id_], part)
                 parts[missing[id_]] = part
         found = {term: (parts[part_of[term]] or {}).get(hash_) for term, hash_ in hashes.items()}
         return {term: entry for term, entry in found.items() if entry is not None}
+
+
+def vocabulary_of(corpus: str) -> str:
+    """Return the name of the corpus that has a corpus' vocabulary and facts."""
+    return f"{corpus}/vocabulary"
 
 
 def _write(
@@ -175,7 +181,7 @@ def _write(
         hash_ = _term_hash(term)
         parts[_part(hash_, facts.parts)][hash_] = (dimension, containing[dimension])
     # Under another corpus' name, so that no search finds these rows. Their vector is there because one is needed.
-    beside = {**common, "corpus": f"{corpus}/vocabulary", "row": -1, "vector": {0: 1.0}}
+    beside = {**common, "corpus": vocabulary_of(corpus), "row": -1, "vector": {0: 1.0}}
     for number, part in enumerate(parts):
         text = json.dumps(part, separators=(",", ":"))
         connection.upsert(TERMS, [{**beside, "id": f"{corpus}/v{number}", "text": text}])

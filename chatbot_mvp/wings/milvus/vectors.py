@@ -31,10 +31,15 @@ class MilvusVectors:
     def __init__(self, connection: MilvusConnection, name: str, corpus: str, matrix: Vectors) -> None:
         self._connection = connection
         self._name = name
-        self._corpus = corpus
+        self.corpus = corpus
+        """What its rows bear in common."""
         self._count = len(matrix)
         self._exact = ExactVectors(matrix)
         self._settled_at = time.monotonic() + SETTLING_S
+
+    @property
+    def matrix(self) -> Vectors:
+        return self._exact.matrix
 
     @classmethod
     def build(
@@ -92,10 +97,10 @@ class MilvusVectors:
         for begin in range(0, len(queries), _QUERIES):
             block = list(np.ascontiguousarray(queries[begin : begin + _QUERIES], dtype=np.float32))
             for hits in self._connection.search(
-                self._name, self._corpus, block, fetched, consistency, ef=max(_EF, fetched)
+                self._name, self.corpus, block, fetched, consistency, ef=max(_EF, fetched)
             ):
                 if len(hits) < limit:
-                    raise MilvusError("index_rows_missing", corpus=self._corpus, place=self._connection.server.address)
+                    raise MilvusError("index_rows_missing", corpus=self.corpus, place=self._connection.server.address)
                 rounded = [(row, round(cosine, _DECIMALS)) for row, cosine in hits]
                 found.append(sorted(rounded, key=lambda hit: (-hit[1], hit[0]))[:limit])
         return found

@@ -25,7 +25,7 @@ _NO_PROMISE = 4
 
 @promise.command("promise")
 def kb_promise(
-    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or a file to create one from")],
+    document: Annotated[str, typer.Argument(help="Name or id of a knowledge base, or a file to create one from")],
     questions: Annotated[
         str, typer.Argument(help="JSONL of questions that people labelled, or the id of a question set")
     ],

@@ -195,8 +195,8 @@ def promise_of(read: Mapping[str, Any]) -> Promise:
 
 
 def questions_sha256(questions: Sequence[KbQuestion]) -> str:
-    """Return the SHA-256 of questions and their labels, whatever their order, ids and headings."""
-    lines = sorted(replace(one, question_id="", heading=None).as_line() for one in questions)
+    """Return the SHA-256 of questions and their labels, whatever their order, ids, headings and documents."""
+    lines = sorted(replace(one.asked, question_id="", heading=None).as_line() for one in questions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 

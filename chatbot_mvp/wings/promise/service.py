@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import Self
 
 from chatbot_mvp.app import App
 from chatbot_mvp.documents.kb_files import KbFile
-from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetNotFound
+from chatbot_mvp.errors import FileOfLaterVersion, KbResultNotFound, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
+from chatbot_mvp.knowledge_base.versions import Version
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.settings.access import Action, performs
@@ -25,6 +26,7 @@ from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion, Unit
 from chatbot_mvp.wings.promise.errors import PromiseError
+from chatbot_mvp.wings.promise.kb_change import KbChange, lapsed_of, verdict_of
 from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_of, questions_sha256
 from chatbot_mvp.wings.promise.repeats import without_repeats
@@ -66,6 +68,7 @@ class Promises:
         self._kbs = app.kbs
         self._evaluation = app.kb_evaluation
         self._question_sets = app.question_sets
+        self._changes: dict[tuple[str, str, str], KbChange] = {}
 
     @classmethod
     def of(cls, app: App) -> Self:
@@ -97,8 +100,7 @@ class Promises:
         if self._kbs.store.record(kb_id).sha256 != result.kb_sha256:
             raise PromiseError("result_of_other_text", kb_id=kb_id, result_id=result_id)
         people = self._by_people(kb_id, result.set_id) if result.set_id else None
-        by_text = {one.question.question: one for one in people or ()}
-        rows = [row for row in result.rows if (is_labelled(row) if people is None else _counts(row, by_text))]
+        rows = _labelled_rows(result, people)
         if not rows:
             raise PromiseError("no_labelled_questions", name=result.set_name, count=len(result.rows))
         files, contents = self._kbs.store.files(kb_id), self._kbs.contents(kb_id)
@@ -133,7 +135,9 @@ class Promises:
             KbNotFound, KbUnreadable
         """
         store, kb_id = self._kbs.store, result.kb_id
-        groups = groups_of(rows, store.files(kb_id), self._kbs.contents(kb_id).chunks)
+        measured = store.version_with(kb_id, result.kb_sha256)
+        version = measured.version_id if measured else ""
+        groups = groups_of(rows, store.files(kb_id, version), self._kbs.contents(kb_id, version=version).chunks)
         return [
             LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row), group)
             for row, group in zip(rows, groups, strict=True)
@@ -158,6 +162,51 @@ class Promises:
     def watch(self, kb_id: str, promise: Promise) -> LiveWatch:
         """Compare the chat's questions since the promise with the labelled ones."""
         return watch_live(self._live.current.metrics_log_path, kb_id, promise)
+
+    @performs(Action.READ)
+    def after_change(self, kb_id: str, promise: Promise) -> KbChange | None:
+        """Compute what the changes of a knowledge base did to the labels of a promise; cheap when asked again.
+
+        None if nothing was promised, if nothing has changed, or if the run or the version that was measured is gone.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        record, basis = self._kbs.store.record(kb_id), promise.basis
+        measured = self._kbs.store.version_with(kb_id, basis.kb_sha256)
+        if not promise.made or record.sha256 == basis.kb_sha256 or measured is None:
+            return None
+        key = (kb_id, record.version, promise.made_at)
+        with suppress(KbResultNotFound, QuestionSetNotFound):
+            if key not in self._changes:
+                self._changes = {key: self._after_change(kb_id, promise, measured)}
+            return self._changes[key]
+        return None
+
+    def _after_change(self, kb_id: str, promise: Promise, measured: Version) -> KbChange:
+        basis, store = promise.basis, self._kbs.store
+        result = self._evaluation.result(kb_id, basis.result_id)
+        rows = _labelled_rows(result, self._by_people(kb_id, basis.set_id) if basis.set_id else None)
+        lapsed, documents = lapsed_of(rows, measured, store.version(kb_id))
+        again = None
+        if remaining := [row for row in rows if row.question.question_id not in lapsed]:
+            labelled, _ = without_repeats(self.judged(result, remaining), [row.places for row in remaining])
+            again = make_promise(labelled, promise.left_out, promise.level, basis, promise.unit, promise.parts)
+        return KbChange(
+            result.version or store.record(kb_id, measured.version_id).number,
+            store.record(kb_id).number,
+            len(rows),
+            lapsed,
+            documents,
+            verdict_of(lapsed, again),
+            again.bound if again else None,
+        )
+
+    def references(self, kb_id: str) -> Iterator[str]:
+        """Yield the hash of the text that the promise of a knowledge base was made on."""
+        with suppress(InvalidJson, FileOfLaterVersion, OSError, KeyError, TypeError):
+            if read := read_object(self._path(kb_id), PROMISE):
+                yield promise_of(read).basis.kb_sha256
 
     def _state(self, kb_id: str, promise: Promise) -> PromiseState:
         basis, settings = promise.basis, self._live.current
@@ -191,6 +240,16 @@ class Promises:
 
     def _path(self, kb_id: str) -> Path:
         return self._live.current.kb_dir / kb_id / "evaluation" / "promise.json"
+
+
+def _labelled_rows(result: KbResult, people: Sequence[SetQuestion] | None) -> list[ResultRow]:
+    """Return the rows of a result that count.
+
+    Args:
+        people: the questions of the set that people labelled; None for the questions of a file.
+    """
+    by_text = {one.question.question: one for one in people or ()}
+    return [row for row in result.rows if (is_labelled(row) if people is None else _counts(row, by_text))]
 
 
 def _counts(row: ResultRow, people: Mapping[str, SetQuestion]) -> bool:

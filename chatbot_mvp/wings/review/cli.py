@@ -30,7 +30,7 @@ _SHOWN = 600  # characters of an answer or a passage on the terminal
 
 @review.command("review")
 def kb_review(
-    document: Annotated[str, typer.Argument(help="Id of a stored knowledge base, or its file")],
+    document: Annotated[str, typer.Argument(help="Name or id of a knowledge base, or its file")],
     label: Annotated[
         bool, typer.Option("--label", help="Label one answer after the other, with a key for each verdict")
     ] = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -146,7 +146,9 @@ class Reviews:
             paragraph,
             heading,
         )
-        self._append(kb_id, {"type": "verdict", **asdict(given)})
+        record = self._kbs.store.record(kb_id)
+        made_on = {"kb_sha256": record.sha256, "kb_version": record.number}
+        self._append(kb_id, {"type": "verdict", **asdict(given), **made_on})
         return given
 
     @performs(Action.REVIEW)
@@ -220,6 +222,12 @@ class Reviews:
             agreement_of(list(verdicts.values())),
             tuple(tuple(each) for each in disputed),
         )
+
+    def references(self, kb_id: str) -> Iterator[str]:
+        """Yield the hashes of the texts that verdicts were given on."""
+        for row in read_lines(self._path(kb_id))[0]:
+            if isinstance(found := row.get("kb_sha256"), str):
+                yield found
 
     def _passage(self, kb_id: str, item: ReviewItem, verdict: Verdict, position: int | None) -> tuple[str, str]:
         """Return (text, section) of the passage of a label; ("", "") if there is none."""

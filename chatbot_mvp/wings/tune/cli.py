@@ -30,7 +30,7 @@ ConfigOption = Annotated[
 @tune.command("run")
 def tune_run(
     target: Annotated[
-        str, typer.Argument(metavar="KB|DATASET", help="Id of a knowledge base, a document, or a data set")
+        str, typer.Argument(metavar="KB|DATASET", help="Name or id of a knowledge base, a document, or a data set")
     ],
     questions: Annotated[
         str,

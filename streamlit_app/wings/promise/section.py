@@ -6,6 +6,7 @@ import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult
 from chatbot_mvp.settings.access import Action
+from chatbot_mvp.wings.promise.kb_change import KbChange
 from chatbot_mvp.wings.promise.live_watch import LiveWatch
 from chatbot_mvp.wings.promise.promise import Promise
 from chatbot_mvp.wings.promise.service import Promises, PromiseState
@@ -28,11 +29,31 @@ def show_promise(kb: KbRecord, result: KbResult) -> None:
     if state is None:
         return
     _show(state)
+    _show_change(get_app().get(Promises).after_change(kb.kb_id, state.promise))
     if state.applies:
         _take(state)
     comparable = state.promise.made and set(state.changed) <= {"live"}
     if comparable and may(Action.MEASURE):  # the sample may hold the words of other people's questions
         _watch(get_app().get(Promises).watch(kb.kb_id, state.promise))
+
+
+def _show_change(change: KbChange | None) -> None:
+    """Say what the changes of the knowledge base did to the labels of the promise."""
+    if change is None:
+        return
+    bound = percent(change.bound) if change.bound is not None else "–"
+    said = t(
+        f"mykb.promise_after.{change.verdict}",
+        version=number(change.version),
+        current=number(change.current),
+        lapsed=number(len(change.lapsed)),
+        labels=number(change.labels),
+        remaining=number(change.remaining),
+        bound=bound,
+    )
+    st.info(said, icon=":material/difference:")
+    if change.documents:
+        st.caption(t("mykb.promise_after.documents", documents=", ".join(change.documents)))
 
 
 def _make(kb: KbRecord, result: KbResult) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import httpx
 
 from chatbot_mvp.embedding.base import Vectors
-from chatbot_mvp.retrieval.indexes import chroma
+from chatbot_mvp.retrieval.indexes import chroma, chroma_connection
 from chatbot_mvp.retrieval.indexes.corpus import forget_index, growing_index
 from chatbot_mvp.retrieval.indexes.dense import VectorStore
+from chatbot_mvp.retrieval.indexes.keeping import keep_vectors
 from chatbot_mvp.retrieval.indexes.lexical import LexicalSearch
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress, last
@@ -31,6 +32,13 @@ class Backend(ABC):
     def choice(self, owner: str) -> VectorStoreChoice:
         """The store of an owner's indexes as the pipeline configures it."""
 
+    def keep(self, owner: str, terms: LexicalSearch, vectors: VectorStore) -> None:
+        """Delete what an owner has beside these."""
+        choice = self.choice(owner)
+        client = chroma.chroma_client(choice.folder, choice.host)
+        keep_vectors(client, owner, [vectors] if isinstance(vectors, chroma.ChromaVectors) else [])
+        choice.indexes.keep(owner, [terms], [vectors])
+
     @abstractmethod
     def delete(self, chunks: Sequence[Chunk], owner: str) -> None:
         """Delete all of an owner's indexes."""
@@ -46,7 +54,7 @@ class Backend(ABC):
 
     def restart(self) -> None:
         """End the server, if there is one, and start it again. This process forgets its connections."""
-        chroma._clients.clear()
+        chroma_connection._clients.clear()
 
     def stop(self) -> None:  # noqa: B027 - files need no server
         """End the server, if there is one."""

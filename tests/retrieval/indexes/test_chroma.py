@@ -16,12 +16,12 @@ from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import InvalidSetting, KbNotFound, MissingPackage, RunStopped
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.indexes.chroma import (
-    ADD_ROWS,
     ChromaVectors,
     chroma_client,
     collection_name,
     delete_collections,
 )
+from chatbot_mvp.retrieval.indexes.chroma_rows import ADD_ROWS
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
@@ -148,7 +148,7 @@ def test_another_process_finds_what_was_stored_and_builds_nothing(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_build_that_was_stopped_is_done_anew(tmp_path: Path) -> None:
+def test_a_build_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     matrix = clustered(10, ADD_ROWS + 50)
     client = chroma_client(tmp_path)
 
@@ -160,7 +160,7 @@ def test_a_build_that_was_stopped_is_done_anew(tmp_path: Path) -> None:
         ChromaVectors.build(client, matrix, "kb", "half", stop)
     seen: list[Progress] = []
     store = ChromaVectors.build(client, matrix, "kb", "half", seen.append)
-    assert [progress.done for progress in seen] == [0, ADD_ROWS, ADD_ROWS + 50]
+    assert [progress.done for progress in seen] == [ADD_ROWS, ADD_ROWS + 50]
     [hits] = store.search(matrix[-1:], 1)
     assert hits[0][0] == len(matrix) - 1
 
@@ -265,11 +265,14 @@ def test_auto_keeps_knowledge_bases_in_chroma_and_searches_a_corpus_exactly(
     assert isinstance(store, ChromaVectors if in_chroma else ExactVectors)
 
 
-def test_other_vectors_and_other_models_get_a_collection_of_their_own(tmp_path: Path) -> None:
-    choice = VectorStoreChoice("chroma", "kb", tmp_path)
+@pytest.mark.parametrize(("owner", "expected"), [("kb", 2), ("", 3)])
+def test_versions_of_a_knowledge_base_share_a_collection_per_model_and_data_sets_none(
+    tmp_path: Path, owner: str, expected: int
+) -> None:
+    choice = VectorStoreChoice("chroma", owner, tmp_path)
     for rows, model in ((5, "one"), (5, "one"), (5, "two"), (6, "one")):
         choice.make(clustered(17, rows), model, ignore_progress)
-    assert len(names(tmp_path)) == 3
+    assert len(names(tmp_path)) == expected
 
 
 KB = "# Manual\n\n## Vacaciones\n\nHay 23 días de vacaciones.\n\n## Dietas\n\nLa dieta completa es de 48 euros.\n"

@@ -109,6 +109,22 @@ def test_changed_content_of_an_owner_is_found_and_its_former_content_is_not(back
     assert same_hits(hits, ExactVectors(matrix).search(matrix[:4], 60))
 
 
+def test_the_former_version_answers_until_the_new_one_is_kept_alone(backend: Backend) -> None:
+    before, after, matrix = texts(14, 60), texts(15, 50), clustered(14, 70)
+    other = backend.vectors(matrix[:9], "beside")
+    old = backend.terms(before, "moves"), backend.vectors(matrix[:60], "moves")
+    of_old = old[0].search("word0", LIMIT), old[1].search(matrix[:3], LIMIT)
+    new = backend.terms(after, "moves"), backend.vectors(matrix[20:], "moves")
+    assert (old[0].search("word0", LIMIT), old[1].search(matrix[:3], LIMIT)) == of_old
+    of_new = new[0].search("word0", LIMIT), new[1].search(matrix[30:33], LIMIT)
+    assert same_hits(of_new[1], ExactVectors(matrix[20:]).search(matrix[30:33], LIMIT))
+    backend.keep("moves", *new)
+    assert (new[0].search("word0", LIMIT), new[1].search(matrix[30:33], LIMIT)) == of_new
+    assert [hits[0][0] for hits in other.search(matrix[:9], 1)] == list(range(9))
+    again = backend.vectors(matrix[:60], "moves")
+    assert same_hits(again.search(matrix[:3], LIMIT), of_old[1])
+
+
 @pytest.mark.slow  # 2,100 rows are needed for a second batch
 def test_a_build_that_was_stopped_half_way_is_completed_by_the_next_one(backend: Backend) -> None:
     chunks, matrix = texts(8, 2_100), clustered(8, 2_100)

@@ -21,8 +21,10 @@ from chatbot_mvp.retrieval.indexes.corpus import (
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.retrieval.indexes.dense_side import kb_texts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
+from chatbot_mvp.retrieval.indexes.versions import forget_other_indexes
 from chatbot_mvp.types import Chunk, Document, Progress, ignore_progress, last
 from tests.fakes import FakeEmbedder, chunks_of
+from tests.retrieval import changes
 
 KB = chunk_document(
     Document("kb", "kb", "# Taller\n\nEl torno pesa. Abre a las 8.\n\nLa sierra corta.\n\n# Dietas\n\nSon 48.")
@@ -130,7 +132,26 @@ def test_a_forgotten_knowledge_base_leaves_neither_files_nor_vectors_and_others_
     forget_index(KB, "es", tmp_path, model, "kb-1")
     assert cache.count(model, kb_texts(index.kb), "passage") == 0
     assert cache.count(model, kb_texts(kept.kb), "passage") == len(set(kb_texts(kept.kb)))
-    assert [path.name for path in (tmp_path / "indexes").iterdir()] == ["kb-2"]
+    assert not (tmp_path / "indexes" / "kb-1").exists()
+
+
+def test_the_links_of_other_versions_are_dropped_and_those_that_are_kept_are_opened_again(tmp_path: Path) -> None:
+    def version(seed: int, owner: str = "kb-1") -> CorpusIndex:
+        chunks = changes.chunks_of(changes.short_documents(seed, 12))
+        choice = VectorStoreChoice("exact", owner)
+        return last(growing_index(chunks, "es", tmp_path, None, with_links=True, store=choice))
+
+    versions = [version(seed) for seed in (1, 2, 3)]
+    other = version(1, "kb-2")
+    folders = [index.folder for index in (*versions, other)]
+    assert all(folder is not None and folder.is_dir() for folder in folders)
+    forget_other_indexes(tmp_path, "kb-1", folders[1:2])
+    assert [folder is not None and folder.exists() for folder in folders] == [False, True, False, True]
+    assert version(2).graph is not None
+    forget_other_indexes(tmp_path, "kb-1", [])
+    assert [path.name for path in (tmp_path / "indexes" / "kb-1").iterdir()] == []
+    forget_other_indexes(tmp_path, "", [])
+    assert folders[3] is not None and folders[3].exists()
 
 
 def test_a_chosen_server_is_used_and_without_one_or_without_vectors_none_is(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.arrays import best_rows
+from chatbot_mvp.retrieval.kb.frequent import COOC_WINDOW, MIN_COUNT
 from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.matching import GRAM
 from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts, join_pieces
-from chatbot_mvp.retrieval.kb.vocabulary import COOC_WINDOW, MIN_COUNT, KbIndex, build_bm25_index
+from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer, fold
 from chatbot_mvp.types import Chunk, Document
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.retrieval.arrays import best_rows
-from chatbot_mvp.retrieval.kb import vocabulary
+from chatbot_mvp.retrieval.kb import frequent
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passages import ChunkParagraphs, Passage, join_contexts
 from chatbot_mvp.retrieval.kb.vocabulary import build_bm25_index
@@ -124,7 +124,7 @@ def test_the_best_of_windows_is_that_of_each_paragraph(case: Case) -> None:
 def test_the_vocabulary_has_the_most_frequent_phrases_and_the_most_bound_terms(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(vocabulary, "MAX_PHRASES", most)
+    monkeypatch.setattr(frequent, "MAX_PHRASES", most)
     draw = random.Random(5)
     paragraphs = [text(draw, 4) for _ in range(30)]
     chunks = [Chunk(f"c{n}", f"d{n}", f"T{n}", said, 0, len(said)) for n, said in enumerate(paragraphs)]

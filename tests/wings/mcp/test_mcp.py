@@ -99,6 +99,8 @@ async def everything(client: Any) -> dict[str, Any]:
     found["far"] = json.loads(far.content[0].text)
     wrong = await client.call_tool("ask", {"question": "¿?", "knowledge_base": "no hay"})
     found["wrong"] = (wrong.is_error, wrong.content[0].text)
+    listed = await client.call_tool("list_knowledge_bases", {})
+    found["listed"] = [json.loads(part.text) for part in listed.content]
     lost = await client.call_tool("fetch", {"id": "../../etc/passwd"})
     found["lost"] = (lost.is_error, lost.content[0].text)
     return found
@@ -107,6 +109,9 @@ async def everything(client: Any) -> dict[str, Any]:
 def check(found: dict[str, Any]) -> None:
     assert found["tools"] == ["ask", "fetch", "list_knowledge_bases", "search"]
     assert found["text"] == found["search"]
+    for kb in found["listed"]:
+        assert (kb["version"], [one["path"] for one in kb["documents"]]) == (1, kb["files"])
+    assert "normas.md" in [kb["name"] for kb in found["listed"]]
     [first, *_] = found["search"]["results"]
     assert set(first) == {"id", "title", "url"}
     assert "Vacaciones" in first["title"]

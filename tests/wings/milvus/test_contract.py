@@ -43,6 +43,18 @@ def test_a_knowledge_base_has_no_rows_left_after_its_deletion(backend: Milvus) -
         vectors.search(matrix[:1], LIMIT)
 
 
+def test_rows_of_versions_that_are_not_kept_are_deleted(backend: Milvus) -> None:
+    connection = connect(backend.process.server)
+    for number in (16, 17):
+        chunks, matrix = texts(number, 30), clustered(number, 30)
+        terms, vectors = backend.terms(chunks, "versions"), backend.vectors(matrix, "versions")
+    both = rows_of(connection, "versions")
+    backend.keep("versions", terms, vectors)
+    assert 30 < rows_of(connection, "versions") < both - 30
+    assert terms.search("word0", LIMIT)
+    assert terms.document_frequency("word0") > 0
+
+
 def rows_of(connection: milvus.MilvusConnection, owner: str) -> int:
     counts = [
         connection.client.query(name, filter=f'owner == "{owner}"', output_fields=["count(*)"])[0]["count(*)"]

@@ -47,6 +47,7 @@ def test_the_promise_says_how_many_labels_are_missing_and_what_was_left_out(kb: 
     assert "mykb_promise_apply" not in {button.key for button in page.button}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("language", "promise", "back"),
     [

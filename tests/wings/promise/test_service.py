@@ -10,12 +10,10 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.documents.kb_files import KbFile
-from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
-from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
@@ -23,6 +21,7 @@ from chatbot_mvp.wings.promise.calibration import LabelledQuestion
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_text
 from chatbot_mvp.wings.promise.service import Promises, groups_of
 from tests.conftest import Command
+from tests.moving import document
 from tests.raising import raises
 from tests.wings.promise.labels import DAYS, DIET, TEXT, measured, promised, saved
 
@@ -112,10 +111,10 @@ def test_a_changed_question_a_new_text_and_another_configuration_take_it_back_an
     assert changed(app, kb_id) == ("configuration",)
     app.live.change("kb_top_k", app.settings.kb_top_k - 1)
     assert changed(app, kb_id) == ()
-    parsed = ParsedText("Otro texto.", "utf-8", 11, False)
-    app.kb_changes.change(kb_id, new=[NewDocument("otro.md", parsed)])
+    app.kb_changes.change(kb_id, new=[document("normas.md", f"{TEXT}\nY nada más.\n")])
     assert changed(app, kb_id) == ("kb",)
     app.kb_changes.restore(kb_id, "1")
+    assert changed(app, kb_id) == ()
     more = app.question_sets.save(questions.with_added([SetQuestion(KbQuestion("x", "¿Otra?", "far"))]))
     assert changed(app, kb_id) == ("questions",)
     app.question_sets.delete_set(kb_id, more.set_id)

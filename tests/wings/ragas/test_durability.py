@@ -73,6 +73,7 @@ def test_a_stopped_evaluation_goes_on_with_exactly_what_is_missing(
         app_of(asking).runs.resume_now(run_id)
 
 
+@pytest.mark.slow
 def test_killed_with_sigkill_an_evaluation_ends_as_an_unbroken_one(
     asking: Settings, stub: JudgeStub, rows: Rows, tmp_path: Path
 ) -> None:

@@ -135,16 +135,16 @@ def test_the_starts_of_all_workers_together_keep_the_distance_of_a_configured_ra
     assert min(late - early for early, late in pairwise(ordered)) >= 1 / 200
 
 
-def test_the_time_that_a_slot_is_on_its_way_is_taken_from_the_wait() -> None:
+@pytest.mark.parametrize(
+    ("asked_for", "now", "left"),
+    [(0.3, 1_000.2, 0.3), (0.8, 1_000.7, 0), (0.1, 400.0, 0.5), (0.1, 9_000.0, 0.4)],
+    ids=["on its way", "late", "slow clock", "fast clock"],
+)
+def test_a_slot_is_waited_for_without_its_time_on_the_way_and_no_longer_than_it_says(
+    asked_for: float, now: float, left: float
+) -> None:
     granted = Granted("t", started=5.0, wait=0.5, clock=1_000.5, interval=0.025)
-    assert seconds_left(granted, asked_for=0.3, now=1_000.2) == pytest.approx(0.3)
-    assert seconds_left(granted, asked_for=0.8, now=1_000.7) == 0
-
-
-@pytest.mark.parametrize(("now", "left"), [(400.0, 0.5), (9_000.0, 0.4)], ids=["slow", "fast"])
-def test_a_node_with_a_wrong_clock_waits_no_longer_than_the_slot_says_and_hardly_less(now: float, left: float) -> None:
-    granted = Granted("t", started=5.0, wait=0.5, clock=1_000.5, interval=0.025)
-    assert seconds_left(granted, asked_for=0.1, now=now) == pytest.approx(left)
+    assert seconds_left(granted, asked_for=asked_for, now=now) == pytest.approx(left)
 
 
 def test_a_configured_rate_spreads_the_starts() -> None:

@@ -8,11 +8,10 @@ import pytest
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import build_app
-from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import settle, visit
 from tests.e2e.visitors import become
+from tests.moving import document
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
@@ -74,10 +73,9 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
     page.get_by_role("button", name="Calcular la promesa").click()
     page.get_by_text("como máximo 20 % serán equivocadas").wait_for()
 
-    parsed = parse_upload("taller.md", text.replace("20 euros", "21 euros").encode(), 10**6, 10)
-    app.kb_changes.change(kb.kb_id, new=[NewDocument(kb.files[0], parsed)])
+    app.kb_changes.change(kb.kb_id, new=[document("taller.md", text.replace("20 euros", "21 euros"))])
     page.reload()
     page.get_by_text("2. Resultados").click()
     page.get_by_text("queda retirada").wait_for()
-    assert page.get_by_text("El documento ha cambiado.").is_visible()
+    assert page.get_by_text("La base de conocimiento ha cambiado.").is_visible()
     assert not page.get_by_text("como máximo 20 % serán equivocadas").is_visible()

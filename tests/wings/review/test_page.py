@@ -52,19 +52,13 @@ def press(page: AppTest, start: str) -> AppTest:
     return page
 
 
-def test_the_name_is_asked_for_once(kb: KbRecord) -> None:
+def test_a_name_is_asked_for_until_one_is_given_that_can_be_seen(kb: KbRecord) -> None:
     page = review(ask(kb, DIET), reviewer="")
-    assert DIET not in texts(page)
-    page.text_input(key="review-name-text").set_value("  Ana   López ")
-    page = next(one for one in page.button if one.label == "Empezar a revisar").click().run()
-    assert "Revisa **Ana López**" in texts(page) and DIET in texts(page)
-
-
-def test_a_name_that_nobody_sees_is_not_taken(kb: KbRecord) -> None:
-    page = review(ask(kb, DIET), reviewer="")
-    page.text_input(key="review-name-text").set_value("\u200b \u3164")
-    page = next(one for one in page.button if one.label == "Empezar a revisar").click().run()
-    assert DIET not in texts(page) and page.text_input(key="review-name-text")
+    for name, taken in (("\u200b \u3164", False), ("  Ana   López ", True)):
+        assert DIET not in texts(page)
+        page.text_input(key="review-name-text").set_value(name)
+        page = next(one for one in page.button if one.label == "Empezar a revisar").click().run()
+        assert (DIET in texts(page), "Revisa **Ana López**" in texts(page)) == (taken, taken)
 
 
 def test_where_people_sign_in_nobody_types_a_name(kb: KbRecord) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from chatbot_mvp.retrieval.arrays import Doubles, rows_of
 from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.kb.vocabulary import frequent_terms, neighbouring_terms
+from chatbot_mvp.retrieval.kb.frequent import frequent_terms, neighbouring_terms
 from chatbot_mvp.retrieval.postings import PairPostings, Postings
 from chatbot_mvp.text import fold
 

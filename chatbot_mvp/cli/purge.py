@@ -1,0 +1,39 @@
+"""The command ``kb purge``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.cli.progress import ProgressLine
+from chatbot_mvp.terminal import say
+
+kb = typer.Typer()
+
+
+@kb.command("purge")
+def kb_purge(
+    name: Annotated[str, typer.Argument(help="Name or id of a knowledge base")],
+    paths: Annotated[list[str], typer.Argument(help="Paths of documents, or of folders, which end with /")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask")] = False,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take documents out of every version and out of everything that quotes them. This cannot be undone."""
+    app = open_app(env)
+    named = [record.kb_id for record in app.kbs.records() if record.kb_name == name]
+    kb_id = app.kbs.store.record(named[0] if named else name).kb_id
+    if not yes:
+        sure = f"Remove {', '.join(paths)} from {kb_id} and from everything that quotes it?"
+        typer.confirm(sure, abort=True, err=True)
+    with ProgressLine() as progress:
+        report = app.kb_changes.purge(kb_id, paths, progress=progress)
+    if as_json:
+        print_json(asdict(report))
+        return
+    say(f"Removed {', '.join(report.paths)} from {report.versions} versions.")
+    say(f"Files rewritten: {report.files}. Cached rows deleted: {report.cached}.")
+    say("Not covered: backups, other servers and buckets, exported files, the name of the knowledge base.")

@@ -1,0 +1,86 @@
+"""Knowledge bases, documents, versions and outcomes as JSON values: the same for commands and over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from chatbot_mvp.knowledge_base.changing import Step
+from chatbot_mvp.knowledge_base.differences import DocumentDifference
+from chatbot_mvp.knowledge_base.filing import Outcome
+from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.knowledge_base.versions import KbDocument, Version
+from chatbot_mvp.storage.clock import now
+
+
+def kb_json(store: KbStore, record: KbRecord) -> dict[str, Any]:
+    """Return a knowledge base as a version has it. Raises KbNotFound or KbUnreadable."""
+    staged = store.staged(record.kb_id)
+    return {
+        "kb_id": record.kb_id,
+        "kb_name": record.kb_name,
+        "version": record.number,
+        "version_id": record.version,
+        "documents": len(store.documents(record.kb_id, record.version)),
+        "chars": record.chars,
+        "kb_truncated": record.kb_truncated,
+        "languages": list(record.languages),
+        "changed_at": record.added_at,
+        "draft": asdict(staged) if staged else None,
+    }
+
+
+def documents_json(version: Version) -> list[dict[str, Any]]:
+    """Return the documents of a version, in the order of its text."""
+    searched = {file.name for file in version.files}
+    return [{**_document(one), "searched": one.path in searched} for one in version.documents]
+
+
+def _document(document: KbDocument) -> dict[str, Any]:
+    return {
+        "path": document.path,
+        "title": document.title,
+        "author": document.author,
+        "source": document.source,
+        "date": document.created,
+        "tags": list(document.tags),
+        "bytes": document.bytes,
+        "chars": document.original_chars,
+        "pages": len(document.page_starts),
+        "sha256": document.sha256,
+        "original": bool(document.original),
+        "updated_at": document.updated_at,
+        "age_days": age_days(document),
+    }
+
+
+def age_days(document: KbDocument) -> int:
+    """Return the whole days since its content came."""
+    return max(0, (now() - datetime.fromisoformat(document.updated_at)).days)
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    return {**asdict(step.entry), "current": step.current, "kept": step.kept}
+
+
+def differences_json(found: Sequence[DocumentDifference]) -> list[dict[str, Any]]:
+    return [asdict(one) for one in found]
+
+
+def outcome_json(store: KbStore, outcome: Outcome) -> dict[str, Any]:
+    """Return what became of files. Unchanged documents are counted, not listed."""
+    return {
+        **kb_json(store, outcome.record),
+        "changed": outcome.changed,
+        "complete": outcome.complete,
+        "counts": outcome.counts,
+        "files": [
+            {name: value for name, value in asdict(row).items() if value}
+            for row in outcome.files
+            if row.what != "unchanged"
+        ],
+        "ignored": list(outcome.ignored),
+    }

@@ -1,0 +1,212 @@
+"""After any changes of its documents, a knowledge base's vectors find what those of one built at once find."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.random_vectors import RandomTokens, RandomVectors
+from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
+from chatbot_mvp.retrieval.indexes.dense import ExactVectors
+from chatbot_mvp.retrieval.indexes.keeping import keep_rows
+from chatbot_mvp.retrieval.indexes.vector_store import StoreKind, VectorStoreChoice
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.types import Document, last
+
+pytestmark = pytest.mark.xdist_group("chroma")  # one worker, because starting it takes seconds
+
+WORDS = "bomba válvula torno horno llave ruta dieta firma archivo nómina taller motor de la el los con por en".split()
+STRATEGIES = ("HYBRID", "BRIDGE_HYBRID", "KB_CHAT", "SIMPLE_VECTOR")
+PER_BATCH = 2
+"""Sequences of changes in a batch."""
+PHASES = (Phase.generate,)
+"""A sequence that fails is short as it is; to look for a shorter one takes minutes."""
+STEPS = st.lists(
+    st.tuples(st.sampled_from(("add", "replace", "remove", "move", "edit", "copy")), st.integers(0, 9)),
+    min_size=1,
+    max_size=5,
+)
+_numbers = itertools.count()
+
+
+def text(seed: int, short: bool) -> str:
+    """A document of up to three sections; if ``short``, one of one sentence."""
+    draw = random.Random(seed)
+
+    def sentence() -> str:
+        return " ".join(draw.choices(WORDS, k=draw.randint(3, 9))).capitalize() + "."
+
+    if short:
+        return f"# Pieza {seed}\n\n{sentence()}"
+    parts = [f"# {draw.choice(WORDS)} {seed % 5}"]
+    for _ in range(draw.randint(0, 3)):
+        parts += [f"## {draw.choice(WORDS)}", *(" ".join(sentence() for _ in range(draw.randint(1, 4))) for _ in "ab")]
+    return "\n\n".join(parts)
+
+
+def changed(documents: list[str], operation: str, seed: int, short: bool) -> list[str]:
+    found, at = list(documents), seed % max(1, len(documents))
+    if operation == "add" or len(documents) < 2:
+        found.insert(at, text(100 + seed, short))
+    elif operation == "replace":
+        found[at] = text(100 + seed, short)
+    elif operation == "remove":
+        del found[at]
+    elif operation == "move":
+        found.insert(seed // 2, found.pop(at))
+    elif operation == "edit":
+        found[at] += " Y además la llave."
+    else:
+        found.append(found[at])
+    return found
+
+
+def index(
+    documents: list[str],
+    folder: Path,
+    kind: StoreKind,
+    embedder: type[RandomVectors],
+    earlier: CorpusIndex | None,
+    linked: bool = False,
+) -> CorpusIndex:
+    chunks = chunk_document(Document("kb", "Manual", "\n\n".join(documents)))
+    store = VectorStoreChoice(kind, "kb", load_settings(data_dir=folder).chroma_dir)
+    cache = folder / "cache"
+    return last(growing_index(chunks, "es", cache, embedder, with_links=linked, store=store, earlier=earlier))
+
+
+def answers(found: CorpusIndex, folder: Path) -> list[Any]:
+    """Whole traces of questions by every strategy that the index is for, but for their seconds."""
+    questions = ["¿La bomba con la llave?", "horno", "ruta de la dieta por el taller"]
+    traces: list[Any] = []
+    for strategy in STRATEGIES if found.graph is None else ("BRIDGE_HYBRID",):
+        pipeline = Pipeline(found, load_settings(data_dir=folder, retrieval_strategy=strategy))
+        for trace in pipeline.retrieve(questions):
+            traces.append(replace(trace, records=tuple(replace(record, seconds=0.0) for record in trace.records)))
+    return traces
+
+
+def matrices(found: CorpusIndex) -> list[Any]:
+    assert found.dense is not None and found.dense.windows is not None and found.dense.sentences is not None
+    return [found.dense.vectors.matrix, found.dense.windows.matrix, found.dense.sentences.matrix]
+
+
+def check(data: Path, kind: StoreKind, embedder: type[RandomVectors], steps: list[tuple[str, int]], short: bool) -> int:
+    """Make the changes, compare after each of them, and return their number."""
+    folder = data / str(next(_numbers))
+    documents = [text(number, short) for number in range(12 if short else 4)]
+    linked = len(steps) % 2 == 0
+    before = index(documents, folder, kind, embedder, None, linked)
+    of_before = answers(before, folder)
+    chosen = load_settings(data_dir=folder)
+    for number, (operation, seed) in enumerate(steps):
+        documents = changed(documents, operation, 1_000 * number + seed, short)
+        following = index(documents, folder, kind, embedder, before, linked)
+        once = index(documents, folder / f"once-{number}", kind, embedder, None, linked)
+        for mine, expected in zip(matrices(following), matrices(once), strict=True):
+            np.testing.assert_array_equal(mine, expected)
+        of_following = answers(following, folder)
+        assert of_following == answers(once, folder), (steps, number)
+        assert answers(before, folder) == of_before, "the version before is asked meanwhile"
+        if seed % 2:
+            keep_rows(chosen, "kb", [following])
+            assert answers(following, folder) == of_following
+            assert answers(before, folder) == of_before, "its rows were added again"
+        before, of_before = following, of_following
+    return len(steps)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
+@pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
+@pytest.mark.parametrize("batch", range(250))
+def test_vectors_in_memory_after_any_changes_are_those_of_one_build(
+    tmp_path: Path, batch: int, embedder: type[RandomVectors], short: bool
+) -> None:
+    made = []
+
+    @settings(max_examples=PER_BATCH, phases=PHASES)
+    @given(STEPS.map(lambda steps: [(operation, 10 * batch + seed) for operation, seed in steps]))
+    def sequences(steps: list[tuple[str, int]]) -> None:
+        made.append(check(tmp_path, "exact", embedder, steps, short))
+
+    sequences()
+    assert sum(made) >= len(made) > 0
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
+@pytest.mark.parametrize("batch", range(100))
+def test_chroma_after_any_changes_finds_what_one_build_finds(
+    tmp_path: Path, batch: int, embedder: type[RandomVectors]
+) -> None:
+    made = []
+
+    @settings(max_examples=1, phases=PHASES)
+    @given(STEPS.map(lambda steps: [(operation, 10 * batch + seed) for operation, seed in steps]), st.booleans())
+    def sequences(steps: list[tuple[str, int]], short: bool) -> None:
+        made.append(check(tmp_path, "chroma", embedder, steps, short))
+
+    sequences()
+    assert sum(made) >= len(made) > 0
+
+
+@pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
+def test_only_what_changed_is_embedded_and_progress_counts_the_rest_as_done(
+    tmp_path: Path, embedder: type[RandomVectors]
+) -> None:
+    read: list[str] = []
+
+    class Counting(embedder):  # type: ignore[misc, valid-type]
+        def embed(self, texts: list[str], input_type: Any) -> Any:
+            read.extend(texts)
+            return super().embed(texts, input_type)
+
+        def text_tokens(self, texts: list[str], input_type: Any) -> Any:
+            read.extend(texts)
+            return super().text_tokens(texts, input_type)
+
+    documents = [text(number, False) for number in range(8)]
+    before = index(documents, tmp_path, "exact", embedder, None)
+    after = [*documents[:3], "# Nuevo\n\nLa grúa levanta el molde.", *documents[4:]]
+    chunks = chunk_document(Document("kb", "Manual", "\n\n".join(after)))
+    seen: list[Any] = []
+    # Another cache, so that what is not taken from the earlier index has to be computed.
+    made = last(growing_index(chunks, "es", tmp_path / "other", Counting, seen.append, earlier=before))
+    assert set(read) <= {"Nuevo\nLa grúa levanta el molde.", "La grúa levanta el molde."}
+    assert read
+    told = [progress for progress in seen if progress.phase == "embed_corpus"][1:]
+    assert told[0].done == told[0].done_before > 10 * (told[-1].total - told[0].done)
+    assert told[-1].done == told[-1].total
+    assert isinstance(made.dense and made.dense.windows, ExactVectors)
+
+
+def test_windows_beyond_memory_are_compared_as_after_one_build(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    matrix = rng.normal(size=(900, 48)).astype(np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    queries = matrix[5:9] + matrix[400:404]
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+
+    def rows(part: Any, folder: str) -> ChromaVectors:
+        made = VectorStoreChoice("chroma", "kb", tmp_path / folder).rows(part, "m", lambda _: None, "windows")
+        assert isinstance(made, ChromaVectors) and made.matrix is None
+        return made
+
+    first, second = rows(matrix[:600], "changed"), rows(matrix[40:], "changed")
+    for store, once in ((second, rows(matrix[40:], "second")), (first, rows(matrix[:600], "first"))):
+        for query in queries:
+            np.testing.assert_array_equal(store.cosines(query), once.cosines(query))
+            some = np.array([7, 3, 550, 7])
+            np.testing.assert_array_equal(store.similarities(query, some), once.similarities(query, some))
