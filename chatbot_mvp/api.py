@@ -31,6 +31,7 @@ from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove
 from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference, ParagraphDifference
+from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord

@@ -14,8 +14,11 @@ from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_sh
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
+from chatbot_mvp.chat.several import Asked, StreamOverSeveral
 from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.pipelines import JOINED
 from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
@@ -79,6 +82,7 @@ class Answering:
 
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting, ConfigurationError (question_too_long)
+            FilterError: KB_FILTER cannot be read, or no document meets the filter of this question.
         """
         return finished(self.stream(kb_id, question, context, history, streamed=False))
 
@@ -96,24 +100,66 @@ class Answering:
         ``streamed`` and ``hold`` are as in ``AnswerStream``: to hold is for readers that cannot take words back.
         """
         require_short(question)
-        history = [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]
         context = context or UserContext()
         # Text, files and places are of one version, even if another one becomes the current one meanwhile.
         version = self._kbs.store.record(kb_id).version
         pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best(_PATIENCE_S)
-        return AnswerStream(
-            pipeline,
-            question,
-            context,
-            history,
-            model=self._model,
-            fallback=self._fallback,
-            settings=self._live.current,
-            places=self._kbs.places(kb_id, version),
-            streamed=streamed,
-            hold=hold,
-            done=lambda answer: self._log_metrics(kb_id, question, answer),
-        )
+        pipeline = self._kbs.limited(kb_id, pipeline, self._documents(context), version)
+        places, options = self._kbs.places(kb_id, version), self._options(kb_id, question, streamed, hold)
+        return AnswerStream(pipeline, question, context, _short(history), places=places, **options)
+
+    @performs(Action.ASK)
+    def ask_over(
+        self,
+        kb_ids: Sequence[str],
+        question: str,
+        context: UserContext | None = None,
+        history: Sequence[PastTurn] = (),
+    ) -> Answer:
+        """Answer a question from several knowledge bases, in one ranking of all their passages.
+
+        A source's ``chunk.doc_id`` is the id of its knowledge base, and its ``place`` names that. Arguments and errors
+        are those of ``ask``.
+        """
+        return finished(self.stream_over(kb_ids, question, context, history, streamed=False))
+
+    @performs(Action.ASK)
+    def stream_over(
+        self,
+        kb_ids: Sequence[str],
+        question: str,
+        context: UserContext | None = None,
+        history: Sequence[PastTurn] = (),
+        streamed: bool = True,
+        hold: bool = False,
+    ) -> AnswerStream:
+        """Answer as ``ask_over``, as a stream of events; the arguments are those of ``stream``."""
+        if len(set(kb_ids)) == 1:
+            return self.stream(kb_ids[0], question, context, history, streamed, hold)
+        require_short(question)
+        context = context or UserContext()
+        records = {kb_id: self._kbs.store.record(kb_id) for kb_id in kb_ids}
+        versions = {kb_id: record.version for kb_id, record in records.items()}
+        asked = {
+            kb_id: Asked(record.kb_name, self._kbs.places(kb_id, record.version)) for kb_id, record in records.items()
+        }
+        pipeline = self._kbs.over(kb_ids, search=context.retrieval).best(_PATIENCE_S)
+        pipeline = self._kbs.limited_over(versions, pipeline, self._documents(context))
+        options = self._options(JOINED.join(versions), question, streamed, hold)
+        return StreamOverSeveral(asked, pipeline, question, context, _short(history), **options)
+
+    def _documents(self, context: UserContext) -> DocumentFilter:
+        return context.documents or DocumentFilter.from_text(context.over(self._live.current).kb_filter)
+
+    def _options(self, kb_id: str, question: str, streamed: bool, hold: bool) -> dict[str, Any]:
+        return {
+            "model": self._model,
+            "fallback": self._fallback,
+            "settings": self._live.current,
+            "streamed": streamed,
+            "hold": hold,
+            "done": lambda answer: self._log_metrics(kb_id, question, answer),
+        }
 
     @performs(Action.READ)
     def citation_now(self, source: Source) -> Whereabouts | None:
@@ -159,6 +205,10 @@ class Answering:
             append_lines(self._metrics_path, [entry], sync=False)
         except (OSError, ValueError) as error:
             _log.warning("the metrics of a question could not be written to %s: %s", self._metrics_path, error)
+
+
+def _short(history: Sequence[PastTurn]) -> list[PastTurn]:
+    return [replace(turn, question=turn.question[:MAX_QUESTION_CHARS]) for turn in history]
 
 
 def _metrics(kb_id: str, question: str, answer: Answer, model_name: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from chatbot_mvp.errors import ConfigurationError
+from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.retrieval.stages.context import context_budget
 from chatbot_mvp.settings.model import Settings
@@ -48,6 +49,8 @@ class UserContext:
     """Randomness of the answer, 0-2."""
     seed: int | None = None
     """Seed of the answer, for providers that have one; None leaves it to the provider."""
+    documents: DocumentFilter = ALL_DOCUMENTS
+    """The documents that are searched; one of all documents leaves it to KB_FILTER."""
     retrieval: OtherSearch = ()
     """Search settings that differ from the defaults. The options above take precedence."""
 

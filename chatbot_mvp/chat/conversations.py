@@ -22,7 +22,8 @@ from chatbot_mvp.chat.context import MODES
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
-from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, LimitError
+from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, FilterError, LimitError
+from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.storage.clock import now, utc_now
 from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.formats import CONVERSATION, VERSION, known_version
@@ -61,6 +62,8 @@ class Turn:
     failure: Failure | None = None
     """Why there is no answer; None unless the turn failed."""
     feedback: Feedback | None = None
+    documents: DocumentFilter = ALL_DOCUMENTS
+    """The documents that it was asked of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +224,11 @@ def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) 
                 turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")
                 if mode not in MODES:
                     raise ValueError(f"a question in the mode {mode!r}")
-                turns[turn_id] = Turn(turn_id, question, mode, at)
+                asked = DocumentFilter.from_json(entry.get("documents", {}))
+                turns[turn_id] = Turn(turn_id, question, mode, at, documents=asked)
             else:
                 turns[entry["turn"]] = _next(turns[entry["turn"]], entry)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, FilterError):
             damaged += 1
     return replace(conversation, turns=tuple(turns.values()), damaged=damaged)
 

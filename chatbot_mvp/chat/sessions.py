@@ -7,6 +7,7 @@ import threading
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.answer import Failure
@@ -65,7 +66,8 @@ class ChatSessions:
         require_short(question)
         conversation = self._store.load(session, conversation_id)
         turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._store, self._answering)
-        entry = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode, "at": utc_now()}
+        entry: dict[str, Any] = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode}
+        entry |= {"at": utc_now(), **({"documents": context.documents.as_json()} if context.documents else {})}
         with self._beginning:  # two questions at once count as two
             self._require_place(session)
             self._store.append(session, conversation_id, entry)

@@ -11,6 +11,16 @@ from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
 from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json, stored_kb
+from chatbot_mvp.cli.filters import (
+    AndOption,
+    DatedOption,
+    DocumentOption,
+    FolderOption,
+    SinceOption,
+    TagOption,
+    UntilOption,
+    filter_of,
+)
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.origins import source_of
 from chatbot_mvp.errors import KbNotFound, RunError
@@ -31,11 +41,19 @@ def kb_ask(
     ],
     question: str,
     mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
+    also: AndOption = None,
+    folder: FolderOption = None,
+    tag: TagOption = None,
+    only: DocumentOption = None,
+    since: SinceOption = "",
+    until: UntilOption = "",
+    dated: DatedOption = "updated",
     preset: PresetOption = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from a knowledge base, or from a document, which is saved as one."""
+    documents = filter_of(folder, tag, only, since, until, dated)
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
     search = tuple(get_system(preset).changes.items()) if preset else ()
@@ -48,10 +66,12 @@ def kb_ask(
         ) from error
     with ProgressLine() as progress:
         record = app.kbs.store.record(stored) if stored else app.kbs.add_from(document, progress)
-        pipeline = app.kbs.pipeline(record.kb_id, progress, search)
+        asked = [record.kb_id, *(kb_of(app, other) for other in also or ())]
+        pipeline = app.kbs.over(asked, progress, search).complete(progress)
     language = pipeline.index.analyzer.language_of(question)
     chosen: Mode = "strict" if mode == "strict" else "general"
-    answer = app.answering.ask(record.kb_id, question, UserContext(chosen, language, retrieval=search))
+    context = UserContext(chosen, language, documents=documents, retrieval=search)
+    answer = app.answering.ask_over(asked, question, context)
     answered = record_of(answer)
     if as_json:
         reply = answered.as_reply()
@@ -59,8 +79,11 @@ def kb_ask(
             {
                 "answer": answer.text,
                 **({"preset": preset} if preset else {}),
+                **({"filter": documents.as_json()} if documents else {}),
                 **reply,
-                "sources": [{"n": source["number"], **source} for source in reply["sources"]],
+                "sources": [
+                    {"n": source["number"], "kb_id": source["doc_id"], **source} for source in reply["sources"]
+                ],
                 "model": answer.completion.model if answer.completion else None,
                 "kb_truncated": record.kb_truncated,
             }

@@ -6,7 +6,8 @@ class of its own has what code catches by name, or what ends a command with anot
     ChatbotError                    (exit code 1, unless a class below says otherwise)
     ├── ConfigurationError          a setting or an argument is wrong             (exit code 2)
     │   ├── InvalidSetting, with ConfigFileError
-    │   └── UnknownChoice, MissingPackage, NeedsLanguageModel, EmbedderFileMissing
+    │   ├── UnknownChoice, MissingPackage, NeedsLanguageModel, EmbedderFileMissing
+    │   └── FilterError             a filter of documents that cannot be used
     ├── DatasetError                a data set cannot be used as it is            (exit code 2)
     │   ├── EmptyDataset
     │   └── DatasetNotReceived      from the public hub or a place that is added  (exit code 1)

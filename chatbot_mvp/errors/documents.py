@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chatbot_mvp.errors.base import ChatbotError
+from chatbot_mvp.errors.configuration import ConfigurationError
 
 
 class UploadError(ChatbotError):
@@ -114,6 +115,18 @@ class KbPurgeUnfinished(ChatbotError):
     texts = {
         "kb_purge_unfinished": "The purge of documents of {kb_id!r} is not finished: {path!r}: {reason}. They are no "
         "longer in the current version, but may still be quoted elsewhere. Remove the cause, then purge them again.",
+    }
+
+
+class FilterError(ConfigurationError):
+    """A question limited to some documents that cannot be asked."""
+
+    exit_code = 2
+    texts = {
+        "filter_illegal": "{found!r} is not valid for {field!r} of a filter of documents. Legal is {legal}.",
+        "filter_matches_nothing": "No document of the knowledge base {kb_id!r} meets the filter {filter}, so nothing "
+        "was searched. It has {documents} documents; folders: {folders}; tags: {tags}. Change the filter, or ask "
+        "without one.",
     }
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
@@ -24,8 +25,9 @@ from chatbot_mvp.errors import (
     ProviderLeft,
     UploadError,
 )
+from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter, nothing_found
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
-from chatbot_mvp.knowledge_base.pipelines import GrowingPipeline, Key, PipelinePool
+from chatbot_mvp.knowledge_base.pipelines import JOINED, GrowingPipeline, Key, PipelinePool
 from chatbot_mvp.knowledge_base.places import Places, Whereabouts, places_of_version, whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord, contents_of
 from chatbot_mvp.knowledge_base.store import KbStore
@@ -229,14 +231,31 @@ class KnowledgeBases:
             return ()
 
     @performs(Action.READ)
-    def suggested_questions(self, kb_id: str, limit: int = 4) -> tuple[str, ...]:
-        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions."""
+    def suggested_questions(
+        self, kb_id: str, limit: int = 4, documents: DocumentFilter = ALL_DOCUMENTS
+    ) -> tuple[str, ...]:
+        """Up to ``limit`` questions that the knowledge base should answer, made from its headings and definitions.
+
+        Args:
+            documents: only these are asked about; each is asked about apart.
+        """
         record = self.store.record(kb_id)
+        if documents:
+            return self._suggested_within(record, limit, documents)
         key = (kb_id, record.sha256, limit)
         if key not in self._suggested:
             text = self.store.document(kb_id)
             self._suggested[key] = suggest_questions(text, record.language, limit, record.languages)
         return self._suggested[key]
+
+    def _suggested_within(self, record: KbRecord, limit: int, documents: DocumentFilter) -> tuple[str, ...]:
+        whole = self.store.document(record.kb_id, record.version)
+        found: dict[str, None] = {}
+        for start, end in documents.spans(self.store.version(record.kb_id, record.version)):
+            if len(found) < limit:
+                part = replace(whole, text=whole.text[start:end])
+                found |= dict.fromkeys(suggest_questions(part, record.language, limit, record.languages))
+        return tuple(found)[:limit]
 
     # --- the pipeline
 
@@ -272,16 +291,19 @@ class KnowledgeBases:
 
         Raises:
             KbNotFound, KbUnreadable, NeedsLanguageModel, MissingPackage, ProviderNotConfigured, ProviderError
+            FilterError: KB_FILTER cannot be read, or no document meets it.
         """
         strategy = get_strategy(settings.retrieval_strategy)
         if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
             chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, version)
             language = self.store.record(kb_id, version).language
             grow = (factory or self._factory).grow
-            return last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
+            grown = last(grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
+            return self.limited(kb_id, grown, DocumentFilter.from_text(settings.kb_filter), version)
         # A knowledge base has its own language, whatever RETRIEVAL_BM25_LANGUAGE says.
         search = tuple((name, getattr(settings, name)) for name in OF_PIPELINE)
-        return self.pipeline(kb_id, progress, search, version).with_selection(settings)
+        found = self.pipeline(kb_id, progress, search, version).with_selection(settings)
+        return self.limited(kb_id, found, DocumentFilter.from_text(settings.kb_filter), version)
 
     @performs(Action.ASK)
     def growing(
@@ -328,6 +350,13 @@ class KnowledgeBases:
 
         return self._pipelines.get(key, lambda: GrowingPipeline(kb_id, grow, progress))
 
+    def _drop_joined(self, kb_id: str) -> None:
+        """Forget what was built over a knowledge base together with others, in memory and on disk."""
+        self._pipelines.drop_joined(kb_id)
+        for folder in (self._live.current.cache_dir / "indexes").glob(f"*{JOINED}*"):
+            if folder.is_dir() and kb_id in folder.name.split(JOINED):
+                shutil.rmtree(folder, ignore_errors=True)
+
     @contextmanager
     def _at_work(self, kb_id: str) -> Iterator[None]:
         """Count a pipeline over a knowledge base as being built."""
@@ -346,6 +375,7 @@ class KnowledgeBases:
             texts: SHA-256 of the texts of the versions that can be asked.
         """
         self._pipelines.keep_only(kb_id, texts)
+        self._drop_joined(kb_id)
         self._changed.add(kb_id)
         self._keep_rows(kb_id)
 
@@ -367,6 +397,60 @@ class KnowledgeBases:
                 forget_other_indexes(self._live.current.cache_dir, kb_id, folders)
         except ChatbotError as error:  # they only take room; the next change tries again
             log.warning("rows of vectors of %s are left: %s", kb_id, error)
+
+    def limited(self, kb_id: str, pipeline: Pipeline, documents: DocumentFilter, version: str = "") -> Pipeline:
+        """Return a pipeline over a version of a knowledge base, limited to the documents that meet a filter.
+
+        Raises:
+            KbNotFound, KbUnreadable
+            FilterError (filter_matches_nothing): no document with text meets it.
+        """
+        return self.limited_over({kb_id: version}, pipeline, documents)
+
+    def limited_over(self, versions: Mapping[str, str], pipeline: Pipeline, documents: DocumentFilter) -> Pipeline:
+        """Return a pipeline over several knowledge bases, limited as by ``limited``.
+
+        Args:
+            versions: id of each knowledge base -> its version.
+        """
+        if not documents:
+            return pipeline
+        found = {kb_id: self.store.version(kb_id, version) for kb_id, version in versions.items()}
+        spans = ((kb_id, *span) for kb_id, version in found.items() for span in documents.spans(version))
+        limited = pipeline.within(tuple(spans))
+        if limited is None:
+            raise nothing_found(found, documents)
+        return limited
+
+    @performs(Action.ASK)
+    def over(
+        self, kb_ids: Sequence[str], progress: ProgressCallback = ignore_progress, search: OtherSearch = ()
+    ) -> GrowingPipeline:
+        """The pipeline over the current versions of several knowledge bases, as ``growing`` gives that of one.
+
+        Their chunks are indexed together, so that a word is as rare as it is in all of them, and their evidence has
+        one scale. A chunk's ``doc_id`` is the id of its knowledge base. Words are indexed anew, in memory; vectors
+        come from the cache where one of the knowledge bases has been asked.
+
+        Raises:
+            KbNotFound, KbUnreadable, InvalidSetting
+        """
+        if len(kb_ids) == 1:
+            return self.growing(kb_ids[0], progress, search)
+        records = [self.store.record(kb_id) for kb_id in sorted(set(kb_ids))]
+        now = self._live.snapshot
+        settings = with_search(now.settings, other_search(now.settings, search)).with_changes(vector_store="exact")
+        language = max(records, key=lambda record: record.chars).language
+        name = JOINED.join(record.kb_id for record in records)
+        key = (name, *(record.sha256 for record in records), str(now.version), repr(other_search(now.settings, search)))
+        factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
+
+        def grow(report: ProgressCallback) -> Iterator[Pipeline]:
+            size = settings.retrieval_chunk_chars
+            chunks = [chunk for one in records for chunk in self.chunks(one.kb_id, size, one.version)]
+            return factory.grow(chunks, language, settings, report, kb_id=name)
+
+        return self._pipelines.get(key, lambda: GrowingPipeline(name, grow, progress))
 
     @performs(Action.READ)
     def vectors_under_way(self, kb_id: str, search: OtherSearch = ()) -> GrowingPipeline | None:
@@ -410,6 +494,7 @@ class KnowledgeBases:
         if settings.chroma_host or settings.chroma_dir.is_dir():
             delete_collections(chroma_client(settings.chroma_dir, settings.chroma_host), kb_id)
         indexes_of(settings).delete(kb_id)
+        self._drop_joined(kb_id)
         # The same document added again is the same KB: it must not meet a pipeline whose vectors are gone.
         self._pipelines.drop(kb_id)
 

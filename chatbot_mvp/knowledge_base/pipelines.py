@@ -136,8 +136,11 @@ class GrowingPipeline:
             self._changed.notify_all()
 
 
+JOINED = "+"
+"""Stands between the ids of several knowledge bases that are searched together; no id has it."""
 Key = tuple[str, ...]
-"""(knowledge base's id, hash of its text, and what else tells pipelines over it apart)."""
+"""(knowledge base's id, or several that are ``JOINED``; hash of its text; and what else tells pipelines over it
+apart)."""
 
 
 class PipelinePool:
@@ -188,6 +191,11 @@ class PipelinePool:
     def drop(self, kb_id: str) -> None:
         """Forget the pipelines of a knowledge base, those too that are being built, and wait until their work stops."""
         for dropped in self._pipelines.drop(lambda key: key[0] == kb_id):
+            dropped.stop()
+
+    def drop_joined(self, kb_id: str) -> None:
+        """Forget the pipelines over several knowledge bases of which this is one, as ``drop``."""
+        for dropped in self._pipelines.drop(lambda key: JOINED in key[0] and kb_id in key[0].split(JOINED)):
             dropped.stop()
 
     def clear(self) -> None:

@@ -21,6 +21,7 @@ from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrich
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.late.matching import late_weights
+from chatbot_mvp.retrieval.part.index import Parts, Spans
 from chatbot_mvp.retrieval.reranker import Reranker
 from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.base import Selection, Stage
@@ -86,6 +87,16 @@ class Pipeline:
         if config == self.config:
             return self
         return Pipeline(self.index, config, self._reranker, self._expander, self._shared)
+
+    def within(self, spans: Spans) -> Pipeline | None:
+        """Return this pipeline over the chunks that lie within spans of a knowledge base's text; None if none does.
+
+        A chunk's own scores stay as they are; see ``retrieval.part.index``. The index is shared.
+        """
+        index = self.index.derived(Parts).within(spans)
+        if index is None or index is self.index:
+            return None if index is None else self
+        return Pipeline(index, self.config, self._reranker, self._expander)
 
     def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
         """Run all stages and return one trace per query, in order. A query's results do not depend on the others."""
@@ -173,6 +184,8 @@ def _ignored_knobs(settings: Settings) -> set[str]:
     ignored = ignored - {"query_expansion_llm"} if expands else ignored | {"query_expansion_llm"}
     if settings.retrieval_fusion != "rrf" and "retrieval_fusion" in strategy.knobs:
         ignored |= {"retrieval_rrf_k", "retrieval_bm25_weight", "retrieval_vector_weight"}
+    if not settings.kb_filter:
+        ignored.add("kb_filter")  # without one, a search is what it was before there were any
     if not strategy.needs_vectors:
         ignored |= {"embedding_model_name", "embedding_kind", "vector_store"}
     if settings.index_engine == LOCAL.name or settings.vector_store != "auto" or not strategy.needs_vectors:

@@ -28,6 +28,7 @@ from chatbot_mvp.api import MODES
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Event, Finished
 from chatbot_mvp.errors import ChatbotError, KbNotFound
+from chatbot_mvp.knowledge_base.pipelines import JOINED
 from chatbot_mvp.server.errors import BadRequest, no_model, refusal_of
 from chatbot_mvp.server.guards import HostGuard, has_token, wrong_token
 from chatbot_mvp.server.knowledge_bases import Handler, KbCalls
@@ -136,14 +137,14 @@ class _Endpoint:
     async def completions(self, request: Request) -> Response:
         asked = read_request(await _body(request))
         records = await run_in_threadpool(self._app.kbs.records)
-        record = next((kb for kb in records if kb.kb_id == asked.kb_id), None)
-        if record is None:
+        kb_ids = asked.kb_id.split(JOINED)
+        if not {kb.kb_id for kb in records}.issuperset(kb_ids):
             raise no_model(asked.model)
         context = replace(asked.context, language="")
         self._require_place()
         running = RunningAnswer(
-            lambda: self._app.answering.stream(
-                asked.kb_id, asked.question, context, asked.history, streamed=asked.stream, hold=True
+            lambda: self._app.answering.stream_over(
+                kb_ids, asked.question, context, asked.history, streamed=asked.stream, hold=True
             )
         )
         self._answers.append(running)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from chatbot_mvp.api import MODES, PastTurn, UserContext
+from chatbot_mvp.api import MODES, DocumentFilter, PastTurn, UserContext
+from chatbot_mvp.errors import FilterError
 from chatbot_mvp.server.errors import BadRequest, no_model
 from chatbot_mvp.server.tasks import is_client_task
 from chatbot_mvp.storage.json_object import InvalidJson, parse_json
@@ -17,6 +18,7 @@ KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence", 
 """Fields of a request that override a setting for that question."""
 _OBEYED = {
     *("model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "seed"),
+    "filter",
     *KNOBS,
 }
 
@@ -123,9 +125,18 @@ def _context(body: Mapping[str, Any]) -> tuple[str, str, UserContext]:
                 raise _wrong(name, body[name], "a whole number from 1")
     if "temperature" in body:
         knobs["llm_temperature"] = _number(body, "temperature")
+    if "filter" in body:
+        knobs["documents"] = _filter(body["filter"])
     if "seed" in body:
         knobs["seed"] = _number(body, "seed", whole=True)
     return model, kb_id, UserContext(mode, **knobs)
+
+
+def _filter(found: Any) -> DocumentFilter:
+    try:
+        return DocumentFilter.from_json(found)
+    except FilterError as error:
+        raise BadRequest(str(error), param="filter") from error
 
 
 def _number(body: Mapping[str, Any], name: str, whole: bool = False) -> int | float:

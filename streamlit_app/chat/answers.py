@@ -11,6 +11,7 @@ from chatbot_mvp.api import KINDS, AnswerRecord, Conversation, LiveTurn, Turn
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.answer_text import safe_markdown
 from streamlit_app.chat.debug import show_debug
+from streamlit_app.chat.document_filter import show_filter
 from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.sources import show_sources, source_link
@@ -29,6 +30,7 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
     """Draw a finished turn."""
     with st.chat_message("user"):
         st.text(turn.question)
+        show_filter(turn.documents)
     with st.chat_message("assistant"):
         if turn.answer is None:
             if turn.text:
@@ -77,6 +79,7 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
     with place.container():
         with st.chat_message("user"):
             st.text(turn.question)
+            show_filter(turn.documents)
         with st.chat_message("assistant"):
             text, found, button = st.empty(), st.empty(), st.empty()
             progress = live.wait(0, 0.0)

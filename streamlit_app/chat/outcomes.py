@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, KbRecord, Nearest
+from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, DocumentFilter, KbRecord, Nearest
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.sources import show_passages
@@ -78,10 +78,10 @@ def _form(count: int) -> str:
     return "one" if count == 1 else "many"
 
 
-def suggestions(kb: KbRecord) -> None:
-    """Draw one button per suggestion; clicking it asks the question."""
+def suggestions(kb: KbRecord, documents: DocumentFilter) -> None:
+    """Draw one button per suggestion about the chosen documents; clicking it asks the question."""
     try:
-        questions = get_app().kbs.suggested_questions(kb.kb_id)
+        questions = get_app().kbs.suggested_questions(kb.kb_id, documents=documents)
     except ChatbotError:
         return  # the user will see the error when asking a question
     grid = card_grid("suggestions", narrowest=320)

@@ -1,11 +1,14 @@
 """Chat with a knowledge base. Every answer shows the passages that it is based on."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from chatbot_mvp.api import MAX_QUESTION_CHARS, MODES
 from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.conversation_menu import conversation_menu
+from streamlit_app.chat.document_filter import ask_filter
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.outcomes import show_counts, suggestions
 from streamlit_app.home.tour import show_tour_in_chat
@@ -36,8 +39,11 @@ bar.segmented_control(
     format_func=lambda name: t(f"chat.mode.{name}"),
     help=t("chat.mode_help"),
 )
+with bar.container(width=170):
+    documents = ask_filter(kb)
 with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
+context = replace(context, documents=documents)
 menu = bar.container(width=165).empty()
 tell_truncated(kb)
 
@@ -69,7 +75,7 @@ with history:
         conversation_menu(kb, conversation)
     if conversation is None or not conversation.turns:
         st.caption(t("chat.hint"))
-        suggestions(kb)
+        suggestions(kb, documents)
     else:
         counts = st.empty()
         if conversation.damaged:

@@ -175,6 +175,7 @@ KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
     ),
     ("vector_store", {"vector_store": "chroma"}, {}, VECTORS),
     ("kb_top_k", {"kb_top_k": 6}, {}, EVERY),
+    ("kb_filter", {"kb_filter": '{"tags": ["x"]}'}, {}, EVERY),
     ("kb_min_score", {"kb_min_score": 0.01}, {}, EVERY),
     ("kb_max_context_chars", {"kb_max_context_chars": 4_001}, {}, EVERY),
     ("kb_large_context_chars", {"kb_large_context_chars": 6_001}, {}, EVERY),

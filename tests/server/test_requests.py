@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -70,6 +71,9 @@ REFUSED = [
     {"temperature": "hot"},
     {"temperature": 3},
     {"temperature": True},
+    {"filter": {"folder": ["rrhh"]}},
+    {"filter": {"tags": "x"}},
+    {"filter": {"tags": ["no hay"]}},
     {"seed": 1.5},
     {"seed": "x"},
     {"stream": "yes"},
@@ -126,6 +130,23 @@ def test_temperature_seed_and_length_reach_the_model(served: Served, behind: Fak
     served.ask(temperature=0.7, seed=11, max_completion_tokens=44)
     options = behind.requests[-1].options
     assert (options.temperature, options.seed, options.max_tokens) == (0.7, 11, 44)
+
+
+def test_a_filter_limits_the_documents_of_one_request(served: Served) -> None:
+    chosen = {"filter": {"documents": ["manual.md"], "since": "2020-01-01"}}
+    assert served.ask(extra_body=chosen).outcome == "answered"
+
+
+def test_a_model_of_several_knowledge_bases_asks_all_of_them(served: Served) -> None:
+    other = served.app.kbs.add("viajes.md", "# Viajes\n\nCada kilómetro se paga a veintiséis céntimos.".encode()).kb_id
+    several = replace(served, kb_id=f"{served.kb_id}+{other}")
+    for question, kb_id in ((INSIDE, served.kb_id), ("¿A cuánto se paga cada kilómetro?", other)):
+        reply = several.ask(question, mode="strict")
+        assert {source["doc_id"] for source in reply.sources or reply.nearest["passages"]} >= {kb_id}
+        chunks = several.ask(question, mode="strict", stream=True)
+        assert [source["file"] for source in chunks[-1].sources] == [source["file"] for source in reply.sources]
+    with pytest.raises(openai.NotFoundError):
+        replace(served, kb_id=f"{served.kb_id}+nada").ask()
 
 
 def test_content_may_be_null_and_in_parts_as_the_protocol_has_it(served: Served, behind: FakeChatModel) -> None:

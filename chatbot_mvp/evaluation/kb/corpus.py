@@ -21,6 +21,7 @@ from chatbot_mvp.datasets.sampling import Sample
 from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions, places_of, unique_ids
+from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.llm.base import Completion
@@ -106,7 +107,9 @@ class KbCorpus(RunCorpus):
         if not self.keeps_pipelines:
             kb_id, language = self.record.kb_id, self.record.language
             chunks = self.kbs.chunks(kb_id, self.chunk_chars, self.record.version)
-            return last(factory.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
+            grown = last(factory.grow(chunks, language, settings, progress, kb_id=kb_id, on_reply=on_reply))
+            documents = DocumentFilter.from_text(settings.kb_filter)
+            return self.kbs.limited(kb_id, grown, documents, self.record.version)
         version = self.record.version
         return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply, factory, version)
 

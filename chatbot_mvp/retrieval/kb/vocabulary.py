@@ -211,7 +211,7 @@ def build_bm25_index(
         chunks=joined,
         words=words,
         written=written,
-        spellings=_spellings(words, written, matcher, then.spellings if then else None),
+        spellings=spellings_of(words, written, matcher, then.spellings if then else None),
         read=read,
         matcher=matcher,
         contexts=joined_contexts,
@@ -221,12 +221,13 @@ def build_bm25_index(
     )
 
 
-def _spellings(
+def spellings_of(
     words: Mapping[str, str],
     written: Mapping[str, str],
     matcher: PassageMatcher,
-    before: Spellings | SeveralSpellings | None,
+    before: Spellings | SeveralSpellings | None = None,
 ) -> Spellings | SeveralSpellings:
+    """Return ``KbIndex.spellings`` of these words; ``before`` are those of another version."""
     rows, analyzer = matcher.searched.rows, matcher.analyzer
 
     def frequency(word: str) -> int:

@@ -13,6 +13,8 @@ from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.dense import RowCosines
 from chatbot_mvp.retrieval.indexes.dense_side import DenseSide
+from chatbot_mvp.retrieval.part.index import PartIndex
+from chatbot_mvp.retrieval.part.words import PartMatcher
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 
@@ -39,6 +41,23 @@ def window_cosines(trace: RetrievalTrace, side: DenseSide | None) -> Doubles | N
         _last.cosines = side.windows.cosines(trace.query_vector).astype(float)
         _last.windows, _last.query = weakref.ref(side.windows), trace.query_vector
     return _last.cosines
+
+
+def alike_cosines(trace: RetrievalTrace, index: CorpusIndex, cosines: Doubles) -> Doubles:
+    """Return the cosines that the best one is measured against: of all windows in the language of its window.
+
+    Those that a filter leaves out count too, since the few windows of one document are no measure.
+
+    Args:
+        cosines: ``window_cosines`` of the question.
+    """
+    best = int(cosines.argmax())
+    if isinstance(index, PartIndex) and index.kb is not None and isinstance(index.kb.matcher, PartMatcher):
+        best, index = int(index.kb.matcher.in_whole[best]), index.whole or index
+        every = window_cosines(trace, index.dense)
+        cosines = cosines if every is None else every
+    assert index.kb is not None, "windows are of a knowledge base"
+    return index.kb.matcher.of_language(cosines, best)
 
 
 Closeness = Callable[[Sequence[str]], Sequence[float]]

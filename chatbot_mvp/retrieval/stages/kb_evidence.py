@@ -13,7 +13,7 @@ from chatbot_mvp.retrieval.indexes.dense_side import passage_texts
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.late.matching import max_sim
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, over_best
-from chatbot_mvp.retrieval.stages.kb_cosines import window_cosines
+from chatbot_mvp.retrieval.stages.kb_cosines import alike_cosines, window_cosines
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
 LEXICAL_FEATURES = (
@@ -122,7 +122,7 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
     }
     if cosines is None or trace.query_vector is None or index.dense is None or index.dense.sentences is None:
         return features
-    alike = matcher.of_language(cosines, int(cosines.argmax()))
+    alike = alike_cosines(trace, index, cosines)
     spread = float(alike.std())
     by_sentence = index.dense.sentences.cosines(trace.query_vector).astype(float)
     sentences = matcher.best_of_windows(by_sentence)

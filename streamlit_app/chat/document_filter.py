@@ -1,0 +1,95 @@
+"""The choice of the documents that the next questions of a session are asked of, and what was chosen for a turn."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import ALL_DOCUMENTS, DocumentFilter, KbRecord
+from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.state import get_app
+
+_LISTS = ("folders", "tags", "documents")
+_DAYS = ("since", "until")
+
+
+def ask_filter(kb: KbRecord) -> DocumentFilter:
+    """Draw the popover of a knowledge base with several documents; return what is chosen there.
+
+    The choice stays with the session, apart for each knowledge base.
+    """
+    documents = get_app().kb_changes.documents(kb.kb_id)
+    if len(documents) < 2:
+        return ALL_DOCUMENTS
+    legal = {
+        "folders": sorted({folder for one in documents for folder in _folders(one.folder)}),
+        "tags": sorted({tag for one in documents for tag in one.tags}),
+        "documents": [one.path for one in documents],
+    }
+    for name in (*_LISTS, *_DAYS, "dated"):
+        # Written again, because Streamlit drops a widget's value when its page is left.
+        if (value := st.session_state.get(_key(kb, name))) is not None:
+            known = [one for one in value if one in legal[name]] if name in _LISTS else value
+            st.session_state[_key(kb, name)] = known
+    chosen = _chosen(kb)
+    found = len(chosen.chosen_of(documents))
+    label = t("filter.some", count=number(found)) if chosen else t("filter.all")
+    with st.popover(label, icon=":material/filter_alt:", width="stretch"):
+        st.caption(t("filter.help"))
+        for name in _LISTS:
+            if legal[name]:
+                st.multiselect(t(f"filter.{name}"), legal[name], key=_key(kb, name), placeholder=t("filter.any"))
+        for place, name in zip(st.columns(2), _DAYS, strict=True):
+            place.date_input(t(f"filter.{name}"), value=None, key=_key(kb, name), format="YYYY-MM-DD")
+        st.segmented_control(
+            t("filter.dated"),
+            ("updated", "created"),
+            key=_key(kb, "dated"),
+            format_func=lambda name: t(f"filter.dated.{name}"),
+        )
+        st.button(t("filter.reset"), icon=":material/filter_alt_off:", type="tertiary", on_click=_reset, args=(kb,))
+        if chosen and found:
+            st.caption(t("filter.meets", count=number(found), total=number(len(documents))))
+    if chosen and not found:
+        st.warning(t("filter.none"), icon=":material/filter_alt_off:")
+    return chosen
+
+
+def show_filter(documents: DocumentFilter) -> None:
+    """Draw what a question was limited to; nothing if it was asked of all documents."""
+    if documents:
+        st.caption(f":material/filter_alt: {t('filter.asked', filter=filter_text(documents))}")
+
+
+def filter_text(documents: DocumentFilter) -> str:
+    """Return a filter in the words of the pages."""
+    parts = [
+        f"{t(f'filter.{name}')}: {', '.join(getattr(documents, name))}" for name in _LISTS if getattr(documents, name)
+    ]
+    days = [f"{t(f'filter.{name}').lower()} {getattr(documents, name)}" for name in _DAYS if getattr(documents, name)]
+    if days:
+        parts.append(f"{t(f'filter.dated.{documents.dated}')} {' '.join(days)}")
+    return " · ".join(parts)
+
+
+def _chosen(kb: KbRecord) -> DocumentFilter:
+    state = st.session_state
+    folders, tags, paths = (tuple(sorted(state.get(_key(kb, name)) or ())) for name in _LISTS)
+    since, until = (day.isoformat() if (day := state.get(_key(kb, name))) else "" for name in _DAYS)
+    return DocumentFilter(folders, tags, paths, since, until, state.get(_key(kb, "dated")) or "updated")
+
+
+def _folders(folder: str) -> list[str]:
+    """Return a folder and those that it is in."""
+    parts = folder.split("/") if folder else []
+    return ["/".join(parts[: at + 1]) for at in range(len(parts))]
+
+
+def _key(kb: KbRecord, name: str) -> str:
+    return f"filter-{name}-{kb.kb_id}"
+
+
+def _reset(kb: KbRecord) -> None:
+    for name in _LISTS:
+        st.session_state[_key(kb, name)] = []
+    for name in (*_DAYS, "dated"):
+        st.session_state[_key(kb, name)] = None
