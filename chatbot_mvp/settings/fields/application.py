@@ -63,8 +63,8 @@ class ApplicationFields(Fields):
     """Maximum context for sources over 40,000 characters (characters). If only KB_MAX_CONTEXT_CHARS is set, it applies
     to all sources."""
     kb_filter: Annotated[str, Row("selection", "kb", "context", chat="search")] = ""
-    """Documents of a knowledge base that a question is asked of, where it names none itself: a JSON object with folders,
-    tags, documents, since, until and dated; empty: all."""
+    """Documents of a knowledge base that a question is asked of, where it names none itself: JSON with folders, tags,
+    documents, since, until and dated; empty: all."""
     kb_min_evidence: Annotated[float, IN_ADMIN, Row(group="kb", chat="system")] = Field(0.5, ge=0.0, le=1.0)
     """Minimum evidence score for strict mode to answer (0-1)."""
     kb_doubt_evidence: Annotated[float, IN_ADMIN, Row(group="kb", chat="system")] = Field(0.05, ge=0.0, le=1.0)
