@@ -64,7 +64,7 @@ class ApplicationFields(Fields):
     to all sources."""
     kb_filter: Annotated[str, Row("selection", "kb", "context", chat="search")] = ""
     """Documents of a knowledge base that a question is asked of, where it names none itself: JSON with folders, tags,
-    documents, since, until and dated, as `{"folders": ["rrhh"], "since": "2026-01-31"}`; empty: all."""
+    documents, since, until and dated; empty: all."""
     kb_min_evidence: Annotated[float, IN_ADMIN, Row(group="kb", chat="system")] = Field(0.5, ge=0.0, le=1.0)
     """Minimum evidence score for strict mode to answer (0-1)."""
     kb_doubt_evidence: Annotated[float, IN_ADMIN, Row(group="kb", chat="system")] = Field(0.05, ge=0.0, le=1.0)
