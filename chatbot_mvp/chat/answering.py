@@ -108,7 +108,6 @@ class Answering:
         places, options = self._kbs.places(kb_id, version), self._options(kb_id, question, streamed, hold)
         return AnswerStream(pipeline, question, context, _short(history), places=places, **options)
 
-    @performs(Action.ASK)
     def ask_over(
         self,
         kb_ids: Sequence[str],
@@ -123,7 +122,6 @@ class Answering:
         """
         return finished(self.stream_over(kb_ids, question, context, history, streamed=False))
 
-    @performs(Action.ASK)
     def stream_over(
         self,
         kb_ids: Sequence[str],

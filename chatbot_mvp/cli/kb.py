@@ -81,9 +81,7 @@ def kb_ask(
                 **({"preset": preset} if preset else {}),
                 **({"filter": documents.as_json()} if documents else {}),
                 **reply,
-                "sources": [
-                    {"n": source["number"], "kb_id": source["doc_id"], **source} for source in reply["sources"]
-                ],
+                "sources": [{"n": source["number"], **source} for source in reply["sources"]],
                 "model": answer.completion.model if answer.completion else None,
                 "kb_truncated": record.kb_truncated,
             }

@@ -214,7 +214,6 @@ class KbPipelines(KbTexts):
             raise nothing_found(found, documents)
         return limited
 
-    @performs(Action.ASK)
     def over(
         self, kb_ids: Sequence[str], progress: ProgressCallback = ignore_progress, search: OtherSearch = ()
     ) -> GrowingPipeline:

@@ -323,14 +323,15 @@ class Uploads:
         try:
             path = self._path(status.job_id)
             written = known_version(self._states.read(path), path, JOB)
-            files = tuple(FileState(**complete(row, FileState)) for row in written["files"])
+            # What 1.0.0 did not write yet may be missing.
+            files = tuple(FileState(**complete({"replaces": False, **row}, FileState)) for row in written["files"])
             return Upload(
                 status,
                 ended(files, status.state),
                 written["kb_id"],
                 written["owner"],
-                written["into"],
-                written["staged"],
+                written.get("into", ""),
+                written.get("staged", False),
             )
         except (OSError, ValueError, TypeError, KeyError, AttributeError, FileOfLaterVersion):
             return Upload(status, (), "")

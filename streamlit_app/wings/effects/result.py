@@ -48,12 +48,13 @@ def show_report(report: EffectsReport) -> None:
         st.caption(t("effects.tests_help"))
     counts = report.counts
     kinds = [kind for kind in KINDS if counts[kind]]
+    labels = {kind: t("effects.kind_count", kind=t(f"effects.kind.{kind}"), count=counts[kind]) for kind in kinds}
     shown = st.pills(
         t("effects.show"),
         kinds,
         selection_mode="multi",
         default=[kind for kind in kinds if kind not in ("same", "declined")],
-        format_func=lambda kind: bare("effects.kind_count", kind=bare(f"effects.kind.{kind}"), count=counts[kind]),
+        format_func=labels.__getitem__,
         key=f"effects_kinds_{report.plan.effects_id}",
     )
     for kind in shown:
