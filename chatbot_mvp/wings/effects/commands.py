@@ -7,7 +7,8 @@ COMMANDS = Commands(
         *lazy(
             "chatbot_mvp.wings.effects.cli:effects",
             {
-                "effects": "Ask two versions the same questions, and test what changed. Exit code: 0 not worse, 3 worse, 4 cannot tell."
+                "effects": "Ask two versions the same questions, and test what changed. "
+                "Exit code: 0 not worse, 3 worse, 4 cannot tell."
             },
         )
     ],
