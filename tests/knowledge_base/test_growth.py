@@ -210,7 +210,7 @@ def test_deleting_a_base_ends_the_work_on_its_vectors(app: App, gated: GatedEmbe
 def test_the_coldest_pipelines_leave_when_the_bases_grow_too_large(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatbot_mvp.knowledge_base.knowledge_bases._CHARS_KEPT", 10_000)
+    monkeypatch.setattr("chatbot_mvp.knowledge_base.kb_pipelines._CHARS_KEPT", 10_000)
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"))
     kbs = [app.kbs.add(f"base{n}.md", f"{TEXT}\n\nFin {n}.".encode()) for n in range(6)]
     kept = [app.kbs.growing(kb.kb_id) for kb in kbs]
