@@ -43,6 +43,7 @@ def test_nothing_is_purged_without_a_yes(
     assert PATH in paths(data, kb_id)
 
 
+@pytest.mark.slow
 def test_what_is_not_covered_is_said(command: Command, kb_id: str) -> None:
     _, out, _ = command("kb", "purge", kb_id, "edificio/", "--yes")
     assert f"Removed {PATH} from 1 versions." in out

@@ -54,7 +54,7 @@ def start(batch: int, first: int) -> Documents:
     return [(f"Parte {number}.md", document(1_000 * batch + first + number)) for number in range(first % 6)]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(60))
 def test_the_words_after_any_changes_are_those_of_the_documents_indexed_at_once(data: Path, batch: int) -> None:
     configs = {strategy: configured(data, strategy) for strategy in BY_WORDS}
