@@ -91,9 +91,7 @@ class KbChanges:
         if documents == before.documents:
             return self._store.record(kb_id, before.version_id)
         if stage:
-            version = self._draft(kb_id, documents, progress, new)
-            self._store.stage(kb_id, version, staged.base if staged else seen.version_id)
-            return self._store.record(kb_id, version.version_id)
+            return self._put_in_draft(kb_id, staged, before, documents, progress, new)
         return self._put_in_place(kb_id, seen, documents, "changed", note, progress, new)
 
     @performs(Action.CHANGE_KB)
@@ -112,14 +110,15 @@ class KbChanges:
         staged = self._staged(kb_id)
         base, draft = self._store.version(kb_id, staged.base), self._store.version(kb_id, staged.version_id)
         record = self._put_in_place(kb_id, base, draft.documents, "published", note, progress)
-        self._store.stage(kb_id, None)
+        self._store.stage(kb_id, None, before=staged.version_id)  # what came to the draft meanwhile waits on
         return record
 
     @performs(Action.CHANGE_KB)
     def drop(self, kb_id: str) -> None:
         """Drop the draft."""
         staged = self._staged(kb_id)
-        self._store.stage(kb_id, None)
+        while not self._store.stage(kb_id, None, before=staged.version_id):
+            staged = self._staged(kb_id)
         self.collect(kb_id, staged.version_id)
 
     @performs(Action.CHANGE_KB)
@@ -233,6 +232,31 @@ class KbChanges:
             if record := self._store.publish(kb_id, version, now.version_id, what, note):
                 self.collect(kb_id)
                 return record
+
+    def _put_in_draft(
+        self,
+        kb_id: str,
+        waits: Staged | None,
+        before: Version,
+        documents: tuple[KbDocument, ...],
+        progress: ProgressCallback,
+        new: Sequence[NewDocument],
+    ) -> KbRecord:
+        """Make a version of these documents the draft, with what others have changed in it meanwhile.
+
+        Args:
+            waits: the draft that was seen; None for none.
+            before: the version that the change was made to: that draft, or else the current one.
+        """
+        while True:
+            version = self._draft(kb_id, documents, progress, new)
+            base = waits.base if waits else before.version_id
+            if self._store.stage(kb_id, version, base, waits.version_id if waits else ""):
+                return self._store.record(kb_id, version.version_id)
+            waits = self._store.staged(kb_id)
+            now = self._store.version(kb_id, waits.version_id if waits else "")
+            documents = merged(kb_id, before.documents, documents, now.documents)
+            before = now
 
     def _draft(
         self,

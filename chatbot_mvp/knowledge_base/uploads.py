@@ -145,7 +145,8 @@ class Uploads:
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
             intake.kept_all()
             report("kb_index")
-            self._changes.change(kb_id, new=found, stage=stage, progress=progress)
+            changed = self._changes.change(kb_id, new=found, stage=stage, progress=progress)
+            intake.kept(self._kbs.store.files(kb_id, changed.version), self._live.current.kb_max_chars)
             intake.indexed()
             return kb_id
 

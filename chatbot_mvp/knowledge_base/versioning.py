@@ -83,13 +83,22 @@ class KbVersions(KbReader):
             self._write_head(replace(head.moved(version, now, at, what, clean_name(note)), added_at=at, staged=staged))
         return self.record(kb_id)
 
-    def stage(self, kb_id: str, version: Version | None, base: str = "") -> None:
-        """Let a version wait as the draft, in place of the one that waits; None drops that one."""
+    def stage(self, kb_id: str, version: Version | None, base: str = "", before: str = "") -> bool:
+        """Let a version wait as the draft, if the draft is still the one that was seen; return whether it was.
+
+        Args:
+            version: None drops the draft.
+            base: id of the version that the draft was made from.
+            before: id of the draft that was seen; "" for none.
+        """
         with self._writing(kb_id):
             self._upgraded(kb_id)
             head, _ = self._open(kb_id)
+            if (head.staged.version_id if head.staged else "") != before:
+                return False
             staged = Staged(version.version_id, base, utc_now()) if version else None
             self._write_head(replace(head, staged=staged))
+            return True
 
     def join(self, kb_id: str, content: bytes) -> None:
         """Join the head of another machine into the one here, as ``joined_heads`` does.

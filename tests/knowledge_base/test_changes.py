@@ -124,6 +124,29 @@ def test_a_draft_is_asked_and_published_with_what_changed_meanwhile(app: App) ->
         app.kb_changes.drop(kb_id)
 
 
+def test_two_changes_of_one_draft_at_once_are_both_there(app: App) -> None:
+    kb_id = made(app, ("a.md", TEXTS[0]))
+    names = [f"d{number}.md" for number in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda name: app.kb_changes.change(kb_id, new=[new(name, f"De {name}.")], stage=True), names))
+    staged = app.kb_changes.staged(kb_id)
+    assert staged is not None
+    assert list(texts(app, kb_id, staged.version_id)) == ["a.md", *names]
+    app.kb_changes.publish(kb_id)
+    assert list(texts(app, kb_id)) == ["a.md", *names]
+
+
+def test_an_added_file_without_room_is_not_told_as_searched(settings: Settings) -> None:
+    app = build_app(settings.with_changes(retrieval_strategy="LEXICAL", kb_max_chars=1_000))
+    kb_id = made(app, ("a.md", "Un párrafo cualquiera.\n\n" * 60))
+    job_id = app.uploads.add_to(kb_id, [("b.md", b"El faro abre a las nueve.")])
+    found = app.uploads.upload(job_id)
+    while found is not None and found.job.active:
+        found = app.uploads.upload(job_id)
+    assert found is not None
+    assert [(file.stage, file.code) for file in found.files] == [("failed", "upload_no_room")]
+
+
 def test_a_dropped_draft_leaves_no_text(app: App) -> None:
     kb_id = made(app, ("a.md", TEXTS[0]))
     app.kb_changes.change(kb_id, new=[new("b.md", "Un secreto.")], stage=True)
