@@ -1,10 +1,14 @@
-"""Time a change of a knowledge base's documents: seconds until the words of the new version are searched, and memory.
+"""Time a change of a knowledge base's documents, from the file to the answer: the table of goals of living documents.
 
-python -m benchmarks changes [--sizes 10,100,1000] [--chars 5000] [--strategy LEXICAL]
+    python -m benchmarks changes [--sizes 10,100,1000,10000] [--chars 5000] [--strategy BRIDGE_HYBRID] [--model]
 
-The documents are synthetic, as those of ``books``. The seconds begin with the parsed texts, which are joined, chunked
-and indexed. The processor's seconds are beside them, because other processes make it wait. "first question" is the
-first one afterwards, with a misspelt word. Each size is measured in a process of its own.
+Everything goes through the application: files are given to it, read, kept on disk, chunked and indexed. "words s" ends
+with the first answer that the words of the new version give, "vectors s" with the first one that uses all of its
+vectors. The processor's seconds are beside them, because other processes make a change wait. Each change is made to the
+documents that the change before it left. "memory MB" is the highest so far. A size has a process of its own.
+
+The documents are synthetic, as those of ``books``. Their vectors are random, with states of tokens, and cost nothing;
+``--model`` computes them by the local model, which is the larger part of what a change costs.
 """
 
 from __future__ import annotations
@@ -12,89 +16,102 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.books import synthetic
-from benchmarks.process import load, peak_mb
-from benchmarks.random_vectors import RandomVectors
+from benchmarks.process import children_s, load, peak_mb
+from benchmarks.random_vectors import RandomTokens
 from benchmarks.script import command, data_folder, head, parser, row
-from chatbot_mvp.documents.chunked_files import chunk_files
-from chatbot_mvp.documents.kb_files import join_sources
-from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
-from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.app import App
+from chatbot_mvp.embedding.base import Embedder
+from chatbot_mvp.embedding.registry import Embedders
+from chatbot_mvp.knowledge_base.changes import Move, Remove
+from chatbot_mvp.knowledge_base.gathering import given_contents
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.settings.model import load_settings
 
-_NO_LIMIT = 10**9
-
-Files = list[tuple[str, ParsedText]]
-
-
-def file_of(number: int, chars: int, seed: int) -> tuple[str, ParsedText]:
-    text = synthetic(chars, seed).encode()
-    return f"manual_{number}.md", parse_upload("manual.md", text, _NO_LIMIT, 1_000)
+QUESTION = "¿introduccoin?"  # misspelt, so that the vocabulary is needed as well
 
 
-def changes(files: Files, chars: int) -> Iterator[tuple[str, Files]]:
-    """Yield what is done to the documents, and the documents behind it."""
-    middle, count = len(files) // 2, len(files)
-    one = {number: file_of(number, chars, count + number) for number in (middle, count)}
-    yield "one changed", [*files[:middle], one[middle], *files[middle + 1 :]]
-    yield "one added", [*files, one[count]]
-    yield "one removed", [*files[:middle], *files[middle + 1 :]]
-    yield "one moved to the front", [files[middle], *files[:middle], *files[middle + 1 :]]
-    tenth = {number: file_of(number, chars, 2 * count + number) for number in range(0, count, 10)}
-    yield "a tenth changed", [tenth.get(number, file) for number, file in enumerate(files)]
+class RandomEmbedders(Embedders):
+    """The registry with vectors that cost nothing."""
+
+    def _create(self, name: str) -> Embedder:
+        return RandomTokens()
 
 
-def timed(change: str, files: Files, settings: Settings, earlier: Pipeline | None) -> tuple[dict[str, Any], Pipeline]:
-    began, used = time.perf_counter(), time.process_time()
-    text, kept = join_sources(files, _NO_LIMIT)
-    known = earlier.index.kb.source if earlier is not None and earlier.index.kb is not None else None
-    chunks = chunk_files(Document("kb", "Manual", text), kept, known=known)
-    pipeline = next(growing_pipeline(chunks, "es", settings, RandomVectors, kb_id="kb", earlier=earlier))
-    seconds, processor = time.perf_counter() - began, time.process_time() - used
-    began = time.perf_counter()
-    pipeline.retrieve(["¿introduccoin?"])
-    figures = {
-        "documents": len(files),
+def files_of(numbers: range | list[int], chars: int, seed: int) -> list[tuple[str, bytes]]:
+    return [(f"manual_{number:05}.md", synthetic(chars, seed + number).encode()) for number in numbers]
+
+
+def changes(app: App, kb_id: str, count: int, chars: int) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield what is done to ``count`` documents, and the call that does it."""
+    middle = f"manual_{count // 2:05}.md"
+    tenth = files_of(range(0, count, 10), chars, 3 * count)
+    changed, added = files_of([count // 2], chars, count), files_of([count], chars, count)
+    yield "one changed", lambda: app.kb_filing.add(kb_id, given_contents(changed))
+    yield "one added", lambda: app.kb_filing.add(kb_id, given_contents(added))
+    yield "one moved to the front", lambda: app.kb_changes.change(kb_id, [Move(middle, "a.md")])
+    yield "one removed", lambda: app.kb_changes.change(kb_id, [Remove("a.md")])
+    yield "a tenth changed", lambda: app.kb_filing.add(kb_id, given_contents(tenth))
+
+
+def timed(app: App, count: int, change: str, make: Callable[[], object]) -> dict[str, Any]:
+    began, used = time.perf_counter(), time.process_time() + children_s()
+    make()
+    [record] = app.kbs.records()
+    pipeline = app.kbs.growing(record.kb_id)
+    pipeline.latest.retrieve([QUESTION])
+    words_s = time.perf_counter() - began
+    pipeline.complete().retrieve([QUESTION])
+    vectors_s = time.perf_counter() - began
+    return {
+        "documents": count,
         "change": change,
-        "words s": round(seconds, 2),
-        "processor s": round(processor, 2),
-        "first question ms": round(1_000 * (time.perf_counter() - began)),
-        "MB": round(peak_mb()),
+        "words s": round(words_s, 2),
+        "vectors s": round(vectors_s, 2),
+        "processor s": round(time.process_time() + children_s() - used, 2),
+        "memory MB": round(peak_mb()),
         "load": load(),
     }
-    return figures, pipeline
 
 
-def measure(count: int, chars: int, strategy: str) -> Iterator[dict[str, Any]]:
-    files = [file_of(number, chars, number) for number in range(count)]
+def measure(count: int, chars: int, strategy: str, with_model: bool) -> Iterator[dict[str, Any]]:
     with data_folder(None) as data:
-        settings = load_settings(data_dir=data, retrieval_strategy=strategy)
-        figures, first = timed("built at once", files, settings, None)
-        yield figures
-        for change, following in changes(files, chars):
-            yield timed(change, following, settings, first)[0]
+        limit = max(5_000_000, 2 * count * chars)
+        live = LiveSettings(load_settings(data_dir=data, retrieval_strategy=strategy, kb_max_chars=limit))
+        app = App(live, Providers(live), (Embedders if with_model else RandomEmbedders)(live))
+        files = files_of(range(count), chars, 0)
+        yield timed(app, count, "built at once", lambda: app.kb_filing.create("Manual", given_contents(files)))
+        [record] = app.kbs.records()
+        for change, make in changes(app, record.kb_id, count, chars):
+            yield timed(app, count, change, make)
 
 
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--sizes", default="10,100,1000", help="numbers of documents")
     options.add_argument("--chars", type=int, default=5_000, help="characters of each document")
-    options.add_argument("--strategy", default="LEXICAL")
+    options.add_argument("--strategy", default="BRIDGE_HYBRID")
+    options.add_argument("--model", action="store_true", help="vectors of the local model")
     options.add_argument("--one", action="store_true", help="measure the first size here, print lines of JSON")
     given = options.parse_args()
     sizes = given.sizes.split(",")
     if given.one:
-        for figures in measure(int(sizes[0]), given.chars, given.strategy):
+        for figures in measure(int(sizes[0]), given.chars, given.strategy, given.model):
             print(json.dumps(figures), flush=True)
         return
     for number, size in enumerate(sizes):
-        again = command("changes", "--one", "--sizes", size, "--chars", given.chars, "--strategy", given.strategy)
-        lines = subprocess.run(again, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
-        for place, figures in enumerate(map(json.loads, lines)):
-            if number == place == 0:
-                print(head(list(figures), 2))
-            print(row(list(figures.values())), flush=True)
+        same = ["--chars", given.chars, "--strategy", given.strategy, *(["--model"] if given.model else [])]
+        again = command("changes", "--one", "--sizes", size, *same)
+        with subprocess.Popen(again, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for place, line in enumerate(process.stdout):
+                figures = json.loads(line)
+                if number == place == 0:
+                    print(head(list(figures), 2))
+                print(row(list(figures.values())), flush=True)
+        if process.returncode:
+            raise SystemExit(process.returncode)
