@@ -49,8 +49,9 @@ def files_of(numbers: range | list[int], chars: int, seed: int) -> list[tuple[st
 def changes(app: App, kb_id: str, count: int, chars: int) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield what is done to ``count`` documents, and the call that does it."""
     middle = f"manual_{count // 2:05}.md"
-    tenth = files_of(range(0, count, 10), chars, 3 * count)
-    changed, added = files_of([count // 2], chars, count), files_of([count], chars, count)
+    longer = chars + chars // 7  # so that whatever stands behind a changed document moves
+    tenth = files_of(range(0, count, 10), longer, 3 * count)
+    changed, added = files_of([count // 2], longer, count), files_of([count], chars, count)
     yield "one changed", lambda: app.kb_filing.add(kb_id, given_contents(changed))
     yield "one added", lambda: app.kb_filing.add(kb_id, given_contents(added))
     yield "one moved to the front", lambda: app.kb_changes.change(kb_id, [Move(middle, "a.md")])
