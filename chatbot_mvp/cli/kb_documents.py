@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from chatbot_mvp.errors import ChatbotError, KbChangeError, RunError, RunStopped
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove
 from chatbot_mvp.knowledge_base.filing import Outcome
 from chatbot_mvp.knowledge_base.gathering import given
-from chatbot_mvp.knowledge_base.naming import CURRENT, DRAFT, about_of, move_named, path_named, version_named
+from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, move_named, path_named, version_named
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.telling import kb_json, outcome_json
 from chatbot_mvp.storage.files import write_atomically
@@ -137,7 +137,7 @@ def kb_remove(
     """Remove documents or folders. Earlier versions keep them."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    there = _documents(app, kb_id, stage)
+    there = app.kbs.store.to_change(kb_id, stage)[0].documents
     changes = [Remove(path) for path in dict.fromkeys(path_named(there, path) for path in paths)]
     _change(app, kb_id, changes, note, stage, vectors, as_json)
 
@@ -156,7 +156,7 @@ def kb_move(
     """Move or rename a document or a folder."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    change = move_named(_documents(app, kb_id, stage), path, to)
+    change = move_named(app.kbs.store.to_change(kb_id, stage)[0].documents, path, to)
     _change(app, kb_id, [change], note, stage, vectors, as_json)
 
 
@@ -181,7 +181,7 @@ def kb_describe(
         raise typer.BadParameter("say what changes", param_hint="--title, --author, --source, --date or --tag")
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    there = _documents(app, kb_id, stage)
+    there = app.kbs.store.to_change(kb_id, stage)[0].documents
     changes = [Describe(path_named(there, path), about) for path in paths]
     _change(app, kb_id, changes, note, stage, vectors, as_json)
 
@@ -216,12 +216,6 @@ def kb_original(
         print_json({"out": str(target), "path": wanted, "bytes": len(content), "sha256": document.original})
         return
     say(f"{target}: {len(content):,} bytes")
-
-
-def _documents(app: App, kb_id: str, stage: bool) -> Any:
-    """Return the documents that a change is made to."""
-    staged = stage and app.kb_changes.staged(kb_id)
-    return app.kb_changes.documents(kb_id, version_named(app.kbs.store, kb_id, DRAFT) if staged else "")
 
 
 def _change(

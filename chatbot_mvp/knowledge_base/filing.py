@@ -155,7 +155,7 @@ class KbFiling:
         Raises:
             UploadError: no file can be used.
         """
-        before = self._documents(kb_id, stage)
+        before = self._kbs.store.to_change(kb_id, stage)[0].documents
         self._require_room(kb_id, given)
         known = {one.sha256: one.path for one in before}
         read = self._read(given, known, [one.path for one in before], about, progress)
@@ -188,7 +188,7 @@ class KbFiling:
             UploadError (upload_not_found, upload_not_readable): the folder cannot be read.
             KbChangeError (kb_sync_removes_most)
         """
-        given, before = given_folder(folder, into), self._documents(kb_id, stage)
+        given, before = given_folder(folder, into), self._kbs.store.to_change(kb_id, stage)[0].documents
         scope = f"{clean_path(into)}/" if clean_path(into) else ""
         documents = [one for one in before if one.path.startswith(scope)]
         hashes, failed = {}, list(given.failed)
@@ -213,11 +213,6 @@ class KbFiling:
         return self._change(kb_id, plan.changes, read, given, before, note, stage, progress, plan)
 
     # --- parts
-
-    def _documents(self, kb_id: str, stage: bool) -> tuple[KbDocument, ...]:
-        """Return the documents that a change is made to."""
-        staged = self._kbs.store.staged(kb_id) if stage else None
-        return self._kbs.store.documents(kb_id, staged.version_id if staged else "")
 
     def _require_room(self, name: str, given: Given) -> None:
         """Refuse files that cannot all be kept, before they are read into memory."""

@@ -110,6 +110,16 @@ class KbReader:
         """Return the documents of a version, in the order of its text."""
         return self.version(kb_id, version).documents
 
+    def to_change(self, kb_id: str, stage: bool, base: str = "") -> tuple[Version, Staged | None]:
+        """Return the version that a change is made to, and the draft if that is the one.
+
+        Args:
+            stage: whether the change is for the draft. One that waits already is the version then.
+            base: the version otherwise.
+        """
+        staged = self.staged(kb_id) if stage else None
+        return self.version(kb_id, staged.version_id if staged else base), staged
+
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """Return where each document of a version is in its text."""
         return self.version(kb_id, version).files

@@ -138,9 +138,7 @@ class Uploads:
             KbNotFound, KbUnreadable, and what ``take`` raises; nothing was started.
         """
         record = self._kbs.store.record(kb_id)
-        staged = self._kbs.store.staged(kb_id) if stage else None
-        documents = self._kbs.store.documents(kb_id, staged.version_id if staged else "")
-        intake = self._intake(files, owner, documents)
+        intake = self._intake(files, owner, self._kbs.store.to_change(kb_id, stage)[0].documents)
 
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
             intake.kept_all()

@@ -220,8 +220,7 @@ class KbCalls:
             raise BadRequest("stage is true or false.", code="invalid", param="stage")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise BadRequest("changes is a list of objects, at least one.", code="invalid", param="changes")
-        staged = self._app.kb_changes.staged(kb_id) if stage else None
-        there = self._app.kb_changes.documents(kb_id, staged.version_id if staged else "")
+        there = self._app.kbs.store.to_change(kb_id, stage)[0].documents
         changes = [_change(there, row) for row in rows]
         return self._told(self._app.kb_changes.change(kb_id, changes, note=_text(sent, "note", ""), stage=stage))
 
