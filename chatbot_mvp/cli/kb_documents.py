@@ -198,22 +198,17 @@ def kb_original(
     """Write the file that a document was uploaded as."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    there = app.kb_changes.documents(kb_id, version_named(app.kbs.store, kb_id, version))
-    wanted = path_named(there, path)
-    document = next((one for one in there if one.path == wanted), None)
-    if document is None:
-        legal = ", ".join(one.path for one in there[:20]) + (" …" if len(there) > 20 else "")
-        raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
+    document = app.kb_documents.find(kb_id, path, version_named(app.kbs.store, kb_id, version))
     content = app.kbs.store.original(kb_id, document)
     if content is None:
-        raise KbChangeError("kb_original_not_kept", kb_id=kb_id, path=wanted)
-    target = out / wanted.rpartition("/")[2] if out.is_dir() else out
+        raise KbChangeError("kb_original_not_kept", kb_id=kb_id, path=document.path)
+    target = out / document.path.rpartition("/")[2] if out.is_dir() else out
     try:
         write_atomically(target, content)
     except OSError as error:
         raise RunError("export_not_written", path=str(target), reason=error.strerror or str(error)) from error
     if as_json:
-        print_json({"out": str(target), "path": wanted, "bytes": len(content), "sha256": document.original})
+        print_json({"out": str(target), "path": document.path, "bytes": len(content), "sha256": document.original})
         return
     say(f"{target}: {len(content):,} bytes")
 

@@ -12,6 +12,7 @@ from chatbot_mvp.knowledge_base.versions import KbDocument
 
 ABOUT = ("title", "author", "source", "created", "tags")
 """Fields of a document that people may change without a new file."""
+_PATHS_TOLD = 20
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,15 @@ def _named(kb_id: str, now: Mapping[str, KbDocument], path: str) -> list[str]:
     """Return the paths that a change names: one document's, or those of a folder, whose name ends with "/"."""
     found = [one for one in now if one.startswith(path)] if path.endswith("/") else [path] * (path in now)
     if not found:
-        legal = ", ".join(sorted(now)[:20]) + (" …" if len(now) > 20 else "")
-        raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
+        raise document_not_found(kb_id, path, now)
     return found
+
+
+def document_not_found(kb_id: str, path: str, paths: Iterable[str]) -> KbChangeError:
+    """Return the error of a path that is not among the paths of a knowledge base; it names the first of those."""
+    known = sorted(paths)
+    legal = ", ".join(known[:_PATHS_TOLD]) + (" …" if len(known) > _PATHS_TOLD else "")
+    return KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
 
 
 def _moved(path: str, change: Move) -> str:

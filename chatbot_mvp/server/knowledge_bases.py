@@ -127,8 +127,7 @@ class KbCalls:
 
         def found() -> bytes:
             kb_id = self._record(name).kb_id
-            there = self._app.kb_changes.documents(kb_id, self._version(kb_id, request))
-            document = _document(kb_id, there, path)
+            document = self._app.kb_documents.find(kb_id, path, self._version(kb_id, request))
             content = self._app.kbs.store.original(kb_id, document)
             if content is None:
                 raise KbChangeError("kb_original_not_kept", kb_id=kb_id, path=path)
@@ -282,15 +281,6 @@ async def _done(work: Callable[[], T]) -> T:
             raise
         status = 404 if isinstance(error, KbNotFound) else _STATUS.get(error.code, 400)
         raise BadRequest(str(error), status, code=error.code) from error
-
-
-def _document(kb_id: str, there: tuple[KbDocument, ...], path: str) -> KbDocument:
-    wanted = path_named(there, path)
-    for document in there:
-        if document.path == wanted:
-            return document
-    legal = ", ".join(one.path for one in there[:20]) + (" …" if len(there) > 20 else "")
-    raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
 
 
 def _about(form: SentForm) -> dict[str, Any]:
