@@ -227,11 +227,7 @@ class KbCalls:
         kb_id = self._record(name).kb_id
         if not clean_name(new):
             raise BadRequest("The new name is blank.", code="missing", param="name")
-        for record in self._app.kbs.records():
-            if record.kb_name == clean_name(new) and record.kb_id != kb_id:
-                raise KbChangeError("kb_name_taken", name=new, kb_id=record.kb_id)
-        self._app.kbs.rename(kb_id, new)
-        return self._told(self._record(kb_id))
+        return self._told(self._app.kbs.rename(kb_id, new))
 
     def _delete(self, name: str) -> dict[str, Any]:
         record = self._record(name)
