@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -113,25 +112,19 @@ class KbFiling:
             UploadError: no file can be used.
         """
         name = clean_name(kb_name)
-        there = {record.kb_id: record for record in self._kbs.records()}
-        if same := [one.kb_id for one in there.values() if one.kb_name == name]:
-            raise KbChangeError("kb_name_taken", name=name, kb_id=same[0])
+        self._kbs.store.require_free_name(name)
         self._require_room(name, given)
         read = self._read(given, {}, (), about, progress)
         if not read.found:
             raise _unusable(read)
-        limit = self._kbs.limits[0]
-        require_memory(min(limit, sum(len(one.parsed.text) for one in read.found)))
+        require_memory(min(self._kbs.limits[0], sum(len(one.parsed.text) for one in read.found)))
         read.intake.kept_all()
-        with self._kbs.store.keeping(read.found, limit, name) as record:
-            if before := there.get(record.kb_id):
-                raise KbChangeError("kb_same_documents", kb_id=record.kb_id, name=before.kb_name)
-            try:
-                self._kbs.growing(record.kb_id, progress)
-            except BaseException:
-                with suppress(ChatbotError):
-                    self._kbs.forget_index(record.kb_id)
-                raise
+
+        def kept(record: KbRecord, is_new: bool) -> None:
+            if not is_new:
+                raise KbChangeError("kb_same_documents", kb_id=record.kb_id, name=record.kb_name)
+
+        record = self._kbs.make(read.found, name, kept, progress)
         read.intake.indexed()
         return self._outcome(record, (), read, given, ())
 
