@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,8 @@ class Put:
     """Add a document, or replace the one under its path, which keeps its metadata where the new one says nothing."""
 
     document: KbDocument
+    said: Collection[str] = ()
+    """The fields of ABOUT that the new one says, so that an empty value clears the field."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def applied(kb_id: str, documents: Iterable[KbDocument], changes: Sequence[Chang
     now = {document.path: document for document in documents}
     for change in changes:
         if isinstance(change, Put):
-            now[change.document.path] = _kept_about(change.document, now.get(change.document.path))
+            now[change.document.path] = _kept_about(change, now.get(change.document.path))
             continue
         for path in _named(kb_id, now, change.path):
             found = now.pop(path)
@@ -125,9 +127,12 @@ def _moved(path: str, change: Move) -> str:
     return change.to + path.rpartition("/")[2] if change.to.endswith("/") else change.to
 
 
-def _kept_about(new: KbDocument, old: KbDocument | None) -> KbDocument:
+def _kept_about(change: Put, old: KbDocument | None) -> KbDocument:
+    new = change.document
     if old is None:
         return new
-    about = {name: getattr(new, name) or getattr(old, name) for name in ABOUT}
+    about = {
+        name: getattr(new, name) if name in change.said else getattr(new, name) or getattr(old, name) for name in ABOUT
+    }
     # The same content again is no change: its age stays.
     return replace(new, **about, updated_at=old.updated_at if _same(replace(new, **about), old) else new.updated_at)

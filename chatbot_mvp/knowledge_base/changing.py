@@ -83,7 +83,7 @@ class KbChanges:
         self._finish_purge(kb_id)
         self._require_room(kb_id, new)
         self._store.upgrade(kb_id)
-        put = [Put(document) for document in documents_of(new)]
+        put = [Put(document, one.about) for document, one in zip(documents_of(new), new, strict=True)]
         before, staged = self._store.to_change(kb_id, stage, base)
         documents = applied(kb_id, before.documents, [*changes, *put])
         if documents == before.documents:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import ChatbotError, KbChangeError, UploadError, all_errors
-from chatbot_mvp.knowledge_base.changes import Change
+from chatbot_mvp.knowledge_base.changes import Change, Describe
 from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.gathering import Given, contents, given_folder
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
@@ -142,7 +142,7 @@ class KbFiling:
         A file whose text another document has is left out, unless it replaces one.
 
         Args:
-            about: as in ``create``; a replaced document keeps what is not in it.
+            about: as in ``create``, also of documents whose file has not changed. What is not in it stays as it is.
             note, stage: as in ``KbChanges.change``.
 
         Raises:
@@ -154,7 +154,8 @@ class KbFiling:
         read = self._read(given, known, [one.path for one in before], about, progress)
         if not read.found and not read.duplicates:
             raise _unusable(read)
-        return self._change(kb_id, (), read, given, before, note, stage, progress)
+        same = [Describe(one.name, about) for one in read.duplicates if about and one.same_as == one.name]
+        return self._change(kb_id, same, read, given, before, note, stage, progress)
 
     def sync(
         self,
@@ -282,8 +283,10 @@ class KbFiling:
             rows += [FileOutcome(path, "removed") for path in plan.removed]
             rows += [FileOutcome(path, "unchanged") for path in plan.unchanged]
         for state in read.duplicates:
-            same = state.same_as == state.name
-            rows.append(FileOutcome(state.name, "unchanged" if same else "duplicate", same_as=state.same_as))
+            what: Filed = "duplicate"
+            if state.same_as == state.name:
+                what = "unchanged" if was.get(state.name) == now.get(state.name) else "replaced"
+            rows.append(FileOutcome(state.name, what, same_as=state.same_as))
         rows += [FileOutcome(one.name, "failed", code=one.code, message=one.message) for one in read.failed]
         return Outcome(record, tuple(sorted(rows, key=lambda row: row.path)), given.ignored, changed)
 

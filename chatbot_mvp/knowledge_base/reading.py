@@ -87,8 +87,8 @@ class KbReader:
         version_id = entry.version_id if entry else name
         if version_id == now.version_id:
             return now
-        if version_id not in self._files.version_ids(self._root / kb_id):
-            kept = set(self._files.version_ids(self._root / kb_id))
+        kept = self._files.version_ids(self._root / kb_id)
+        if version_id not in kept:
             legal = ", ".join(str(one.number) for one in head.history if one.version_id in kept)
             raise KbChangeError("kb_version_not_found", kb_id=kb_id, version=name, legal=legal)
         try:

@@ -60,8 +60,10 @@ def test_every_call(calls: Calls) -> None:
     assert [one["path"] for one in documents] == ["gastos.md", "rrhh año/vacaciones días.md"]
     assert (documents[0]["tags"], documents[0]["date"]) == (["2026", "público"], "2026-01-31")
 
-    added = calls.send("/Manual/documents", ("gastos.md", COSTS.replace("30", "45")), note="nuevos")
+    added = calls.send("/Manual/documents", ("gastos.md", COSTS.replace("30", "45")), note="nuevos", tag="", date="")
     assert (added["version"], added["counts"]) == (2, {"replaced": 1})
+    replaced = calls("GET", "/Manual/documents")["data"][0]
+    assert (replaced["tags"], replaced["date"]) == ([], "")
     [changed] = calls("GET", "/Manual/diff", params={"a": "1"})["documents"]
     assert ["45 días" in text for text in changed["paragraphs"][0]["after"]] == [True]
     original = calls.http.get("/knowledge_bases/Manual/original", params={"path": "gastos.md", "version": "1"})
