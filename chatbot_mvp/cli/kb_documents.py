@@ -14,7 +14,7 @@ from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ChatbotError, KbChangeError, RunError, RunStopped
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove
 from chatbot_mvp.knowledge_base.filing import Outcome
-from chatbot_mvp.knowledge_base.gathering import given
+from chatbot_mvp.knowledge_base.gathering import given, given_folder
 from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, move_named, path_named, version_named
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.telling import kb_json, outcome_json
@@ -118,7 +118,8 @@ def kb_sync(
     app = open_app(env)
     kb_id = stored_kb(app, name)
     with ProgressLine() as progress:
-        outcome = app.kb_filing.sync(kb_id, folder, into, note, stage, yes, dry_run, progress)
+        found = given_folder(folder, into)
+        outcome = app.kb_filing.sync(kb_id, found, into, note, stage, yes, dry_run, progress)
         if outcome.changed:
             completed(app, outcome.record, vectors, progress)
     _tell(app, outcome, as_json, dry_run)

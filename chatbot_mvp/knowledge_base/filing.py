@@ -15,7 +15,7 @@ from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import ChatbotError, KbChangeError, UploadError, all_errors
 from chatbot_mvp.knowledge_base.changes import Change, Describe
 from chatbot_mvp.knowledge_base.changing import KbChanges
-from chatbot_mvp.knowledge_base.gathering import Given, contents, given_folder
+from chatbot_mvp.knowledge_base.gathering import Given, contents
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
@@ -160,7 +160,7 @@ class KbFiling:
     def sync(
         self,
         kb_id: str,
-        folder: str,
+        given: Given,
         into: str = "",
         note: str = "",
         stage: bool = False,
@@ -168,21 +168,21 @@ class KbFiling:
         dry_run: bool = False,
         progress: ProgressCallback = ignore_progress,
     ) -> Outcome:
-        """Make a knowledge base equal to a folder: files come, replace, move and go.
+        """Make the documents of a knowledge base equal to files: files come, replace, move and go.
 
         A document that moved is recognised by its content and keeps its metadata. A file that cannot be used leaves
         the document under its path as it is.
 
         Args:
-            into: folder of the knowledge base that stands for the folder; "" for all of it.
+            given: all files, with ``into`` in their paths.
+            into: folder of the knowledge base that they are all documents of; "" for all of it.
             confirmed: whether more than half of the documents may go.
             dry_run: change nothing, and return what would become of each file.
 
         Raises:
-            UploadError (upload_not_found, upload_not_readable): the folder cannot be read.
             KbChangeError (kb_sync_removes_most)
         """
-        given, before = given_folder(folder, into), self._kbs.store.to_change(kb_id, stage)[0].documents
+        before = self._kbs.store.to_change(kb_id, stage)[0].documents
         scope = f"{clean_path(into)}/" if clean_path(into) else ""
         documents = [one for one in before if one.path.startswith(scope)]
         hashes, failed = {}, list(given.failed)
@@ -200,7 +200,7 @@ class KbFiling:
         read = self._read(new, stay, [one.path for one in before], None, progress)
         plan = with_moves_of_texts(plan, documents, read.found)
         if not confirmed and not dry_run:
-            plan.require_most_stay(kb_id, folder)
+            plan.require_most_stay(kb_id)
         if dry_run:
             record = self._kbs.store.record(kb_id)
             return self._outcome(record, before, read, given, plan.changes, plan, changed=False)
