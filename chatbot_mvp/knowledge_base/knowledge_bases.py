@@ -91,7 +91,7 @@ class KnowledgeBases(KbPipelines):
             kept: called before it is indexed, with whether it is new; may raise to stop.
         """
         known = {record.kb_id for record in self.records()}
-        with self.store.keeping(files, self.limits[0], kb_name) as record:
+        with self.store.keeping(files, self.limits[0], kb_name, unique=True) as record:
             kept(record, record.kb_id not in known)
             try:
                 self.growing(record.kb_id, progress)

@@ -64,7 +64,11 @@ class KbStore(KbVersions):
 
     @contextmanager
     def keeping(
-        self, files: Sequence[NewDocument | tuple[str, ParsedText]], max_chars: int, kb_name: str = ""
+        self,
+        files: Sequence[NewDocument | tuple[str, ParsedText]],
+        max_chars: int,
+        kb_name: str = "",
+        unique: bool = False,
     ) -> Iterator[KbRecord]:
         """Store parsed files as one KB, which becomes the newest. If the block fails, the KB is again as it was before.
 
@@ -75,10 +79,11 @@ class KbStore(KbVersions):
                 that of the text.
             max_chars: limit of the joined text in characters.
             kb_name: by default the first file's name and the number of further files, which others may have too.
+            unique: whether no other KB may have the name ``kb_name``.
 
         Raises:
             UploadError (upload_empty): the files have no text.
-            KbChangeError (kb_name_taken): another KB has the name ``kb_name``.
+            KbChangeError (kb_name_taken): another KB has it.
             KbNotWritten: the disk is full or refuses to write.
         """
         given = [cleaned(file) for file in files]
@@ -88,7 +93,7 @@ class KbStore(KbVersions):
         chosen = clean_name(kb_name)
         name = chosen or (given[0].path if len(given) == 1 else f"{given[0].path} +{len(given) - 1}")
         with self._writing(name):
-            kb_id, before = self._create(new, max_chars, name, bool(chosen))
+            kb_id, before = self._create(new, max_chars, name, unique and bool(chosen))
             written = self._head_bytes(kb_id)
         try:
             yield self.record(kb_id)
@@ -148,11 +153,11 @@ class KbStore(KbVersions):
 
     # --- parts
 
-    def _create(self, new: Sequence[NewDocument], max_chars: int, name: str, chosen: bool) -> tuple[str, bytes]:
+    def _create(self, new: Sequence[NewDocument], max_chars: int, name: str, unique: bool) -> tuple[str, bytes]:
         """Write a KB under the first of its ids that no other content has; return its id and the head before.
 
         Args:
-            chosen: whether somebody chose the name, so that no other KB may have it.
+            unique: whether no other KB may have the name.
         """
         texts = {text_hash(one.parsed.text): one.parsed.text for one in new}
         at = utc_now()
@@ -160,7 +165,7 @@ class KbStore(KbVersions):
         text, files = joined(plain, texts, max_chars)
         version = version_of(plain, text, files, max_chars, self.chunked(titled("", text, files), files))
         kb_id, head = self._place(version)
-        if chosen and head is None:
+        if unique and head is None:
             self.require_free_name(name, kb_id)
         folder, before = self._root / kb_id, self._head_bytes(kb_id)
         try:
