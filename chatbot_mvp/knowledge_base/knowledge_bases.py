@@ -17,6 +17,7 @@ from chatbot_mvp.errors import (
     UploadError,
 )
 from chatbot_mvp.knowledge_base.kb_pipelines import KbPipelines
+from chatbot_mvp.knowledge_base.memory import fill_memory
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.versions import NewDocument
@@ -40,6 +41,7 @@ class KnowledgeBases(KbPipelines):
 
     def __init__(self, live: LiveSettings, factory: PipelineFactory, embedders: Embedders) -> None:
         super().__init__(live, factory)
+        fill_memory()  # before any text is read
         self._embedders = embedders
         self.parsed = ParsedFiles(live.current.cache_dir / "parsed")
         """Texts of files whose upload has not finished."""
