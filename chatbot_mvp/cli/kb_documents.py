@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,8 +14,8 @@ from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.errors import ChatbotError, KbChangeError, RunError, RunStopped
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove
 from chatbot_mvp.knowledge_base.filing import Outcome
-from chatbot_mvp.knowledge_base.gathering import given
-from chatbot_mvp.knowledge_base.naming import CURRENT, DRAFT, about_of, move_named, path_named, version_named
+from chatbot_mvp.knowledge_base.gathering import given, given_folder
+from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, move_named, path_named, version_named
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.telling import kb_json, outcome_json
 from chatbot_mvp.storage.files import write_atomically
@@ -118,7 +118,8 @@ def kb_sync(
     app = open_app(env)
     kb_id = stored_kb(app, name)
     with ProgressLine() as progress:
-        outcome = app.kb_filing.sync(kb_id, folder, into, note, stage, yes, dry_run, progress)
+        found = given_folder(folder, into)
+        outcome = app.kb_filing.sync(kb_id, found, into, note, stage, yes, dry_run, progress)
         if outcome.changed:
             completed(app, outcome.record, vectors, progress)
     _tell(app, outcome, as_json, dry_run)
@@ -137,7 +138,7 @@ def kb_remove(
     """Remove documents or folders. Earlier versions keep them."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    there = _documents(app, kb_id, stage)
+    there = app.kbs.store.to_change(kb_id, stage)[0].documents
     changes = [Remove(path) for path in dict.fromkeys(path_named(there, path) for path in paths)]
     _change(app, kb_id, changes, note, stage, vectors, as_json)
 
@@ -156,7 +157,7 @@ def kb_move(
     """Move or rename a document or a folder."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    change = move_named(_documents(app, kb_id, stage), path, to)
+    change = move_named(app.kbs.store.to_change(kb_id, stage)[0].documents, path, to)
     _change(app, kb_id, [change], note, stage, vectors, as_json)
 
 
@@ -181,7 +182,7 @@ def kb_describe(
         raise typer.BadParameter("say what changes", param_hint="--title, --author, --source, --date or --tag")
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    there = _documents(app, kb_id, stage)
+    there = app.kbs.store.to_change(kb_id, stage)[0].documents
     changes = [Describe(path_named(there, path), about) for path in paths]
     _change(app, kb_id, changes, note, stage, vectors, as_json)
 
@@ -198,30 +199,19 @@ def kb_original(
     """Write the file that a document was uploaded as."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    there = app.kb_changes.documents(kb_id, version_named(app.kbs.store, kb_id, version))
-    wanted = path_named(there, path)
-    document = next((one for one in there if one.path == wanted), None)
-    if document is None:
-        legal = ", ".join(one.path for one in there[:20]) + (" …" if len(there) > 20 else "")
-        raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
+    document = app.kb_documents.find(kb_id, path, version_named(app.kbs.store, kb_id, version))
     content = app.kbs.store.original(kb_id, document)
     if content is None:
-        raise KbChangeError("kb_original_not_kept", kb_id=kb_id, path=wanted)
-    target = out / wanted.rpartition("/")[2] if out.is_dir() else out
+        raise KbChangeError("kb_original_not_kept", kb_id=kb_id, path=document.path)
+    target = out / document.path.rpartition("/")[2] if out.is_dir() else out
     try:
         write_atomically(target, content)
     except OSError as error:
         raise RunError("export_not_written", path=str(target), reason=error.strerror or str(error)) from error
     if as_json:
-        print_json({"out": str(target), "path": wanted, "bytes": len(content), "sha256": document.original})
+        print_json({"out": str(target), "path": document.path, "bytes": len(content), "sha256": document.original})
         return
     say(f"{target}: {len(content):,} bytes")
-
-
-def _documents(app: App, kb_id: str, stage: bool) -> Any:
-    """Return the documents that a change is made to."""
-    staged = stage and app.kb_changes.staged(kb_id)
-    return app.kb_changes.documents(kb_id, version_named(app.kbs.store, kb_id, DRAFT) if staged else "")
 
 
 def _change(

@@ -11,7 +11,6 @@ from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json, 
 from chatbot_mvp.cli.kb_documents import KbArgument, NoteOption, VectorsOption, VersionOption, completed, tell_version
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.names import clean_name
-from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference
 from chatbot_mvp.knowledge_base.naming import CURRENT, version_named
@@ -72,11 +71,7 @@ def kb_rename(
         raise typer.BadParameter("it is blank", param_hint="NEW_NAME")
     app = open_app(env)
     kb_id = stored_kb(app, name)
-    for record in app.kbs.records():
-        if record.kb_name == clean_name(to) and record.kb_id != kb_id:
-            raise KbChangeError("kb_name_taken", name=clean_name(to), kb_id=record.kb_id)
-    app.kbs.rename(kb_id, to)
-    tell_version(app, app.kbs.store.record(kb_id), as_json)
+    tell_version(app, app.kbs.rename(kb_id, to), as_json)
 
 
 @versions.command("delete")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json, stored_kb
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.terminal import say
 
@@ -24,8 +24,7 @@ def kb_purge(
 ) -> None:
     """Take documents out of every version and out of everything that quotes them. This cannot be undone."""
     app = open_app(env)
-    named = [record.kb_id for record in app.kbs.records() if record.kb_name == name]
-    kb_id = app.kbs.store.record(named[0] if named else name).kb_id
+    kb_id = stored_kb(app, name)
     if not yes:
         sure = f"Remove {', '.join(paths)} from {kb_id} and from everything that quotes it?"
         typer.confirm(sure, abort=True, err=True)

@@ -18,5 +18,6 @@ class LimitError(ChatbotError):
         "too_many_conversations": "No conversation was started: this visitor has {limit}, which is the most. Continue "
         "one of them, or have some deleted.",
         "too_many_knowledge_bases": "Nothing was uploaded: {limit} knowledge bases of this visitor are here or on "
-        "their way, which is the most. Delete one in Admin, or ask the administrator to, and upload the files again.",
+        "their way, which is the most. Add the files to one of them, or delete one in Admin; if you may not, ask the "
+        "administrator to.",
     }

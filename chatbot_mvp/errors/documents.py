@@ -106,8 +106,9 @@ class KbChangeError(ChatbotError):
         "kb_date_invalid": "{date!r} is not a day. Write it as YYYY-MM-DD.",
         "kb_original_not_kept": "The knowledge base {kb_id!r} keeps only the text of {path!r}, not its file. Add the "
         "file again to keep it.",
-        "kb_sync_removes_most": "The folder {folder!r} lacks {removed} of the {count} documents of the knowledge base "
-        "{kb_id!r}, more than half. Nothing was changed. Check the folder; if they shall go, confirm it with --yes.",
+        "kb_sync_removes_most": "There is no file for {removed} of the {count} documents of the knowledge base "
+        "{kb_id!r}, more than half. Nothing was changed. Check the files; if those documents shall go, confirm it with "
+        "--yes, over HTTP with yes=true.",
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from chatbot_mvp.knowledge_base.versions import KbDocument
 
 ABOUT = ("title", "author", "source", "created", "tags")
 """Fields of a document that people may change without a new file."""
+_PATHS_TOLD = 20
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Put:
     """Add a document, or replace the one under its path, which keeps its metadata where the new one says nothing."""
 
     document: KbDocument
+    said: Collection[str] = ()
+    """The fields of ABOUT that the new one says, so that an empty value clears the field."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def applied(kb_id: str, documents: Iterable[KbDocument], changes: Sequence[Chang
     now = {document.path: document for document in documents}
     for change in changes:
         if isinstance(change, Put):
-            now[change.document.path] = _kept_about(change.document, now.get(change.document.path))
+            now[change.document.path] = _kept_about(change, now.get(change.document.path))
             continue
         for path in _named(kb_id, now, change.path):
             found = now.pop(path)
@@ -107,9 +110,15 @@ def _named(kb_id: str, now: Mapping[str, KbDocument], path: str) -> list[str]:
     """Return the paths that a change names: one document's, or those of a folder, whose name ends with "/"."""
     found = [one for one in now if one.startswith(path)] if path.endswith("/") else [path] * (path in now)
     if not found:
-        legal = ", ".join(sorted(now)[:20]) + (" …" if len(now) > 20 else "")
-        raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
+        raise document_not_found(kb_id, path, now)
     return found
+
+
+def document_not_found(kb_id: str, path: str, paths: Iterable[str]) -> KbChangeError:
+    """Return the error of a path that is not among the paths of a knowledge base; it names the first of those."""
+    known = sorted(paths)
+    legal = ", ".join(known[:_PATHS_TOLD]) + (" …" if len(known) > _PATHS_TOLD else "")
+    return KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
 
 
 def _moved(path: str, change: Move) -> str:
@@ -118,9 +127,12 @@ def _moved(path: str, change: Move) -> str:
     return change.to + path.rpartition("/")[2] if change.to.endswith("/") else change.to
 
 
-def _kept_about(new: KbDocument, old: KbDocument | None) -> KbDocument:
+def _kept_about(change: Put, old: KbDocument | None) -> KbDocument:
+    new = change.document
     if old is None:
         return new
-    about = {name: getattr(new, name) or getattr(old, name) for name in ABOUT}
+    about = {
+        name: getattr(new, name) if name in change.said else getattr(new, name) or getattr(old, name) for name in ABOUT
+    }
     # The same content again is no change: its age stays.
     return replace(new, **about, updated_at=old.updated_at if _same(replace(new, **about), old) else new.updated_at)

@@ -83,16 +83,14 @@ class KbChanges:
         self._finish_purge(kb_id)
         self._require_room(kb_id, new)
         self._store.upgrade(kb_id)
-        put = [Put(document) for document in documents_of(new)]
-        seen = self._store.version(kb_id, base)
-        staged = self._store.staged(kb_id) if stage else None
-        before = self._store.version(kb_id, staged.version_id) if staged else seen
+        put = [Put(document, one.about) for document, one in zip(documents_of(new), new, strict=True)]
+        before, staged = self._store.to_change(kb_id, stage, base)
         documents = applied(kb_id, before.documents, [*changes, *put])
         if documents == before.documents:
             return self._store.record(kb_id, before.version_id)
         if stage:
             return self._put_in_draft(kb_id, staged, before, documents, progress, new)
-        return self._put_in_place(kb_id, seen, documents, "changed", note, progress, new)
+        return self._put_in_place(kb_id, before, documents, "changed", note, progress, new)
 
     @performs(Action.CHANGE_KB)
     def restore(

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import ChatbotError, KbChangeError, UploadError, all_errors
-from chatbot_mvp.knowledge_base.changes import Change
+from chatbot_mvp.knowledge_base.changes import Change, Describe
 from chatbot_mvp.knowledge_base.changing import KbChanges
-from chatbot_mvp.knowledge_base.gathering import Given, contents, given_folder
+from chatbot_mvp.knowledge_base.gathering import Given, contents
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
@@ -113,25 +112,19 @@ class KbFiling:
             UploadError: no file can be used.
         """
         name = clean_name(kb_name)
-        there = {record.kb_id: record for record in self._kbs.records()}
-        if same := [one.kb_id for one in there.values() if one.kb_name == name]:
-            raise KbChangeError("kb_name_taken", name=name, kb_id=same[0])
+        self._kbs.store.require_free_name(name)
         self._require_room(name, given)
         read = self._read(given, {}, (), about, progress)
         if not read.found:
             raise _unusable(read)
-        limit = self._kbs.limits[0]
-        require_memory(min(limit, sum(len(one.parsed.text) for one in read.found)))
+        require_memory(min(self._kbs.limits[0], sum(len(one.parsed.text) for one in read.found)))
         read.intake.kept_all()
-        with self._kbs.store.keeping(read.found, limit, name) as record:
-            if before := there.get(record.kb_id):
-                raise KbChangeError("kb_same_documents", kb_id=record.kb_id, name=before.kb_name)
-            try:
-                self._kbs.growing(record.kb_id, progress)
-            except BaseException:
-                with suppress(ChatbotError):
-                    self._kbs.forget_index(record.kb_id)
-                raise
+
+        def kept(record: KbRecord, is_new: bool) -> None:
+            if not is_new:
+                raise KbChangeError("kb_same_documents", kb_id=record.kb_id, name=record.kb_name)
+
+        record = self._kbs.make(read.found, name, kept, progress)
         read.intake.indexed()
         return self._outcome(record, (), read, given, ())
 
@@ -149,24 +142,25 @@ class KbFiling:
         A file whose text another document has is left out, unless it replaces one.
 
         Args:
-            about: as in ``create``; a replaced document keeps what is not in it.
+            about: as in ``create``, also of documents whose file has not changed. What is not in it stays as it is.
             note, stage: as in ``KbChanges.change``.
 
         Raises:
             UploadError: no file can be used.
         """
-        before = self._documents(kb_id, stage)
+        before = self._kbs.store.to_change(kb_id, stage)[0].documents
         self._require_room(kb_id, given)
         known = {one.sha256: one.path for one in before}
         read = self._read(given, known, [one.path for one in before], about, progress)
         if not read.found and not read.duplicates:
             raise _unusable(read)
-        return self._change(kb_id, (), read, given, before, note, stage, progress)
+        same = [Describe(one.name, about) for one in read.duplicates if about and one.same_as == one.name]
+        return self._change(kb_id, same, read, given, before, note, stage, progress)
 
     def sync(
         self,
         kb_id: str,
-        folder: str,
+        given: Given,
         into: str = "",
         note: str = "",
         stage: bool = False,
@@ -174,21 +168,21 @@ class KbFiling:
         dry_run: bool = False,
         progress: ProgressCallback = ignore_progress,
     ) -> Outcome:
-        """Make a knowledge base equal to a folder: files come, replace, move and go.
+        """Make the documents of a knowledge base equal to files: files come, replace, move and go.
 
         A document that moved is recognised by its content and keeps its metadata. A file that cannot be used leaves
         the document under its path as it is.
 
         Args:
-            into: folder of the knowledge base that stands for the folder; "" for all of it.
+            given: all files, with ``into`` in their paths.
+            into: folder of the knowledge base that they are all documents of; "" for all of it.
             confirmed: whether more than half of the documents may go.
             dry_run: change nothing, and return what would become of each file.
 
         Raises:
-            UploadError (upload_not_found, upload_not_readable): the folder cannot be read.
             KbChangeError (kb_sync_removes_most)
         """
-        given, before = given_folder(folder, into), self._documents(kb_id, stage)
+        before = self._kbs.store.to_change(kb_id, stage)[0].documents
         scope = f"{clean_path(into)}/" if clean_path(into) else ""
         documents = [one for one in before if one.path.startswith(scope)]
         hashes, failed = {}, list(given.failed)
@@ -206,18 +200,13 @@ class KbFiling:
         read = self._read(new, stay, [one.path for one in before], None, progress)
         plan = with_moves_of_texts(plan, documents, read.found)
         if not confirmed and not dry_run:
-            plan.require_most_stay(kb_id, folder)
+            plan.require_most_stay(kb_id)
         if dry_run:
             record = self._kbs.store.record(kb_id)
             return self._outcome(record, before, read, given, plan.changes, plan, changed=False)
         return self._change(kb_id, plan.changes, read, given, before, note, stage, progress, plan)
 
     # --- parts
-
-    def _documents(self, kb_id: str, stage: bool) -> tuple[KbDocument, ...]:
-        """Return the documents that a change is made to."""
-        staged = self._kbs.store.staged(kb_id) if stage else None
-        return self._kbs.store.documents(kb_id, staged.version_id if staged else "")
 
     def _require_room(self, name: str, given: Given) -> None:
         """Refuse files that cannot all be kept, before they are read into memory."""
@@ -294,8 +283,10 @@ class KbFiling:
             rows += [FileOutcome(path, "removed") for path in plan.removed]
             rows += [FileOutcome(path, "unchanged") for path in plan.unchanged]
         for state in read.duplicates:
-            same = state.same_as == state.name
-            rows.append(FileOutcome(state.name, "unchanged" if same else "duplicate", same_as=state.same_as))
+            what: Filed = "duplicate"
+            if state.same_as == state.name:
+                what = "unchanged" if was.get(state.name) == now.get(state.name) else "replaced"
+            rows.append(FileOutcome(state.name, what, same_as=state.same_as))
         rows += [FileOutcome(one.name, "failed", code=one.code, message=one.message) for one in read.failed]
         return Outcome(record, tuple(sorted(rows, key=lambda row: row.path)), given.ignored, changed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from chatbot_mvp.documents.names import clean_name, clean_path
@@ -10,11 +11,13 @@ from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import (
+    ChatbotError,
     ConfigurationError,
     KbUnreadable,
     UploadError,
 )
 from chatbot_mvp.knowledge_base.kb_pipelines import KbPipelines
+from chatbot_mvp.knowledge_base.memory import fill_memory
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.versions import NewDocument
@@ -38,6 +41,7 @@ class KnowledgeBases(KbPipelines):
 
     def __init__(self, live: LiveSettings, factory: PipelineFactory, embedders: Embedders) -> None:
         super().__init__(live, factory)
+        fill_memory()  # before any text is read
         self._embedders = embedders
         self.parsed = ParsedFiles(live.current.cache_dir / "parsed")
         """Texts of files whose upload has not finished."""
@@ -72,6 +76,34 @@ class KnowledgeBases(KbPipelines):
         ]
         return self.store.keep(parsed, limits[0])
 
+    def make(
+        self,
+        files: Sequence[NewDocument],
+        kb_name: str,
+        kept: Callable[[KbRecord, bool], None],
+        progress: ProgressCallback = ignore_progress,
+    ) -> KbRecord:
+        """Keep parsed files as one knowledge base and index their words, so that it can be asked; return its record.
+
+        Its vectors are computed in a thread of its own. After a stop, a full disk or a failed index, everything is as
+        it was before.
+
+        Args:
+            kb_name: as for ``KbStore.keeping``, like errors.
+            kept: called before it is indexed, with whether it is new; may raise to stop.
+        """
+        known = {record.kb_id for record in self.records()}
+        with self.store.keeping(files, self.limits[0], kb_name, unique=True) as record:
+            kept(record, record.kb_id not in known)
+            try:
+                self.growing(record.kb_id, progress)
+            except BaseException:
+                if record.kb_id not in known:
+                    with suppress(ChatbotError):
+                        self.forget_index(record.kb_id)
+                raise
+        return record
+
     @property
     def limits(self) -> tuple[int, int, int]:
         """KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES."""
@@ -90,10 +122,14 @@ class KnowledgeBases(KbPipelines):
         return self.store.records()
 
     @performs(Action.CHANGE_KB)
-    def rename(self, kb_id: str, kb_name: str) -> None:
-        """Give a knowledge base another name; a blank name changes nothing."""
-        if name := clean_name(kb_name):
-            self.store.rename(kb_id, name)
+    def rename(self, kb_id: str, kb_name: str) -> KbRecord:
+        """Give a knowledge base another name and return its record; a blank name changes nothing.
+
+        Raises:
+            KbChangeError (kb_name_taken): another knowledge base has it.
+        """
+        name = clean_name(kb_name)
+        return self.store.rename(kb_id, name) if name else self.store.record(kb_id)
 
     @performs(Action.CHANGE_KB)
     def delete(self, kb_id: str, keep_parsed: bool = False) -> None:

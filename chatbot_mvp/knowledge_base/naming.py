@@ -8,7 +8,7 @@ from typing import Any
 
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import KbChangeError, KbNotFound
-from chatbot_mvp.knowledge_base.changes import Move
+from chatbot_mvp.knowledge_base.changes import Move, document_not_found
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.versions import KbDocument
@@ -63,6 +63,19 @@ def path_named(documents: Sequence[KbDocument], path: str) -> str:
             return one
     folder = f"{clean_path(path)}/"
     return folder if path.endswith("/") or any(one.startswith(folder) for one in paths) else clean_path(path)
+
+
+def document_named(kb_id: str, documents: Sequence[KbDocument], path: str) -> KbDocument:
+    """Return the document that a path names, as ``path_named`` reads it.
+
+    Raises:
+        KbChangeError (kb_document_not_found)
+    """
+    named = path_named(documents, path)
+    for document in documents:
+        if document.path == named:
+            return document
+    raise document_not_found(kb_id, path, (document.path for document in documents))
 
 
 def move_named(documents: Sequence[KbDocument], path: str, to: str) -> Move:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.naming import document_named
 from chatbot_mvp.knowledge_base.versions import KbDocument
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.types import Chunk
@@ -23,12 +23,7 @@ class KbDocuments:
     @performs(Action.READ)
     def find(self, kb_id: str, path: str, version: str = "") -> KbDocument:
         """Return what is known of a document."""
-        documents = self._store.documents(kb_id, version)
-        found = next((one for one in documents if one.path == path), None)
-        if found is None:
-            legal = ", ".join(one.path for one in documents[:20]) + (" …" if len(documents) > 20 else "")
-            raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
-        return found
+        return document_named(kb_id, self._store.documents(kb_id, version), path)
 
     @performs(Action.READ)
     def text(self, kb_id: str, path: str, version: str = "") -> str:
@@ -43,8 +38,8 @@ class KbDocuments:
     @performs(Action.READ)
     def chunks(self, kb_id: str, path: str, version: str = "") -> list[Chunk]:
         """Return its chunks in the order of the text; none if there was no room for it."""
-        self.find(kb_id, path, version)
-        place = next((file for file in self._store.files(kb_id, version) if file.name == path), None)
+        found = self.find(kb_id, path, version)
+        place = next((file for file in self._store.files(kb_id, version) if file.name == found.path), None)
         if place is None:
             return []
         return [one for one in self._kbs.chunks(kb_id, version=version) if place.start <= one.start < place.end]

@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatbot_mvp.errors import KbChangeError, KbNotFound, KbUnreadable
+from chatbot_mvp.errors import KbNotFound, KbUnreadable
+from chatbot_mvp.knowledge_base.changes import document_not_found
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.places import purged_mark
 from chatbot_mvp.knowledge_base.purged_files import purge_caches, purge_files
@@ -111,8 +112,7 @@ class Purges:
         before = self.under_way(kb_id)
         for path in paths:
             if path not in before and not doomed(versions, [path]).texts:
-                legal = sorted({one.path for version in versions for one in version.documents})
-                raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=", ".join(legal[:20]))
+                raise document_not_found(kb_id, path, {one.path for each in versions for one in each.documents})
         wanted = sorted({*paths, *before})
         write_json(self._path(kb_id), {VERSION: KNOWLEDGE_BASE, "paths": wanted})
         return doomed(versions, wanted)

@@ -87,8 +87,8 @@ class KbReader:
         version_id = entry.version_id if entry else name
         if version_id == now.version_id:
             return now
-        if version_id not in self._files.version_ids(self._root / kb_id):
-            kept = set(self._files.version_ids(self._root / kb_id))
+        kept = self._files.version_ids(self._root / kb_id)
+        if version_id not in kept:
             legal = ", ".join(str(one.number) for one in head.history if one.version_id in kept)
             raise KbChangeError("kb_version_not_found", kb_id=kb_id, version=name, legal=legal)
         try:
@@ -109,6 +109,16 @@ class KbReader:
     def documents(self, kb_id: str, version: str = "") -> tuple[KbDocument, ...]:
         """Return the documents of a version, in the order of its text."""
         return self.version(kb_id, version).documents
+
+    def to_change(self, kb_id: str, stage: bool, base: str = "") -> tuple[Version, Staged | None]:
+        """Return the version that a change is made to, and the draft if that is the one.
+
+        Args:
+            stage: whether the change is for the draft. One that waits already is the version then.
+            base: the version otherwise.
+        """
+        staged = self.staged(kb_id) if stage else None
+        return self.version(kb_id, staged.version_id if staged else base), staged
 
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """Return where each document of a version is in its text."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.errors import KbNotFound, KbNotWritten, KbUnreadable, UploadError
+from chatbot_mvp.errors import KbChangeError, KbNotFound, KbNotWritten, KbUnreadable, UploadError
 from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD, titled
 from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
@@ -64,7 +64,11 @@ class KbStore(KbVersions):
 
     @contextmanager
     def keeping(
-        self, files: Sequence[NewDocument | tuple[str, ParsedText]], max_chars: int, kb_name: str = ""
+        self,
+        files: Sequence[NewDocument | tuple[str, ParsedText]],
+        max_chars: int,
+        kb_name: str = "",
+        unique: bool = False,
     ) -> Iterator[KbRecord]:
         """Store parsed files as one KB, which becomes the newest. If the block fails, the KB is again as it was before.
 
@@ -74,19 +78,22 @@ class KbStore(KbVersions):
             files: at least one; (path, parsed text) for one whose original is not kept. The order of their paths is
                 that of the text.
             max_chars: limit of the joined text in characters.
-            kb_name: by default the first file's name and the number of further files.
+            kb_name: by default the first file's name and the number of further files, which others may have too.
+            unique: whether no other KB may have the name ``kb_name``.
 
         Raises:
             UploadError (upload_empty): the files have no text.
+            KbChangeError (kb_name_taken): another KB has it.
             KbNotWritten: the disk is full or refuses to write.
         """
         given = [cleaned(file) for file in files]
         new = sorted(given, key=lambda one: one.path)
         if not any(one.parsed.text.strip() for one in new):
             raise UploadError("upload_empty", name=given[0].path)
-        name = clean_name(kb_name) or (given[0].path if len(given) == 1 else f"{given[0].path} +{len(given) - 1}")
+        chosen = clean_name(kb_name)
+        name = chosen or (given[0].path if len(given) == 1 else f"{given[0].path} +{len(given) - 1}")
         with self._writing(name):
-            kb_id, before = self._create(new, max_chars, name)
+            kb_id, before = self._create(new, max_chars, name, unique and bool(chosen))
             written = self._head_bytes(kb_id)
         try:
             yield self.record(kb_id)
@@ -98,12 +105,27 @@ class KbStore(KbVersions):
             raise
 
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:
-        """Give a KB another name. Its id stays, so its index and conversations remain valid."""
+        """Give a KB another name. Its id stays, so its index and conversations remain valid.
+
+        Raises:
+            KbChangeError (kb_name_taken): another KB has it.
+        """
         with self._writing(kb_name):
+            self.require_free_name(kb_name, kb_id)
             self._upgraded(kb_id)
             head, now = self._open(kb_id)
             self._write_head(replace(head.moved(now, now, utc_now(), RENAMED, kb_name), kb_name=kb_name))
         return self.record(kb_id)
+
+    def require_free_name(self, kb_name: str, kb_id: str = "") -> None:
+        """Check that no KB but ``kb_id`` has a name, so that a name that people choose says which one is meant.
+
+        Raises:
+            KbChangeError (kb_name_taken)
+        """
+        for record in self.records():
+            if record.kb_name == kb_name and record.kb_id != kb_id:
+                raise KbChangeError("kb_name_taken", name=kb_name, kb_id=record.kb_id)
 
     def recount(self, kb_id: str) -> None:
         """Count chunks and languages again, since another version of the program may count them otherwise."""
@@ -131,14 +153,20 @@ class KbStore(KbVersions):
 
     # --- parts
 
-    def _create(self, new: Sequence[NewDocument], max_chars: int, name: str) -> tuple[str, bytes]:
-        """Write a KB under the first of its ids that no other content has; return its id and the head before."""
+    def _create(self, new: Sequence[NewDocument], max_chars: int, name: str, unique: bool) -> tuple[str, bytes]:
+        """Write a KB under the first of its ids that no other content has; return its id and the head before.
+
+        Args:
+            unique: whether no other KB may have the name.
+        """
         texts = {text_hash(one.parsed.text): one.parsed.text for one in new}
         at = utc_now()
         plain = tuple(described(one, "", at) for one in new)
         text, files = joined(plain, texts, max_chars)
         version = version_of(plain, text, files, max_chars, self.chunked(titled("", text, files), files))
         kb_id, head = self._place(version)
+        if unique and head is None:
+            self.require_free_name(name, kb_id)
         folder, before = self._root / kb_id, self._head_bytes(kb_id)
         try:
             make_folder(folder)

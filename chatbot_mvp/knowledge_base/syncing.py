@@ -31,7 +31,7 @@ class SyncPlan:
         """What is done before files come."""
         return (*self.moves, *(Remove(path) for path in self.removed))
 
-    def require_most_stay(self, kb_id: str, folder: str) -> None:
+    def require_most_stay(self, kb_id: str) -> None:
         """Check that at most half of the documents go: a folder that is not mounted looks as one that was emptied.
 
         Raises:
@@ -39,7 +39,7 @@ class SyncPlan:
         """
         removed = len(self.removed)
         if removed > self.count / 2:
-            raise KbChangeError("kb_sync_removes_most", kb_id=kb_id, folder=folder, removed=removed, count=self.count)
+            raise KbChangeError("kb_sync_removes_most", kb_id=kb_id, removed=removed, count=self.count)
 
 
 def sync_plan(documents: Sequence[KbDocument], files: Mapping[str, str], present: Collection[str]) -> SyncPlan:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chatbot_mvp.documents.names import clean_name, clean_path
-from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbNotWritten, LimitError, UploadError
+from chatbot_mvp.errors import FileOfLaterVersion, KbNotWritten, LimitError, UploadError
 from chatbot_mvp.jobs.manager import UNFINISHED, JobManager, JobState, JobStatus
 from chatbot_mvp.jobs.states import StateFiles
 from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
+from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.versions import KbDocument, NewDocument
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
@@ -138,9 +139,7 @@ class Uploads:
             KbNotFound, KbUnreadable, and what ``take`` raises; nothing was started.
         """
         record = self._kbs.store.record(kb_id)
-        staged = self._kbs.store.staged(kb_id) if stage else None
-        documents = self._kbs.store.documents(kb_id, staged.version_id if staged else "")
-        intake = self._intake(files, owner, documents)
+        intake = self._intake(files, owner, self._kbs.store.to_change(kb_id, stage)[0].documents)
 
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
             intake.kept_all()
@@ -210,28 +209,17 @@ class Uploads:
         progress: ProgressCallback,
         owner: str,
     ) -> str:
-        """Store and index the files. After a stop, a full disk or a failed index, everything is as it was before.
+        """Make a knowledge base of the files and return its id."""
 
-        Returns:
-            Id of the knowledge base. Its vectors are computed in a thread of its own, so that the next upload does not
-            wait for them.
-        """
-        limit = self._live.current.kb_max_chars
-        known = {record.kb_id for record in self._kbs.store.records()}
-        with self._kbs.store.keeping(found, limit, kb_name) as record:
-            intake.kept(self._kbs.store.files(record.kb_id), limit)
+        def kept(record: KbRecord, is_new: bool) -> None:
+            intake.kept(self._kbs.store.files(record.kb_id), self._kbs.limits[0])
+            if owner and is_new:
+                self._owners.note(record.kb_id, owner)
             report("kb_index")
-            try:
-                self._kbs.growing(record.kb_id, progress)
-            except BaseException:
-                if record.kb_id not in known:
-                    with suppress(ChatbotError):
-                        self._kbs.forget_index(record.kb_id)
-                raise
-        if owner and record.kb_id not in known:
-            self._owners.note(record.kb_id, owner)
+
+        kb_id = self._kbs.make(found, kb_name, kept, progress).kb_id
         intake.indexed()
-        return record.kb_id
+        return kb_id
 
     def _require_room(self, files: Sequence[tuple[str, bytes]], owner: str) -> None:
         waiting = [file.size for upload in self.uploads(owner) for file in upload.files if file.active]

@@ -68,7 +68,7 @@ class NewDocument:
     original: bytes | None = None
     """The file as it was uploaded; None if it shall not be kept."""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the fields of ``KbDocument`` from ``title`` on."""
+    """Values of the fields of ``KbDocument`` from ``title`` on; "" and () clear those of the document it replaces."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ _PLACES = 4
 _ABOUT = frozenset({"title", "author", "source", "date", "tag"})
 _CREATE = frozenset({"name", "into"}) | _ABOUT
 _ADD = frozenset({"into", "note", "stage"}) | _ABOUT
+_SYNC = frozenset({"into", "note", "stage", "yes", "dry_run"})
 _STATUS = {
     "kb_document_not_found": 404,
     "kb_version_not_found": 404,
@@ -51,6 +52,7 @@ _STATUS = {
     "kb_name_ambiguous": 409,
     "kb_same_documents": 409,
     "kb_changed_meanwhile": 409,
+    "kb_sync_removes_most": 409,
     "kb_quota_exceeded": 413,
     "upload_too_large": 413,
 }
@@ -100,8 +102,12 @@ class KbCalls:
         return JSONResponse(await _done(lambda: kb_json(self._app.kbs.store, self._record(name))))
 
     async def documents(self, request: Request) -> Response:
-        """GET: of a version. POST: add or replace files. PATCH: remove, move and describe, in one step."""
+        """GET: of a version. POST: add or replace files. PUT: make them equal to files, as ``KbFiling.sync``.
+        PATCH: remove, move and describe, in one step."""
         name = request.path_params["kb"]
+        if request.method == "PUT":
+            form = await self._form(request, _SYNC)
+            return await self._changed(lambda: self._sync(name, form))
         if request.method == "POST":
             form = await self._form(request, _ADD)
             return await self._changed(lambda: self._add(name, form))
@@ -127,8 +133,7 @@ class KbCalls:
 
         def found() -> bytes:
             kb_id = self._record(name).kb_id
-            there = self._app.kb_changes.documents(kb_id, self._version(kb_id, request))
-            document = _document(kb_id, there, path)
+            document = self._app.kb_documents.find(kb_id, path, self._version(kb_id, request))
             content = self._app.kbs.store.original(kb_id, document)
             if content is None:
                 raise KbChangeError("kb_original_not_kept", kb_id=kb_id, path=path)
@@ -206,13 +211,16 @@ class KbCalls:
         return outcome_json(self._app.kbs.store, outcome)
 
     def _add(self, name: str, form: SentForm) -> dict[str, Any]:
-        files = given_contents(form.files, form.one("into") or "")
-        stage = form.one("stage") or "false"
-        if stage not in ("true", "false"):
-            raise BadRequest("stage is true or false.", code="invalid", param="stage")
+        files, stage = given_contents(form.files, form.one("into") or ""), _flag(form, "stage")
         kb_id, note = self._record(name).kb_id, form.one("note") or ""
-        outcome = self._app.kb_filing.add(kb_id, files, _about(form), note, stage == "true")
+        outcome = self._app.kb_filing.add(kb_id, files, _about(form), note, stage)
         return outcome_json(self._app.kbs.store, outcome)
+
+    def _sync(self, name: str, form: SentForm) -> dict[str, Any]:
+        into, note, dry_run = form.one("into") or "", form.one("note") or "", _flag(form, "dry_run")
+        kb_id, files = self._record(name).kb_id, given_contents(form.files, into)
+        outcome = self._app.kb_filing.sync(kb_id, files, into, note, _flag(form, "stage"), _flag(form, "yes"), dry_run)
+        return {**outcome_json(self._app.kbs.store, outcome), **({"dry_run": True} if dry_run else {})}
 
     def _change(self, name: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         kb_id, stage, rows = self._record(name).kb_id, sent.get("stage", False), sent.get("changes")
@@ -220,8 +228,7 @@ class KbCalls:
             raise BadRequest("stage is true or false.", code="invalid", param="stage")
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise BadRequest("changes is a list of objects, at least one.", code="invalid", param="changes")
-        staged = self._app.kb_changes.staged(kb_id) if stage else None
-        there = self._app.kb_changes.documents(kb_id, staged.version_id if staged else "")
+        there = self._app.kbs.store.to_change(kb_id, stage)[0].documents
         changes = [_change(there, row) for row in rows]
         return self._told(self._app.kb_changes.change(kb_id, changes, note=_text(sent, "note", ""), stage=stage))
 
@@ -229,11 +236,7 @@ class KbCalls:
         kb_id = self._record(name).kb_id
         if not clean_name(new):
             raise BadRequest("The new name is blank.", code="missing", param="name")
-        for record in self._app.kbs.records():
-            if record.kb_name == clean_name(new) and record.kb_id != kb_id:
-                raise KbChangeError("kb_name_taken", name=new, kb_id=record.kb_id)
-        self._app.kbs.rename(kb_id, new)
-        return self._told(self._record(kb_id))
+        return self._told(self._app.kbs.rename(kb_id, new))
 
     def _delete(self, name: str) -> dict[str, Any]:
         record = self._record(name)
@@ -285,13 +288,11 @@ async def _done(work: Callable[[], T]) -> T:
         raise BadRequest(str(error), status, code=error.code) from error
 
 
-def _document(kb_id: str, there: tuple[KbDocument, ...], path: str) -> KbDocument:
-    wanted = path_named(there, path)
-    for document in there:
-        if document.path == wanted:
-            return document
-    legal = ", ".join(one.path for one in there[:20]) + (" …" if len(there) > 20 else "")
-    raise KbChangeError("kb_document_not_found", kb_id=kb_id, path=path, legal=legal)
+def _flag(form: SentForm, name: str) -> bool:
+    value = form.one(name) or "false"
+    if value not in ("true", "false"):
+        raise BadRequest(f"{name} is true or false.", code="invalid", param=name)
+    return value == "true"
 
 
 def _about(form: SentForm) -> dict[str, Any]:

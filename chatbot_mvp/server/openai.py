@@ -42,7 +42,7 @@ from chatbot_mvp.settings.network import HostRule
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1_000_000
-_METHODS = ["GET", "POST", "PATCH", "DELETE"]
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 def build_server(app: App, token: str, host: str = "127.0.0.1", warm_up: WarmUp | None = None) -> Starlette:
@@ -77,7 +77,7 @@ def _kb_routes(calls: KbCalls, guarded: Callable[[Handler], Any]) -> list[Route]
     rows: list[tuple[str, Handler, list[str]]] = [
         ("", calls.listed, ["GET", "POST"]),
         ("/{kb}", calls.one, ["GET", "PATCH", "DELETE"]),
-        ("/{kb}/documents", calls.documents, ["GET", "POST", "PATCH"]),
+        ("/{kb}/documents", calls.documents, ["GET", "POST", "PUT", "PATCH"]),
         ("/{kb}/original", calls.original, ["GET"]),
         ("/{kb}/history", calls.history, ["GET"]),
         ("/{kb}/diff", calls.difference, ["GET"]),

@@ -99,6 +99,22 @@ def test_documents_are_added_replaced_moved_described_and_removed(cli: Cli, fold
     assert next(step["note"] for step in steps if step["number"] == 2) == "gastos nuevos"
 
 
+def test_a_file_that_comes_again_changes_or_clears_what_is_said_of_its_document(cli: Cli, folder: Path) -> None:
+    def about() -> tuple[str, list[str]]:
+        return next((one["title"], one["tags"]) for one in cli.json("kb", "list", "Manual")["documents"])
+
+    costs = folder / "gastos.md"
+    cli("kb", "create", "Manual", str(folder), "--title", "Gastos", "--tag", "2026")
+    for days, title, then in ((30, "De viaje", "De viaje"), (45, "", ""), (45, "Otra vez", "Otra vez"), (45, "", "")):
+        costs.write_text(COSTS.replace("30", str(days)), "utf-8")
+        added = cli.json("kb", "add", "Manual", str(costs), "--title", title)
+        assert (what(added), added["changed"]) == ({"gastos.md": "replaced"}, True)
+        assert about() == (then, ["2026"])
+    assert cli.json("kb", "add", "Manual", str(costs), "--title", "")["changed"] is False
+    cli("kb", "add", "Manual", str(costs), "--tag", "")
+    assert about() == ("", [])
+
+
 def test_versions_are_compared_paragraph_by_paragraph_and_restored(cli: Cli, folder: Path) -> None:
     cli("kb", "create", "Manual", str(folder))
     path = folder / "rrhh año" / "vacaciones días.md"

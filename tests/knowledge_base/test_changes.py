@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +19,7 @@ from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.errors import ChatbotError, KbChangeError
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove
+from chatbot_mvp.knowledge_base.gathering import given_contents
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.versions import KEPT, NewDocument
 from chatbot_mvp.settings.model import Settings
@@ -96,6 +98,24 @@ def test_two_changes_at_once_are_both_there(app: App) -> None:
         list(pool.map(lambda name: app.kb_changes.change(kb_id, new=[new(name, f"Texto de {name}.")]), names))
     assert list(texts(app, kb_id)) == ["a.md", *names]
     assert [step.entry.number for step in app.kb_changes.history(kb_id)] == list(range(9, 0, -1))
+
+
+def test_of_all_that_choose_one_name_at_once_one_gets_it(app: App) -> None:
+    kb_ids = [made(app, (f"{row}.md", f"# {row}\n\nUn texto.")) for row in range(3)]
+    files = [[(f"n{row}.md", f"# Nuevo {row}\n\nUn texto.".encode())] for row in range(3)]
+    works: list[Callable[[], object]] = [partial(app.kbs.rename, kb_id, "Manual") for kb_id in kb_ids]
+    works += [partial(app.kb_filing.create, "Manual", given_contents(one)) for one in files]
+
+    def code_of(work: Callable[[], object]) -> str:
+        try:
+            work()
+        except ChatbotError as error:
+            return error.code
+        return ""
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(pool.map(code_of, works)) == ["", *["kb_name_taken"] * 5]
+    assert [one.kb_name for one in app.kbs.records()].count("Manual") == 1
 
 
 def test_of_two_changes_of_one_document_the_second_is_told(app: App) -> None:

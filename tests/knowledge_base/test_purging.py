@@ -277,9 +277,19 @@ def test_vectors_of_a_purged_document_are_deleted(tmp_path: Path, clean_env: Pat
         moving_kb(other, document("personas/vacaciones.md", HOLIDAYS), document("gastos/dietas.md", ALLOWANCES))
     )
     assert vectors(tmp_path / "data") == vectors(tmp_path / "other") < before
-    for path in (tmp_path / "data" / "chroma").glob("*/data_level0.bin"):
-        path.unlink()  # ChromaDB fills its places for further vectors with whatever this process has in memory
     assert {said: found_in(tmp_path / "data", said) for said in UNIQUE} == {said: [] for said in UNIQUE}
+
+
+def test_vectors_on_disk_have_nothing_of_what_this_process_had_in_memory(tmp_path: Path, clean_env: Path) -> None:
+    """ChromaDB leaves its places for further vectors as the memory was."""
+    app = fake_app(app_over(tmp_path / "data", retrieval_strategy="HYBRID", vector_store="chroma").settings)
+    for row in range(4):
+        freed = [PARKING * length for length in range(1, 800)]
+        del freed
+        app.kbs.pipeline(moving_kb(app, document(f"{row}.md", f"# Reglas {row}\n\nUn texto.\n")))
+    files = list((tmp_path / "data" / "chroma").glob("*/data_level0.bin"))
+    assert len(files) >= 4
+    assert [path for path in files if any(path.read_bytes())] == []
 
 
 def test_a_cache_that_cannot_be_read_is_named_and_the_purge_is_continued_without_it(app: App, data: Path) -> None:

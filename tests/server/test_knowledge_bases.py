@@ -36,6 +36,10 @@ class Calls:
         parts = [("file", (name, text.encode())) for name, text in files]
         return self("POST", path, status, files=parts, data=fields)
 
+    def put(self, *files: tuple[str, str], status: int = 200, **fields: Any) -> Any:
+        parts = [("file", (name, text.encode())) for name, text in files]
+        return self("PUT", "/Manual/documents", status, files=parts, data=fields)
+
     def paths(self, **query: str) -> list[str]:
         return [one["path"] for one in self("GET", "/Manual/documents", params=query)["data"]]
 
@@ -60,8 +64,10 @@ def test_every_call(calls: Calls) -> None:
     assert [one["path"] for one in documents] == ["gastos.md", "rrhh año/vacaciones días.md"]
     assert (documents[0]["tags"], documents[0]["date"]) == (["2026", "público"], "2026-01-31")
 
-    added = calls.send("/Manual/documents", ("gastos.md", COSTS.replace("30", "45")), note="nuevos")
+    added = calls.send("/Manual/documents", ("gastos.md", COSTS.replace("30", "45")), note="nuevos", tag="", date="")
     assert (added["version"], added["counts"]) == (2, {"replaced": 1})
+    replaced = calls("GET", "/Manual/documents")["data"][0]
+    assert (replaced["tags"], replaced["date"]) == ([], "")
     [changed] = calls("GET", "/Manual/diff", params={"a": "1"})["documents"]
     assert ["45 días" in text for text in changed["paragraphs"][0]["after"]] == [True]
     original = calls.http.get("/knowledge_bases/Manual/original", params={"path": "gastos.md", "version": "1"})
@@ -88,6 +94,26 @@ def test_every_call(calls: Calls) -> None:
     assert calls("GET", f"/{made['kb_id']}")["kb_name"] == "Personas"
     assert calls("DELETE", "/Personas")["deleted"] == made["kb_id"]
     assert calls("GET")["data"] == []
+
+
+def test_documents_are_made_equal_to_the_files_that_are_sent(calls: Calls) -> None:
+    calls.send("", *BOTH, ("otro.md", "# Otro\n\nUn texto.\n"), status=201, name="Manual", title="Un título")
+    (_, holidays), new = BOTH[0], ("nuevo.md", "# Nuevo\n\nUn texto nuevo.\n")
+    sent = (("personas/vacaciones.md", holidays), ("gastos.md", COSTS.replace("30", "45")), new)
+    told = calls.put(*sent, dry_run="true")
+    assert (told["dry_run"], told["version"], calls.paths()) == (True, 1, sorted([*dict(BOTH), "otro.md"]))
+    made = calls.put(*sent, note="de la carpeta")
+    assert made["counts"] == told["counts"] == {"added": 1, "moved": 1, "removed": 1, "replaced": 1}
+    assert calls.paths() == ["gastos.md", "nuevo.md", "personas/vacaciones.md"]
+    assert [one["title"] for one in calls("GET", "/Manual/documents")["data"]] == ["Un título", "", "Un título"]
+    assert calls.put(*sent)["changed"] is False
+    assert calls.put(("dos.md", COSTS), into="personas", yes="true")["counts"] == {"added": 1, "removed": 1}
+    assert calls.paths() == ["gastos.md", "nuevo.md", "personas/dos.md"]
+    assert code_of(calls.put(new, status=409)) == "kb_sync_removes_most"
+    assert calls.put(new, yes="true", stage="true")["counts"] == {"removed": 2, "unchanged": 1}
+    assert (calls.paths(version="draft"), len(calls.paths())) == (["nuevo.md"], 3)
+    assert code_of(calls.put(new, status=400, title="x")) == "unknown_field"
+    assert code_of(calls.put(new, status=400, yes="1")) == "invalid"
 
 
 def test_errors_have_the_codes_of_the_commands_and_a_status(calls: Calls) -> None:

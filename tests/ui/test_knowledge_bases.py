@@ -79,6 +79,16 @@ def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
     assert not [expander for expander in page.expander if "Asunto" in expander.label]
 
 
+def test_a_name_that_another_kb_has_is_refused() -> None:
+    get_app().kbs.add("viajes.pdf", PDF)
+    record = get_app().kbs.add("comedor.docx", DOCX)
+    page = open_page("admin")
+    page.text_input(key=f"name-{record.kb_id}").set_value("viajes.pdf").run()
+    page.button(key=f"rename-{record.kb_id}").click().run()
+    assert "Ya hay una base de conocimiento llamada «viajes.pdf»" in page.error[0].value
+    assert get_app().kbs.store.record(record.kb_id).kb_name == "comedor.docx"
+
+
 @pytest.mark.slow
 def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> None:
     record = get_app().kbs.add("comedor.docx", DOCX)

@@ -74,12 +74,20 @@ def gain_tests(gains: Sequence[Floats], noises: Sequence[float], tolerance: floa
             repeats. The variance of the gains is taken to be at least this.
         tolerance: the drop of the mean that is accepted, 0 or more.
     """
-    corrected = holm([one_sided_p(values) for values in gains])
-    return [gain_test(values, noise, tolerance, p) for values, noise, p in zip(gains, noises, corrected, strict=True)]
+    found = [one_sided_ps(values) for values in gains]
+    corrected = holm([None if ps is None else ps[0] for ps in found])
+    rows = zip(gains, noises, corrected, found, strict=True)
+    return [gain_test(values, noise, tolerance, p, ps and ps[1]) for values, noise, p, ps in rows]
 
 
 def one_sided_p(gains: Floats) -> float | None:
-    """Return the sign-flip p of "the mean gain is below 0"; None without gains.
+    """Return the sign-flip p of "the mean gain is below 0"; None without gains."""
+    found = one_sided_ps(gains)
+    return None if found is None else found[0]
+
+
+def one_sided_ps(gains: Floats) -> tuple[float, float] | None:
+    """Return the sign-flip p of "the mean gain is below 0" and of "it is above 0"; None without gains.
 
     Exact if each gain could as well have the opposite sign, as after a change without effect. Equal sums count in full,
     so that the probability of a false alarm is at most the level, also for scores of few steps.
@@ -87,9 +95,10 @@ def one_sided_p(gains: Floats) -> float | None:
     if not len(gains):
         return None
     if np.abs(gains).max() < _TINY:
-        return 1.0
-    both = float(randomisation_p(gains[:, None], ties=1.0)[0])
-    return min(1.0, both / 2) if gains.sum() < -_TINY else max(0.5, 1 - both / 2)
+        return 1.0, 1.0
+    both, total = float(randomisation_p(gains[:, None], ties=1.0)[0]), gains.sum()
+    towards, against = min(1.0, both / 2), max(0.5, 1 - both / 2)
+    return (towards if total < -_TINY else against), (towards if total > _TINY else against)
 
 
 def bounds(gains: Floats, noise: float = 0.0, tail: float = ALPHA) -> tuple[float, float]:
@@ -146,8 +155,12 @@ def _distance(apart: Floats, shares: Floats, noise: float, count: int, reach: fl
     return tilted(inside)[0]
 
 
-def gain_test(gains: Floats, noise: float, tolerance: float, p_worse: float | None) -> GainTest:
-    """Test one metric, as ``gain_tests`` does, with a p that is already corrected."""
+def gain_test(gains: Floats, noise: float, tolerance: float, p_worse: float | None, p_better: float | None) -> GainTest:
+    """Test one metric, as ``gain_tests`` does.
+
+    Args:
+        p_worse, p_better: as ``one_sided_ps`` gives them, ``p_worse`` corrected for several metrics.
+    """
     if p_worse is None:
         return GainTest("unclear", None, None, None, None, None, None, 0, None, None, None)
     mean, pairs = float(gains.mean()), len(gains)
@@ -157,8 +170,7 @@ def gain_test(gains: Floats, noise: float, tolerance: float, p_worse: float | No
     verdict: Verdict = "unclear"
     held = low > -tolerance or (noise == 0 and gains.min() >= -_TINY)
     if held and pairs >= LEAST_PAIRS:
-        rose = one_sided_p(-gains)
-        verdict = "better" if rose is not None and rose <= ALPHA else "not_worse"
+        verdict = "better" if p_better is not None and p_better <= ALPHA else "not_worse"
     elif p_worse <= ALPHA and mean < -tolerance:
         verdict = "worse"
     unclear = verdict == "unclear"

@@ -24,9 +24,9 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     PHASE,
     DenseSide,
     kb_sides,
-    kb_texts,
     passage_tokens,
     passages_read,
+    texts_of,
 )
 from chatbot_mvp.retrieval.indexes.engines import LocalIndexes
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalSearch
@@ -255,7 +255,8 @@ def forget_index(
     path = vector_cache_path(cache_dir)
     if embedder is not None and path.is_file():
         kb = build_bm25_index(chunks, analyzer_of(chunks, language))
-        VectorCache(path).forget(embedder, kb_texts(kb), "passage")
+        texts = {text for passage in kb.matcher.passages for text in texts_of(passage)}
+        VectorCache(path).forget(embedder, sorted(texts), "passage")
         if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
             tokens.forget(passages_read(kb))
 

@@ -43,7 +43,7 @@ class Effects:
     def __init__(self, app: App) -> None:
         self._app = app
         self._live = app.live
-        self._store = EffectsStore(app.kbs.store, app.settings.kb_dir)
+        self._store = EffectsStore(app.settings.kb_dir)
         self._jobs = JobManager(app.settings.data_dir / "effects_jobs")
 
     @classmethod

@@ -23,7 +23,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from chatbot_mvp.errors import ChatbotError, RunError
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import is_held, make_folder, make_new_folder, naming, write_json
 from chatbot_mvp.storage.formats import EFFECTS, VERSION, known_version
@@ -133,9 +132,8 @@ class EffectsFolder:
 class EffectsStore:
     """Reads the comparisons of all knowledge bases. Safe to share between threads."""
 
-    def __init__(self, kbs: KbStore, root: Path) -> None:
+    def __init__(self, root: Path) -> None:
         """``root`` is the folder of the knowledge bases."""
-        self._kbs = kbs
         self._root = root
         self._plans: FileCache[EffectsPlan] = FileCache(_CACHED_BYTES)
         self._answers: FileCache[Answers] = FileCache(_CACHED_BYTES)
@@ -145,22 +143,9 @@ class EffectsStore:
         return EffectsFolder(self._root, kb_id, effects_id)
 
     def folders(self, kb_id: str) -> list[EffectsFolder]:
-        """Return the comparisons of a knowledge base, newest first. Those from before a purge are deleted.
-
-        Raises:
-            KbNotFound, KbUnreadable
-        """
-        purged = max((one.at for one in self._kbs.history(kb_id) if one.what == "purged"), default="")
+        """Return the comparisons of a knowledge base, newest first."""
         paths = (self._root / kb_id / "evaluation" / "effects").glob(f"*/{_PLAN}")
-        found = []
-        for name in sorted((path.parent.name for path in paths), reverse=True):
-            folder = self.folder(kb_id, name)
-            with suppress(ChatbotError):
-                if purged and self.read(folder)[0].created_at <= purged:
-                    folder.delete()
-                    continue
-            found.append(folder)
-        return found
+        return [self.folder(kb_id, name) for name in sorted((path.parent.name for path in paths), reverse=True)]
 
     def read(self, folder: EffectsFolder) -> tuple[EffectsPlan, Answers]:
         """Return the plan and the answers so far. Raises as ``EffectsFolder.plan``."""

@@ -72,10 +72,11 @@ CASES = (
 def rates(case: Case, questions: int, drop: float, trials: int, seed: int = 11) -> dict[str, float]:
     """Return the printed probability of "worse" and the measured share of each verdict."""
     gains = case.draw(np.random.default_rng(seed), questions, trials, drop)
-    # As ``one_sided_p``, with one set of sign patterns for all trials.
-    both = randomisation_p(gains, ties=1.0)
-    p_values = np.where(gains.sum(axis=0) < 0, both / 2, 1 - both / 2)
-    verdicts = [gain_test(gains[:, trial], 0.0, TOLERANCE, float(p_values[trial])).verdict for trial in range(trials)]
+    # As ``one_sided_ps``, with one set of sign patterns for all trials.
+    towards, sums = randomisation_p(gains, ties=1.0) / 2, gains.sum(axis=0)
+    fell, rose = np.where(sums < 0, towards, 1 - towards).tolist(), np.where(sums > 0, towards, 1 - towards).tolist()
+    rows = zip(gains.T, fell, rose, strict=True)
+    verdicts = [gain_test(values, 0.0, TOLERANCE, worse, better).verdict for values, worse, better in rows]
     deviation = case.deviation(drop)
     return {
         "printed": round(power(questions, deviation, drop, TOLERANCE, case.step), 3),

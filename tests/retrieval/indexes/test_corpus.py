@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +135,17 @@ def test_a_forgotten_knowledge_base_leaves_neither_files_nor_vectors_and_others_
     assert cache.count(model, kb_texts(index.kb), "passage") == 0
     assert cache.count(model, kb_texts(kept.kb), "passage") == len(set(kb_texts(kept.kb)))
     assert not (tmp_path / "indexes" / "kb-1").exists()
+
+
+def test_a_forgotten_knowledge_base_of_short_documents_leaves_no_vector(tmp_path: Path) -> None:
+    documents = [(name, f"{text} Mide tres metros. Pesa {name}.") for name, text in changes.short_documents(1, 12)]
+    chunks = changes.chunks_of(documents)
+    index = last(growing_index(chunks, "es", tmp_path, FakeEmbedder, store=VectorStoreChoice("exact", "kb-1")))
+    assert index.kb is not None
+    assert index.kb.is_corpus
+    forget_index(chunks, "es", tmp_path, FakeEmbedder(), "kb-1")
+    with closing(sqlite3.connect(vector_cache_path(tmp_path))) as connection:
+        assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (0,)
 
 
 def test_the_links_of_other_versions_are_dropped_and_those_that_are_kept_are_opened_again(tmp_path: Path) -> None:

@@ -248,14 +248,11 @@ def test_questions_are_read_from_the_log_where_it_has_them(app: App, kb_id: str)
     assert one.question == QUESTIONS[1].question
 
 
-def test_comparisons_from_before_a_purge_are_deleted(app: App, kb_id: str, asked: Path) -> None:
+def test_a_purge_deletes_the_comparisons_at_once(app: App, kb_id: str, asked: Path) -> None:
     report = compared(app, kb_id, asked)
-    store = app.kbs.store
-    base = store.version(kb_id)
-    documents = tuple(one for one in base.documents if one.path != "uniformes.md")
-    store.publish(kb_id, store.draft(kb_id, documents, 100_000), base.version_id, "purged")
+    app.kb_changes.purge(kb_id, ["uniformes.md"])
+    assert not answers_file(app, report).parent.exists()
     assert app.get(Effects).comparisons(kb_id) == []
-    assert not answers_file(app, report).exists()
 
 
 def test_a_file_of_a_later_version_is_left_out_and_stays(app: App, kb_id: str, asked: Path) -> None:
