@@ -6,17 +6,16 @@ Nothing here depends on a topic. What no search asks for at first is derived whe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from chatbot_mvp.documents.chunked_files import ChunkedFiles
-from chatbot_mvp.retrieval.arrays import entries, offsets
 from chatbot_mvp.retrieval.kb.files import FileRows, paragraphs_by_file
 from chatbot_mvp.retrieval.kb.frequent import Neighbours, frequent_terms, sequence_of
-from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer, read_otherwise
+from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passage_words import PassageWords
@@ -57,6 +56,9 @@ class KbIndex:
     """The questions of each chunk; empty if there are none."""
     files: FileRows | None = None
     """The files; None if it is not known which they are, or if there are contexts or questions."""
+    otherwise: frozenset[str] = frozenset()
+    """Of an earlier version: terms whose words, or some of them, the analyzer of the later one reads otherwise. What
+    has one of them is read again."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -136,30 +138,24 @@ class KbIndex:
     def read_alike(self, chunks: Sequence[Chunk], analyzer: Analyzer) -> KbIndex | None:
         """Return what another version can take from this one, given its chunks and its analyzer; None for nothing.
 
-        In a knowledge base of several languages, a change of one file can change the terms of words of others: then
-        these files count as changed.
+        In a knowledge base of several languages, a change of one file can change the terms of words of others.
         """
         if self.files is None or not isinstance(chunks, ChunkedFiles):
             return None
-        files, headings = self.files, self.files.headings(chunks)
-        rows = np.array([row for row, place in enumerate(headings) if place], np.int64)
-        paragraphs = offsets(np.array(files.paragraphs, np.int64))
-
-        def words() -> Iterator[str]:
-            for section in frozenset[str]().union(*headings):
-                yield from analyzer.found(section)
-            yield from self.read.words_of(entries(paragraphs, rows)[1])
-
-        changed = read_otherwise(analyzer, self.analyzer, words())
+        if analyzer.languages != self.analyzer.languages:
+            return None
+        if not (isinstance(analyzer, MixedAnalyzer) and isinstance(self.analyzer, MixedAnalyzer)):
+            return self
+        # Sections without paragraphs have words that only the index of chunks has.
+        found = {word for section in {chunk.section for chunk in self.chunks} for word in self.analyzer.found(section)}
+        words = found.union(self.read.forms)
+        changed = analyzer.reads_otherwise(self.analyzer, words)
         if not changed:
             return self if changed is not None else None
-        has = np.append(0, np.cumsum(self.read.having(changed)))[self.read.token_start[paragraphs]]
-        stale = [
-            bool(count) or any(word.lower() in changed for section in sections for word in analyzer.found(section))
-            for count, sections in zip(np.diff(has).tolist(), headings, strict=True)
-        ]
+        otherwise = {self.analyzer.word(word).stem for word in words if word.lower() in changed}
+        otherwise.update(self.analyzer.word(word).stem for word in changed)
         read = self.read.read_again(changed, analyzer)
-        return replace(self, files=files.without(stale), read=read, links=SectionLinks((), analyzer))
+        return replace(self, otherwise=frozenset(otherwise), read=read, links=SectionLinks((), analyzer))
 
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
@@ -181,8 +177,8 @@ def build_bm25_index(
         language: "es" or "en", or the analyzer of a knowledge base in both; decides stop words and stems.
         contexts: for each chunk, a description of its place in the document; empty if the chunks were not enriched.
         questions: for each chunk, questions that it answers; empty if there are none.
-        earlier: another version of the knowledge base with an analyzer that gives all its words the same terms. What is
-            of one file alone is taken from it; the result is the same without it.
+        earlier: what ``read_alike`` of another version of the knowledge base gives. What is of one file alone is taken
+            from it; the result is the same without it.
     """
     analyzer = analyzer_for(language)
     files, rows, joined_contexts, joined_questions = None, None, list[str](), list[str]()
@@ -192,8 +188,8 @@ def build_bm25_index(
         joined, passages, files = paragraphs_by_file(chunks, known)
         if not passages:  # headings only
             passages, files = passages_of(joined), None
-        elif known is not None:
-            rows = files.paragraph_rows(known[0])
+        elif before is not None and known is not None:
+            rows = files.paragraph_rows(known[0]).without(before.matcher.terms.rows_of_any(before.otherwise))
     else:
         joined = join_pieces(chunks)
         joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
