@@ -44,9 +44,12 @@ class RandomEmbedders(Embedders):
 
 
 def files_of(numbers: range | list[int], chars: int, seed: int, languages: int) -> list[tuple[str, bytes]]:
-    """Return documents in Spanish; with two ``languages`` every other one is in English."""
+    """Return documents in Spanish; with two ``languages`` every third one is in English."""
     return [
-        (f"manual_{number:05}.md", synthetic(chars, seed + number, ("es", "en")[number % languages]).encode())
+        (
+            f"manual_{number:05}.md",
+            synthetic(chars, seed + number, "en" if languages == 2 and number % 3 == 1 else "es").encode(),
+        )
         for number in numbers
     ]
 
@@ -99,7 +102,9 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--sizes", default="10,100,1000", help="numbers of documents")
     options.add_argument("--chars", type=int, default=5_000, help="characters of each document")
-    options.add_argument("--languages", type=int, choices=(1, 2), default=1, help="2: Spanish and English by turns")
+    options.add_argument(
+        "--languages", type=int, choices=(1, 2), default=1, help="2: every third document is in English"
+    )
     options.add_argument("--strategy", default="BRIDGE_HYBRID")
     options.add_argument("--model", action="store_true", help="vectors of the local model")
     options.add_argument("--one", action="store_true", help="measure the first size here, print lines of JSON")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +25,7 @@ from chatbot_mvp.retrieval.postings import Postings
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
 
+TitleWords = Sequence[tuple[str, str, str]]
 MIN_DOCUMENTS = 10
 """Fewer short paragraphs are parts of one document."""
 _MOST_UNUSED = 0.3
@@ -56,6 +57,8 @@ class KbIndex:
     """The questions of each chunk; empty if there are none."""
     files: FileRows | None = None
     """The files; None if it is not known which they are, or if there are contexts or questions."""
+    title_words: dict[str, TitleWords] = field(default_factory=dict, compare=False, repr=False)
+    """What ``words_of_title`` has read, of any version with the same terms."""
     otherwise: frozenset[str] = frozenset()
     """Of an earlier version: terms whose words, or some of them, the analyzer of the later one reads otherwise. What
     has one of them is read again."""
@@ -119,12 +122,18 @@ class KbIndex:
     def heading_words(self) -> Mapping[str, str]:
         """Word of a heading in lower case without accents -> the word as written."""
         titles = self.section_titles_normalized.values()
-        return {fold(word): word for title in titles for word, _ in self.analyzer.content_words(title)}
+        return {folded: word for title in titles for word, folded, _ in self.words_of_title(title)}
+
+    def words_of_title(self, title: str) -> TitleWords:
+        """Return ``words_of`` a heading, or a part of a heading path, which is read once for all versions."""
+        if title not in self.title_words:
+            self.title_words[title] = words_of(title, self.analyzer)
+        return self.title_words[title]
 
     @cached_property
     def _titles(self) -> tuple[Sequence[str], Postings]:
         titles = list(self.section_titles_normalized.values())
-        return titles, Postings.of(map(self.analyzer.terms, titles))
+        return titles, Postings.of([term for _, _, term in self.words_of_title(title)] for title in titles)
 
     @cached_property
     def sections_of_term(self) -> Mapping[str, frozenset[str]]:
@@ -154,8 +163,8 @@ class KbIndex:
             return self if changed is not None else None
         otherwise = {self.analyzer.word(word).stem for word in words if word.lower() in changed}
         otherwise.update(self.analyzer.word(word).stem for word in changed)
-        read = self.read.read_again(changed, analyzer)
-        return replace(self, otherwise=frozenset(otherwise), read=read, links=SectionLinks((), analyzer))
+        read, links = self.read.read_again(changed, analyzer), SectionLinks((), analyzer)
+        return replace(self, otherwise=frozenset(otherwise), read=read, links=links, title_words={})
 
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
@@ -214,7 +223,13 @@ def build_bm25_index(
         questions=joined_questions,
         links=SectionLinks(passages, analyzer, then.links if then else None),
         files=files,
+        title_words=then.title_words if then else {},
     )
+
+
+def words_of(title: str, analyzer: Analyzer) -> TitleWords:
+    """Return (word as written, word without case and accents, its term) of each content word of a heading."""
+    return [(word, fold(word), term) for word, term in analyzer.content_words(title)]
 
 
 def spellings_of(

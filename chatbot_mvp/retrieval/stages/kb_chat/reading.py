@@ -25,8 +25,8 @@ class FlatWords:
 
     def __init__(self, texts: Iterable[list[tuple[str, str]]], origin: Ints, earlier: FlatWords | None = None) -> None:
         known: dict[str, int] = dict(earlier._words) if earlier is not None else {}
-        self._words = known
-        self._folded = list(earlier._folded) if earlier is not None else []
+        self._words: dict[str, int] = known
+        self._folded: list[str] = list(earlier._folded) if earlier is not None else []
         self.terms: dict[str, int] = dict(earlier.terms) if earlier is not None else {}
         """Term -> its number."""
         term_of = array("i", earlier.term_of.tobytes() if earlier is not None else b"")

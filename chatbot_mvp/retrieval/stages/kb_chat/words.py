@@ -17,6 +17,7 @@ from chatbot_mvp.retrieval.arrays import Doubles, rows_of
 from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.frequent import frequent_terms, neighbouring_terms
+from chatbot_mvp.retrieval.kb.vocabulary import words_of
 from chatbot_mvp.retrieval.postings import PairPostings, Postings
 from chatbot_mvp.retrieval.splicing import GONE, Rows
 from chatbot_mvp.retrieval.stages.kb_chat.reading import FlatWords
@@ -45,11 +46,12 @@ class ChatWords:
         self.files = kb.files if kb is not None else None
         """The files of a knowledge base, if it is known which they are."""
         earlier, rows = self._earlier(index)
-        self.read = read = FlatWords(
+        self.read: FlatWords = FlatWords(
             (analyzer.content_words(self.text(row)) for row in np.flatnonzero(rows.origin == GONE).tolist()),
             rows.origin,
             earlier.read if earlier is not None else None,
         )
+        read = self.read
         self.lengths = read.lengths
         """Terms of each chunk."""
         self.spoken: dict[str, str] = {}
@@ -85,9 +87,10 @@ class ChatWords:
         self.titles = titles
         """Distinct headings that a question is expanded with, as written, in the order of the text."""
         self.titles_plain = [plain(title) for title in titles]
-        self.title_terms = Postings.of(map(analyzer.terms, titles))
+        of_titles = [words_of(title, analyzer) if kb is None else kb.words_of_title(title) for title in titles]
+        self.title_terms = Postings.of([term for _, _, term in found] for found in of_titles)
         """The rows of ``titles`` that have each term."""
-        self.title_words = {fold(word): word for title in titles for word, _ in analyzer.content_words(title)}
+        self.title_words = {folded: word for found in of_titles for word, folded, _ in found}
         """Word of a heading without case and accents -> the word as written."""
         self.headings_plain = [plain(heading) for heading in heading_rows]
         """Distinct headings of the chunks themselves (the last part of a path), as ``plain`` gives them."""
