@@ -48,10 +48,10 @@ WORDS = 60_000
 _SYLLABLES = [c + v + e for c in "bcdfglmnprstv" for v in "aeiou" for e in ("", "", "r", "n", "s", "l")]
 
 
-def synthetic(chars: int, seed: int) -> str:
-    """Return a manual of about ``chars`` characters in Markdown."""
-    words, zipf = _words()
-    small = sorted(STOP_WORDS["es"])
+def synthetic(chars: int, seed: int, language: str = "es") -> str:
+    """Return a manual of about ``chars`` characters in Markdown, in "es" or "en"."""
+    words, zipf = _words(0 if language == "es" else 1)
+    small = sorted(STOP_WORDS[language])
     rng = random.Random(seed)
 
     def some(count: int) -> list[str]:
@@ -76,9 +76,9 @@ def synthetic(chars: int, seed: int) -> str:
 
 
 @cache
-def _words() -> tuple[list[str], list[float]]:
-    """Return all words, and the sums of their frequencies up to each."""
-    rng = random.Random(0)
+def _words(seed: int) -> tuple[list[str], list[float]]:
+    """Return all words of a language, and the sums of their frequencies up to each."""
+    rng = random.Random(seed)
     words = ["".join(rng.choices(_SYLLABLES, k=rng.choice((2, 2, 3, 3, 4)))) for _ in range(WORDS)]
     return words, list(accumulate(1 / (rank + 20) for rank in range(WORDS)))
 

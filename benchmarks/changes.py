@@ -1,6 +1,7 @@
 """Time a change of a knowledge base's documents, from the file to the answer: the table of goals of living documents.
 
     python -m benchmarks changes [--sizes 10,100,1000,10000] [--chars 5000] [--strategy BRIDGE_HYBRID] [--model]
+                             [--languages 2]
 
 Everything goes through the application: files are given to it, read, kept on disk, chunked and indexed. "words s" ends
 with the first answer that the words of the new version give, "vectors s" with the first one that uses all of its
@@ -42,16 +43,23 @@ class RandomEmbedders(Embedders):
         return RandomTokens()
 
 
-def files_of(numbers: range | list[int], chars: int, seed: int) -> list[tuple[str, bytes]]:
-    return [(f"manual_{number:05}.md", synthetic(chars, seed + number).encode()) for number in numbers]
+def files_of(numbers: range | list[int], chars: int, seed: int, languages: int) -> list[tuple[str, bytes]]:
+    """Return documents in Spanish; with two ``languages`` every third one is in English."""
+    return [
+        (
+            f"manual_{number:05}.md",
+            synthetic(chars, seed + number, "en" if languages == 2 and number % 3 == 1 else "es").encode(),
+        )
+        for number in numbers
+    ]
 
 
-def changes(app: App, kb_id: str, count: int, chars: int) -> Iterator[tuple[str, Callable[[], object]]]:
+def changes(app: App, kb_id: str, count: int, chars: int, languages: int) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield what is done to ``count`` documents, and the call that does it."""
     middle = f"manual_{count // 2:05}.md"
     longer = chars + chars // 7  # so that whatever stands behind a changed document moves
-    tenth = files_of(range(0, count, 10), longer, 3 * count)
-    changed, added = files_of([count // 2], longer, count), files_of([count], chars, count)
+    tenth = files_of(range(0, count, 10), longer, 3 * count, languages)
+    changed, added = files_of([count // 2], longer, count, languages), files_of([count], chars, count, languages)
     yield "one changed", lambda: app.kb_filing.add(kb_id, given_contents(changed))
     yield "one added", lambda: app.kb_filing.add(kb_id, given_contents(added))
     yield "one moved to the front", lambda: app.kb_changes.change(kb_id, [Move(middle, "a.md")])
@@ -79,15 +87,15 @@ def timed(app: App, count: int, change: str, make: Callable[[], object]) -> dict
     }
 
 
-def measure(count: int, chars: int, strategy: str, with_model: bool) -> Iterator[dict[str, Any]]:
+def measure(count: int, chars: int, languages: int, strategy: str, with_model: bool) -> Iterator[dict[str, Any]]:
     with data_folder(None) as data:
         limit = max(5_000_000, 2 * count * chars)
         live = LiveSettings(load_settings(data_dir=data, retrieval_strategy=strategy, kb_max_chars=limit))
         app = App(live, Providers(live), (Embedders if with_model else RandomEmbedders)(live))
-        files = files_of(range(count), chars, 0)
+        files = files_of(range(count), chars, 0, languages)
         yield timed(app, count, "built at once", lambda: app.kb_filing.create("Manual", given_contents(files)))
         [record] = app.kbs.records()
-        for change, make in changes(app, record.kb_id, count, chars):
+        for change, make in changes(app, record.kb_id, count, chars, languages):
             yield timed(app, count, change, make)
 
 
@@ -95,17 +103,28 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--sizes", default="10,100,1000", help="numbers of documents")
     options.add_argument("--chars", type=int, default=5_000, help="characters of each document")
+    options.add_argument(
+        "--languages", type=int, choices=(1, 2), default=1, help="2: every third document is in English"
+    )
     options.add_argument("--strategy", default="BRIDGE_HYBRID")
     options.add_argument("--model", action="store_true", help="vectors of the local model")
     options.add_argument("--one", action="store_true", help="measure the first size here, print lines of JSON")
     given = options.parse_args()
     sizes = given.sizes.split(",")
     if given.one:
-        for figures in measure(int(sizes[0]), given.chars, given.strategy, given.model):
+        for figures in measure(int(sizes[0]), given.chars, given.languages, given.strategy, given.model):
             print(json.dumps(figures), flush=True)
         return
     for number, size in enumerate(sizes):
-        same = ["--chars", given.chars, "--strategy", given.strategy, *(["--model"] if given.model else [])]
+        same = [
+            "--chars",
+            given.chars,
+            "--languages",
+            given.languages,
+            "--strategy",
+            given.strategy,
+            *(["--model"] if given.model else []),
+        ]
         again = command("changes", "--one", "--sizes", size, *same)
         with subprocess.Popen(again, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

@@ -68,7 +68,8 @@ def chunk_files(
     text, doc_id = document.text, document.doc_id
     starts = [0, *(file.end + 2 for file in files[:-1])]  # behind the blank line after the file before
     several = len(starts) > 1
-    made = (doc_id, document.title, chars, several)
+    made = (doc_id, chars, several)
+    title = document.title.encode("utf-8", "surrogatepass")
     reusable = known if known is not None and known.made == made else None
     waiting: dict[bytes, deque[FileChunks]] = defaultdict(deque)
     for file in reusable.files if reusable is not None else ():
@@ -77,15 +78,19 @@ def chunk_files(
     found: list[FileChunks] = []
     for start, end in pairwise([*starts, len(text)]):
         part = text[start:end]
-        key = hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        digest = hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=16)
+        key = digest.digest()
+        digest.update(b"\0" + title)
+        with_title = digest.digest()  # the title is that of the first file: most files have headings and do not need it
         first, told = len(chunks), dict[str, Tallies]()
-        if reusable is not None and (same := waiting.get(key)):
+        if reusable is not None and (same := waiting.get(key) or waiting.get(with_title)):
             before = same.popleft()
-            told = before.told
+            key, told = before.key, before.told
             chunks += _moved(reusable[before.first : before.end], first - before.first, start - before.start)
         else:
             for path, offset, piece in packed(part, chars, has_title=False if several else None):
                 at = start + offset
+                key = key if path else with_title
                 chunks.append(
                     Chunk(f"{doc_id}:{len(chunks):04d}", doc_id, path or document.title, piece, at, at + len(piece))
                 )

@@ -70,25 +70,27 @@ def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tup
         [(name, parsed)] = files
         pages = [start for start in parsed.page_starts if start < len(parsed.text)]
         return parsed.text, (_file(name, parsed, 0, len(parsed.text), parsed.kb_truncated, pages),)
-    text = ""
+    parts: list[str] = []
+    size = 0
     found: list[KbFile] = []
     for name, parsed in files:
-        head = ("\n\n" if text else "") + f"# {PurePath(name).stem}\n\n"
-        room = max_chars - len(text) - len(head)
+        head = ("\n\n" if parts else "") + f"# {PurePath(name).stem}\n\n"
+        room = max_chars - size - len(head)
         if room <= 0:
             break
         lowered, moved = _lower_headings(parsed.text.rstrip(), parsed.page_starts)
         body = cut_at_paragraph(lowered, room)
         if not body.strip():
             break
-        start = len(text) + len(head)
-        text += head + body
+        start = size + len(head)
+        parts += head, body
+        size = start + len(body)
         pages = [start + page for page in moved if page < len(body)]
         full = len(body) < len(lowered)
-        found.append(_file(name, parsed, start, len(text), full or parsed.kb_truncated, pages))
+        found.append(_file(name, parsed, start, size, full or parsed.kb_truncated, pages))
         if full:
             break
-    return text, tuple(found)
+    return "".join(parts), tuple(found)
 
 
 def place_of(files: Sequence[KbFile], offset: int) -> FilePlace | None:
@@ -109,8 +111,8 @@ def _lower_headings(text: str, offsets: Sequence[int]) -> tuple[str, list[int]]:
     """Return ``text`` with its Markdown headings one level deeper, and ``offsets`` moved accordingly."""
     if "#" not in text:
         return text, list(offsets)
-    lines: list[str] = []
     added: list[int] = []  # offsets in ``text`` where a character was inserted
+    lines: list[str] = []
     position = 0
     fence = ""
     for line in text.split("\n"):

@@ -87,7 +87,7 @@ def paragraph_languages(chunks: Iterable[Chunk], main: str) -> list[tuple[str, s
         main: language of paragraphs that do not tell it themselves, in files that do not either.
     """
     read = [
-        (text, tally(_HEADING.sub("", text)), _file_of(chunk))
+        (text, tally(_HEADING.sub("", text)), file_of(chunk))
         for chunk in chunks
         for text in split_paragraphs(chunk.text)
     ]
@@ -114,7 +114,7 @@ def tallies_of(chunks: Iterable[Chunk], main: str) -> Tallies:
     clear: Counter[str] = Counter()
     chars = 0
     for chunk in chunks:
-        of_file = files.setdefault(_file_of(chunk), Counter())
+        of_file = files.setdefault(file_of(chunk), Counter())
         chars += len(chunk.text)
         body = _HEADING.sub("", chunk.text)
         counts = tally(body)
@@ -155,5 +155,6 @@ def languages_told(parts: Iterable[Tallies], main: str) -> tuple[str, ...]:
     return (main, *others)
 
 
-def _file_of(chunk: Chunk) -> tuple[str, str]:
+def file_of(chunk: Chunk) -> tuple[str, str]:
+    """Return what names a chunk's file or, in a knowledge base of one file, its chapter."""
     return chunk.doc_id, chunk.section.partition(" > ")[0]

@@ -96,6 +96,10 @@ class Postings:
         """Return the rows that have the feature, in rising order."""
         return self.row[self._span(feature)]
 
+    def rows_of_any(self, features: Iterable[Hashable]) -> Array:
+        """Return the rows that have at least one of the features, in rising order."""
+        return np.flatnonzero(self.having(features))
+
     def counts(self, feature: Hashable) -> Doubles:
         """Return how often the feature occurs in each of ``rows(feature)``."""
         span = self._span(feature)

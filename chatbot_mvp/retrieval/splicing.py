@@ -30,6 +30,13 @@ class Rows(NamedTuple):
         flags[self.placed[self.placed != GONE]] = False
         return flags
 
+    def without(self, gone: Array) -> Rows:
+        """Return these rows where some rows of the earlier list are equal to none."""
+        origin, placed = self.origin.copy(), self.placed.copy()
+        origin[np.isin(origin, gone)] = GONE
+        placed[gone] = GONE
+        return Rows(origin, placed)
+
     def within(self, before: Ints, now: Ints) -> Array:
         """Return ``placed`` of what the rows consist of.
 

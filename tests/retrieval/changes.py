@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,8 @@ def changed(documents: Documents, operation: str, place: int, seed: int) -> Docu
 def chunks_of(documents: Documents, known: ChunkedFiles | None = None) -> ChunkedFiles:
     parsed = [(name, ParsedText(text, "utf-8", len(text), False)) for name, text in documents]
     text, files = join_sources([one for one in parsed if len(parsed) == 1 or one[1].text.strip()], 10**9)
-    return chunk_files(Document("kb", "Título", text), files, known=known)
+    title = PurePath(files[0].name).stem if files else "Título"
+    return chunk_files(Document("kb", title, text), files, known=known)
 
 
 def questions_of(seed: int, count: int) -> list[str]:

@@ -113,9 +113,14 @@ def test_traces_with_vectors_after_any_changes_are_those_of_the_documents_at_onc
     check()
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-def test_only_the_changed_document_is_read_again(data: Path, monkeypatch: pytest.MonkeyPatch, mixed: bool) -> None:
-    config = configured(data, "LEXICAL")
+@pytest.mark.parametrize(
+    ("strategy", "mixed", "row"),
+    [("LEXICAL", False, 7), ("LEXICAL", True, 7), ("LEXICAL", False, 0), ("KB_CHAT", False, 7)],
+)
+def test_only_the_changed_document_is_read_again(
+    data: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, mixed: bool, row: int
+) -> None:
+    config = configured(data, strategy)
     texts = [f"# Sección {n}\n\n" + f"La energía del taller {n} es de los motores número{n}. " * 9 for n in range(40)]
     if mixed:
         english = "The warranty of the engine and of the oven is in this file, item{}. "
@@ -123,7 +128,8 @@ def test_only_the_changed_document_is_read_again(data: Path, monkeypatch: pytest
     documents = [(f"{n}.md", text) for n, text in enumerate(texts)]
     before = next(growing_pipeline(chunks_of(documents), "es", config, RandomVectors, kb_id="kb"))
     assert len(before.index.analyzer.languages) == 1 + mixed
-    documents[7] = ("7.md", documents[7][1].replace("item", "piece").replace("número", "pieza"))
+    # The name of the first document is the title of all.
+    documents[row] = (f"n{row}.md", documents[row][1].replace("item", "piece").replace("número", "pieza"))
     chunks = chunks_of(documents, source_of(before.index))
     read: list[str] = []
 
@@ -136,7 +142,7 @@ def test_only_the_changed_document_is_read_again(data: Path, monkeypatch: pytest
         noted(kind, "terms")
     after = next(growing_pipeline(chunks, "es", config, RandomVectors, kb_id="kb", earlier=before))
     monkeypatch.undo()
-    length = len(documents[7][1])
-    assert length < sum(map(len, read)) < 4 * length
-    [trace] = after.retrieve(["piece3" if mixed else "pieza7"])
-    assert trace.hits[0].chunk.section.startswith("7 > ")
+    length = len(documents[row][1])
+    assert length < sum(map(len, read)) < 6 * length
+    [trace] = after.retrieve(["piece3" if mixed else f"pieza{row}"])
+    assert trace.hits[0].chunk.section.startswith(f"n{row} > ")

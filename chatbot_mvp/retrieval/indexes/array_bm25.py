@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,15 +67,21 @@ class ArrayIndex:
         return self._postings is not None
 
     def changed(
-        self, chunks: Sequence[Chunk], analyzer: Analyzer, rows: Rows, progress: ProgressCallback = ignore_progress
+        self,
+        chunks: Sequence[Chunk],
+        analyzer: Analyzer,
+        rows: Rows,
+        otherwise: Collection[str] = (),
+        progress: ProgressCallback = ignore_progress,
     ) -> ArrayIndex:
         """Return the index of other chunks, equal to one that is built from them. The chunks that stay are not read.
 
         Args:
-            analyzer: gives all chunks that stay the terms that they had.
             rows: which chunks are those of this index, which is ``changeable``.
+            otherwise: as in ``KbIndex``; ``analyzer`` gives chunks that stay and have none of them the terms they had.
         """
         assert self._postings is not None, "it is changeable"
+        rows = rows.without(self._postings.rows_of_any(otherwise))
         fresh = np.flatnonzero(rows.fresh)
         added = _read([chunks[row] for row in fresh.tolist()], analyzer, progress)
         numbers = dict(self._postings.numbers)

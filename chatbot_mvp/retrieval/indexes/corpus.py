@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import shutil
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,8 @@ class CorpusIndex:
     """Counts the questions whose words are indexed with the chunks; None without such questions."""
     folder: Path | None = None
     """Folder of its files on this machine, if it has any; None for words in memory alone."""
+    earlier: Callable[[], CorpusIndex | None] = field(default=lambda: None, repr=False, compare=False)
+    """Gives the index of the version that this one was made from, while something else keeps it."""
     _derived: dict[Callable[[CorpusIndex], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -93,6 +96,12 @@ class CorpusIndex:
         if make not in self._derived:
             self._derived[make] = make(self)
         found: T = self._derived[make]
+        return found
+
+    def derived_before(self, make: Callable[[CorpusIndex], T]) -> T | None:
+        """Return what ``make`` made of the version that this one was made from; None if that is gone or not made."""
+        index = self.earlier()
+        found: T | None = index._derived.get(make) if index is not None else None
         return found
 
     def idf(self, term: str) -> float:
@@ -208,7 +217,8 @@ def _index_words(
     kb = before = None
     sources = chunks if indexed is None else indexed
     if not isinstance(chunks, Passages) and any(chunk.chunk_id != chunk.doc_id for chunk in chunks):
-        analyzer = analyzer_of(chunks, language)
+        known = (earlier.kb.source, earlier.kb.analyzer) if earlier and earlier.kb and earlier.kb.source else None
+        analyzer = analyzer_of(chunks, language, known)
         if earlier is not None and earlier.kb is not None and (kept := earlier.kb.read_alike(chunks, analyzer)):
             before = replace(earlier, kb=kept)
         kb = build_bm25_index(chunks, analyzer, _contexts(chunks, sources), questions, before.kb if before else None)
@@ -233,7 +243,8 @@ def _index_words(
         assert folder is not None, "it is None in memory only"
         lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
     graph = links(sources, analyzer, folder, progress, bool(owner)) if linked and folder is not None else None
-    return CorpusIndex(chunks, lexical, None, graph, kb, folder=folder), embedded
+    version = weakref.ref(earlier) if before is not None and earlier is not None else lambda: None
+    return CorpusIndex(chunks, lexical, None, graph, kb, folder=folder, earlier=version), embedded
 
 
 def forget_index(

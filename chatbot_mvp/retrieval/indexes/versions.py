@@ -35,7 +35,7 @@ def words_in_memory(
     # Of a corpus, other texts are indexed than of long documents.
     if not isinstance(words, ArrayIndex) or not words.changeable or kb.is_corpus != then.is_corpus:
         return ArrayIndex.in_memory(sources, analyzer, progress)
-    return words.changed(sources, analyzer, kb.files.chunk_rows(then.files), progress)
+    return words.changed(sources, analyzer, kb.files.chunk_rows(then.files), then.otherwise, progress)
 
 
 def forget_other_indexes(cache_dir: Path, owner: str, kept: Iterable[Path | None]) -> None:

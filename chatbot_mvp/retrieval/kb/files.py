@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,20 +32,6 @@ class FileRows:
     def paragraph_rows(self, earlier: FileRows) -> Rows:
         """Return which paragraphs are those of an earlier version."""
         return rows_between(same_files(self.source, earlier.source), self.paragraphs, earlier.paragraphs)
-
-    def headings(self, chunks: ChunkedFiles) -> list[frozenset[str]]:
-        """Return for each file the headings of its chunks; none for a file that another version does not have."""
-        kept = set(same_files(chunks, self.source))
-        return [
-            frozenset(chunk.section for chunk in self.source[file.first : file.end]) if place in kept else frozenset()
-            for place, file in enumerate(self.source.files)
-        ]
-
-    def without(self, stale: Sequence[bool]) -> FileRows:
-        """Return these rows with some files that are equal to no other."""
-        pairs = zip(self.source.files, stale, strict=True)
-        files = [replace(file, key=b"") if changed else file for file, changed in pairs]
-        return replace(self, source=ChunkedFiles(self.source, files, self.source.made))
 
 
 def same_files(now: ChunkedFiles, then: ChunkedFiles) -> list[int]:

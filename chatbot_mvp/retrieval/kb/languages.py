@@ -7,7 +7,7 @@ terms, whatever their languages. Only whether a few function words are stop word
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -16,41 +16,47 @@ from typing import NamedTuple
 from chatbot_mvp.documents.chunked_files import ChunkedFiles
 from chatbot_mvp.documents.languages import (
     HOMOGRAPHS,
+    file_of,
     languages_of,
     paragraph_languages,
     split_paragraphs,
     tally,
 )
+from chatbot_mvp.retrieval.kb.files import same_files
+from chatbot_mvp.retrieval.splicing import GONE
 from chatbot_mvp.text import ANALYSIS_VERSION, STOP_WORDS, Analyzer, Word, fold
 from chatbot_mvp.types import Chunk
 
 
-def analyzer_of(chunks: Sequence[Chunk], main: str) -> Analyzer:
+def analyzer_of(chunks: Sequence[Chunk], main: str, earlier: tuple[ChunkedFiles, Analyzer] | None = None) -> Analyzer:
     """Return the analyzer of a knowledge base.
 
     Args:
         chunks: all of its chunks.
         main: its language, "es" or "en"; the only one unless ``languages_of`` finds another.
+        earlier: the chunks of another version and their analyzer. Only what differs is read; the result is the same.
     """
     main = Analyzer(main).language
     languages = chunks.languages(main) if isinstance(chunks, ChunkedFiles) else languages_of(chunks, main)
     if len(languages) == 1:
         return Analyzer(main)
+    if earlier is not None and isinstance(chunks, ChunkedFiles):
+        source, then = earlier
+        if isinstance(then, MixedAnalyzer) and then.languages == languages:
+            gone, come = (paragraph_languages(part, languages[0]) for part in _apart(source, chunks))
+            return then.changed(come, gone)
     return MixedAnalyzer(languages, paragraph_languages(chunks, languages[0]))
 
 
-def read_otherwise(now: Analyzer, then: Analyzer, words: Iterable[str]) -> frozenset[str] | None:
-    """Return the words, in lower case, that the analyzers of two versions of a knowledge base read differently.
-
-    None if that may be any word. A text without them has the same terms in both versions.
-
-    Args:
-        words: words of texts of both versions that may not be in their paragraphs as the analyzers read them: content
-            words of sentences, and words of headings.
-    """
-    if isinstance(now, MixedAnalyzer) and isinstance(then, MixedAnalyzer) and now.languages == then.languages:
-        return now.reads_otherwise(then, words)
-    return frozenset() if now.key == then.key else None
+def _apart(then: ChunkedFiles, now: ChunkedFiles) -> tuple[list[Chunk], list[Chunk]]:
+    """Return the chunks of two versions in which their paragraphs, or the languages of these, may differ."""
+    places = same_files(now, then)
+    parts = [now[file.first : file.end] for file, place in zip(now.files, places, strict=True) if place == GONE]
+    kept = set(places)
+    parts += [then[file.first : file.end] for place, file in enumerate(then.files) if place not in kept]
+    names = {file_of(chunk) for part in parts for chunk in part}  # files of one name tell their language together
+    of_then, of_now = ([chunk for chunk in chunks if file_of(chunk) in names] for chunks in (then, now))
+    return of_then, of_now
 
 
 class _Entry(NamedTuple):
@@ -79,18 +85,44 @@ class MixedAnalyzer(Analyzer):
         super().__init__(languages[0])
         self.languages = tuple(languages)
         self._of = {language: Analyzer(language) for language in languages}
-        counts: dict[str, Counter[str]] = {language: Counter() for language in languages}
-        for text, language in paragraphs:
-            counts[language].update(word.lower() for word in self.found(text))
+        self._counts: dict[str, Counter[str]] = {language: Counter() for language in languages}
         self._homes: dict[str, str] = {}
-        self._stems: dict[str, Counter[str]] = defaultdict(Counter)
-        for word in dict.fromkeys(word for found in counts.values() for word in found):
-            home = max(languages, key=lambda language: counts[language][word])  # the first of equal ones
-            self._homes[word] = home
-            self._stems[home][self._of[home].word(word).stem] += sum(found[word] for found in counts.values())
+        self._stems: dict[str, Counter[str]] = {language: Counter() for language in languages}
+        self._count(paragraphs, ())
         # As many words as ``text._word_function`` keeps, for the same reason.
         self._entry = lru_cache(maxsize=500_000)(self._new_entry)
         self._word_of = lambda found: self._entry(found).word
+
+    def changed(self, come: Iterable[tuple[str, str]], gone: Iterable[tuple[str, str]]) -> MixedAnalyzer:
+        """Return the analyzer of other paragraphs: those of this one, with those that come, without those that go."""
+        found = MixedAnalyzer(self.languages, ())
+        found._homes = dict(self._homes)
+        found._counts = {language: counts.copy() for language, counts in self._counts.items()}
+        found._stems = {language: counts.copy() for language, counts in self._stems.items()}
+        found._count(come, gone)
+        return found
+
+    def _count(self, come: Iterable[tuple[str, str]], gone: Iterable[tuple[str, str]]) -> None:
+        """Add the words of some paragraphs and take those of others away."""
+        changes: dict[str, Counter[str]] = {language: Counter() for language in self.languages}
+        for text, language in come:
+            changes[language].update(word.lower() for word in self.found(text))
+        for text, language in gone:
+            changes[language].subtract(word.lower() for word in self.found(text))
+        for word in dict.fromkeys(word for found in changes.values() for word, times in found.items() if times):
+            if home := self._homes.pop(word, ""):
+                self._stems[home][self._of[home].word(word).stem] -= self._total(word)
+            for language, counts in self._counts.items():
+                counts[word] += changes[language][word]
+                if not counts[word]:
+                    del counts[word]
+            if total := self._total(word):
+                home = max(self.languages, key=lambda language: self._counts[language][word])  # the first of equal ones
+                self._homes[word] = home
+                self._stems[home][self._of[home].word(word).stem] += total
+
+    def _total(self, word: str) -> int:
+        return sum(counts[word] for counts in self._counts.values())
 
     @cached_property
     def key(self) -> str:  # computed once: the digest is of all words
@@ -108,7 +140,14 @@ class MixedAnalyzer(Analyzer):
         return max(self.languages, key=lambda language: self._stems[language][stems[language]])
 
     def reads_otherwise(self, then: MixedAnalyzer, words: Iterable[str]) -> frozenset[str] | None:
-        """Return ``read_otherwise`` for another analyzer of the same languages."""
+        """Return the words, in lower case, that this analyzer reads otherwise than one of the same languages.
+
+        None if that may be any word. A text without them has the same terms in both versions.
+
+        Args:
+            words: words of texts of both versions that may not be in the paragraphs of ``then``: content words of
+                sentences, and words of headings.
+        """
         mine, others = self._homes, then._homes
         changed = {word for word, home in others.items() if mine.get(word, home) != home}
         known = mine.keys() & others.keys()

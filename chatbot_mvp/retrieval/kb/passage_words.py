@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from chatbot_mvp.retrieval.arrays import Array, Flags, Ints, entries, offsets, rows_of
+from chatbot_mvp.retrieval.arrays import Array, Ints, entries, offsets, rows_of
 from chatbot_mvp.retrieval.kb.passages import Passage
 from chatbot_mvp.retrieval.splicing import GONE
 from chatbot_mvp.text import Analyzer, fold
@@ -84,16 +84,6 @@ class PassageWords:
     def token_start(self) -> Ints:
         """Offset of each paragraph's first token, and the total."""
         return offsets(self._lengths)[offsets(self.sentences)]
-
-    def words_of(self, rows: Array) -> set[str]:
-        """Return the content words of some paragraphs, as written."""
-        forms = list(self.forms)
-        return {forms[form] for form in np.unique(self.tokens[entries(self.token_start, rows)[1]]).tolist()}
-
-    def having(self, words: Container[str]) -> Flags:
-        """Return for each entry of ``tokens`` whether its word in lower case is one of ``words``."""
-        flags: Flags = np.fromiter((form.lower() in words for form in self.forms), bool, len(self.forms))
-        return flags[self.tokens]
 
     def read_again(self, words: Container[str], analyzer: Analyzer) -> PassageWords:
         """Return these words as ``earlier`` of others, where another analyzer reads some, in lower case, differently.

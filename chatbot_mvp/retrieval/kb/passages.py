@@ -17,7 +17,7 @@ import numpy as np
 
 from chatbot_mvp.documents.blocks import begins_block, blocks
 from chatbot_mvp.documents.chunking import LIMIT_CHARS, heading_text
-from chatbot_mvp.retrieval.arrays import Array, Doubles
+from chatbot_mvp.retrieval.arrays import Array, Doubles, rows_of
 from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk
 
@@ -204,9 +204,12 @@ class ChunkParagraphs:
     """
 
     def __init__(self, positions: Sequence[Sequence[int]], chunk_ids: Sequence[str]) -> None:
-        pairs = sorted((position, row) for row, found in enumerate(positions) for position in found)
-        both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self._position, self._row = both[:, 0].copy(), both[:, 1].copy()
+        found = np.array([position for hits in positions for position in hits], np.int64)
+        order = np.argsort(found, kind="stable")
+        self._position, self._row = (
+            found[order],
+            rows_of(np.array(list(map(len, positions)), np.int64))[order].astype(int),
+        )
         self._start = np.searchsorted(self._position, np.arange(len(chunk_ids) + 1))
         self._chunks = np.flatnonzero(np.diff(self._start))
         """Positions of the chunks that contain a paragraph."""

@@ -6,17 +6,16 @@ Nothing here depends on a topic. What no search asks for at first is derived whe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from chatbot_mvp.documents.chunked_files import ChunkedFiles
-from chatbot_mvp.retrieval.arrays import entries, offsets
 from chatbot_mvp.retrieval.kb.files import FileRows, paragraphs_by_file
 from chatbot_mvp.retrieval.kb.frequent import Neighbours, frequent_terms, sequence_of
-from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer, read_otherwise
+from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.kb.links import SectionLinks
 from chatbot_mvp.retrieval.kb.matching import PassageMatcher
 from chatbot_mvp.retrieval.kb.passage_words import PassageWords
@@ -26,6 +25,7 @@ from chatbot_mvp.retrieval.postings import Postings
 from chatbot_mvp.text import Analyzer, analyzer_for, fold
 from chatbot_mvp.types import Chunk
 
+TitleWords = Sequence[tuple[str, str, str]]
 MIN_DOCUMENTS = 10
 """Fewer short paragraphs are parts of one document."""
 _MOST_UNUSED = 0.3
@@ -57,6 +57,11 @@ class KbIndex:
     """The questions of each chunk; empty if there are none."""
     files: FileRows | None = None
     """The files; None if it is not known which they are, or if there are contexts or questions."""
+    title_words: dict[str, TitleWords] = field(default_factory=dict, compare=False, repr=False)
+    """What ``words_of_title`` has read, of any version with the same terms."""
+    otherwise: frozenset[str] = frozenset()
+    """Of an earlier version: terms whose words, or some of them, the analyzer of the later one reads otherwise. What
+    has one of them is read again."""
 
     @property
     def analyzer(self) -> Analyzer:
@@ -117,12 +122,18 @@ class KbIndex:
     def heading_words(self) -> Mapping[str, str]:
         """Word of a heading in lower case without accents -> the word as written."""
         titles = self.section_titles_normalized.values()
-        return {fold(word): word for title in titles for word, _ in self.analyzer.content_words(title)}
+        return {folded: word for title in titles for word, folded, _ in self.words_of_title(title)}
+
+    def words_of_title(self, title: str) -> TitleWords:
+        """Return ``words_of`` a heading, or a part of a heading path, which is read once for all versions."""
+        if title not in self.title_words:
+            self.title_words[title] = words_of(title, self.analyzer)
+        return self.title_words[title]
 
     @cached_property
     def _titles(self) -> tuple[Sequence[str], Postings]:
         titles = list(self.section_titles_normalized.values())
-        return titles, Postings.of(map(self.analyzer.terms, titles))
+        return titles, Postings.of([term for _, _, term in self.words_of_title(title)] for title in titles)
 
     @cached_property
     def sections_of_term(self) -> Mapping[str, frozenset[str]]:
@@ -136,30 +147,24 @@ class KbIndex:
     def read_alike(self, chunks: Sequence[Chunk], analyzer: Analyzer) -> KbIndex | None:
         """Return what another version can take from this one, given its chunks and its analyzer; None for nothing.
 
-        In a knowledge base of several languages, a change of one file can change the terms of words of others: then
-        these files count as changed.
+        In a knowledge base of several languages, a change of one file can change the terms of words of others.
         """
         if self.files is None or not isinstance(chunks, ChunkedFiles):
             return None
-        files, headings = self.files, self.files.headings(chunks)
-        rows = np.array([row for row, place in enumerate(headings) if place], np.int64)
-        paragraphs = offsets(np.array(files.paragraphs, np.int64))
-
-        def words() -> Iterator[str]:
-            for section in frozenset[str]().union(*headings):
-                yield from analyzer.found(section)
-            yield from self.read.words_of(entries(paragraphs, rows)[1])
-
-        changed = read_otherwise(analyzer, self.analyzer, words())
+        if analyzer.languages != self.analyzer.languages:
+            return None
+        if not (isinstance(analyzer, MixedAnalyzer) and isinstance(self.analyzer, MixedAnalyzer)):
+            return self
+        # Sections without paragraphs have words that only the index of chunks has.
+        found = {word for section in {chunk.section for chunk in self.chunks} for word in self.analyzer.found(section)}
+        words = found.union(self.read.forms)
+        changed = analyzer.reads_otherwise(self.analyzer, words)
         if not changed:
             return self if changed is not None else None
-        has = np.append(0, np.cumsum(self.read.having(changed)))[self.read.token_start[paragraphs]]
-        stale = [
-            bool(count) or any(word.lower() in changed for section in sections for word in analyzer.found(section))
-            for count, sections in zip(np.diff(has).tolist(), headings, strict=True)
-        ]
-        read = self.read.read_again(changed, analyzer)
-        return replace(self, files=files.without(stale), read=read, links=SectionLinks((), analyzer))
+        otherwise = {self.analyzer.word(word).stem for word in words if word.lower() in changed}
+        otherwise.update(self.analyzer.word(word).stem for word in changed)
+        read, links = self.read.read_again(changed, analyzer), SectionLinks((), analyzer)
+        return replace(self, otherwise=frozenset(otherwise), read=read, links=links, title_words={})
 
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""
@@ -181,8 +186,8 @@ def build_bm25_index(
         language: "es" or "en", or the analyzer of a knowledge base in both; decides stop words and stems.
         contexts: for each chunk, a description of its place in the document; empty if the chunks were not enriched.
         questions: for each chunk, questions that it answers; empty if there are none.
-        earlier: another version of the knowledge base with an analyzer that gives all its words the same terms. What is
-            of one file alone is taken from it; the result is the same without it.
+        earlier: what ``read_alike`` of another version of the knowledge base gives. What is of one file alone is taken
+            from it; the result is the same without it.
     """
     analyzer = analyzer_for(language)
     files, rows, joined_contexts, joined_questions = None, None, list[str](), list[str]()
@@ -192,8 +197,8 @@ def build_bm25_index(
         joined, passages, files = paragraphs_by_file(chunks, known)
         if not passages:  # headings only
             passages, files = passages_of(joined), None
-        elif known is not None:
-            rows = files.paragraph_rows(known[0])
+        elif before is not None and known is not None:
+            rows = files.paragraph_rows(known[0]).without(before.matcher.terms.rows_of_any(before.otherwise))
     else:
         joined = join_pieces(chunks)
         joined_contexts = join_contexts(joined, chunks, contexts) if contexts else []
@@ -218,7 +223,13 @@ def build_bm25_index(
         questions=joined_questions,
         links=SectionLinks(passages, analyzer, then.links if then else None),
         files=files,
+        title_words=then.title_words if then else {},
     )
+
+
+def words_of(title: str, analyzer: Analyzer) -> TitleWords:
+    """Return (word as written, word without case and accents, its term) of each content word of a heading."""
+    return [(word, fold(word), term) for word, term in analyzer.content_words(title)]
 
 
 def spellings_of(

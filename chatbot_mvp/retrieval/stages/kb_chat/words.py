@@ -17,7 +17,10 @@ from chatbot_mvp.retrieval.arrays import Doubles, rows_of
 from chatbot_mvp.retrieval.bm25 import length_norm
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.frequent import frequent_terms, neighbouring_terms
+from chatbot_mvp.retrieval.kb.vocabulary import words_of
 from chatbot_mvp.retrieval.postings import PairPostings, Postings
+from chatbot_mvp.retrieval.splicing import GONE, Rows
+from chatbot_mvp.retrieval.stages.kb_chat.reading import FlatWords
 from chatbot_mvp.text import fold
 
 K1 = 1.5
@@ -40,48 +43,54 @@ class ChatWords:
         analyzer, kb = index.analyzer, index.kb
         self.analyzer = analyzer
         self._chunks, self._whole = index.chunks, kb is None
-        numbers: dict[str, int] = {}
-        seen: dict[str, int] = {}  # a word as written -> the number of its term
-        written: dict[str, str] = {}
+        self.files = kb.files if kb is not None else None
+        """The files of a knowledge base, if it is known which they are."""
+        earlier, rows = self._earlier(index)
+        self.read: FlatWords = FlatWords(
+            (analyzer.content_words(self.text(row)) for row in np.flatnonzero(rows.origin == GONE).tolist()),
+            rows.origin,
+            earlier.read if earlier is not None else None,
+        )
+        read = self.read
+        self.lengths = read.lengths
+        """Terms of each chunk."""
         self.spoken: dict[str, str] = {}
         """Term -> its first word, as written."""
+        written: dict[str, str] = {}
         term_of: dict[str, str] = {}
+        names = list(read.terms)
+        for word, folded, number in read.by_occurrence():
+            written.setdefault(folded, word)
+            term_of.setdefault(folded, names[number])
+            self.spoken.setdefault(names[number], word)
         heading_rows: dict[str, int] = {}
-        sequence, lengths, heading_of = array("i"), array("i"), array("i")
-        for row, chunk in enumerate(index.chunks):
-            before = len(sequence)
-            for word, term in analyzer.content_words(self.text(row)):
-                number = seen.get(word)
-                if number is None:
-                    number = seen[word] = numbers.setdefault(term, len(numbers))
-                    folded = fold(word)
-                    written.setdefault(folded, word)
-                    term_of.setdefault(folded, term)
-                    self.spoken.setdefault(term, word)
-                sequence.append(number)
-            lengths.append(len(sequence) - before)
+        heading_of = array("i")
+        for chunk in index.chunks:
             own = chunk.section if kb is None else chunk.section.rpartition(" > ")[2]
             heading_of.append(heading_rows.setdefault(own, len(heading_rows)))
-        self.lengths = np.array(lengths, np.int32)
-        """Terms of each chunk."""
-        codes, rows, names = np.array(sequence, np.int32), rows_of(self.lengths), list(numbers)
-        self.terms = Postings(numbers, codes, rows, len(lengths), counted=True)
-        """The chunks of each term, with its counts."""
-        self.pairs = PairPostings(numbers, codes, rows, len(lengths))
+        codes, row_of, numbers, count = read.term_of[read.tokens], rows_of(self.lengths), read.terms, len(self.lengths)
+        if earlier is None:
+            self.terms = Postings(numbers, codes, row_of, count, counted=True)
+            self.pairs = PairPostings(numbers, codes, row_of, count)
+        else:
+            fresh = rows.fresh[row_of]
+            change = numbers, rows.placed, codes[fresh], row_of[fresh], count
+            self.terms, self.pairs = earlier.terms.changed(*change), earlier.pairs.changed(*change)
         if kb is None:
             titles = list({plain(chunk.section): chunk.section for chunk in index.chunks if chunk.section}.values())
-            vocab_terms, cooc_map = frequent_terms(names, codes, rows), neighbouring_terms(names, codes, rows)
+            vocab_terms = frequent_terms(names, codes, row_of)
+            self.cooc_map: Mapping[str, tuple[str, ...]] = neighbouring_terms(names, codes, row_of)
         else:
             titles = list(kb.section_titles_normalized.values())
-            vocab_terms, cooc_map = dict(kb.vocab_terms), dict(kb.cooc_map)
-        self.cooc_map = cooc_map
+            vocab_terms, self.cooc_map = dict(kb.vocab_terms), kb.cooc_map
         """Term -> terms that co-occur with it, strongest association first."""
         self.titles = titles
         """Distinct headings that a question is expanded with, as written, in the order of the text."""
         self.titles_plain = [plain(title) for title in titles]
-        self.title_terms = Postings.of(map(analyzer.terms, titles))
+        of_titles = [words_of(title, analyzer) if kb is None else kb.words_of_title(title) for title in titles]
+        self.title_terms = Postings.of([term for _, _, term in found] for found in of_titles)
         """The rows of ``titles`` that have each term."""
-        self.title_words = {fold(word): word for title in titles for word, _ in analyzer.content_words(title)}
+        self.title_words = {folded: word for found in of_titles for word, folded, _ in found}
         """Word of a heading without case and accents -> the word as written."""
         self.headings_plain = [plain(heading) for heading in heading_rows]
         """Distinct headings of the chunks themselves (the last part of a path), as ``plain`` gives them."""
@@ -97,6 +106,20 @@ class ChatWords:
         self.frequent_phrases = phrases[:_FREQUENT_PHRASES]
         """The 60 most frequent bigrams and trigrams, as terms separated by spaces, most frequent first. Each word has
         three letters at least: a number beside a word says nothing about another question."""
+
+    @staticmethod
+    def _earlier(index: CorpusIndex) -> tuple[ChatWords | None, Rows]:
+        """Return what was made of another version in one language, and which chunks of the index are chunks of it."""
+        earlier, files, languages = (
+            index.derived_before(ChatWords),
+            index.kb and index.kb.files,
+            index.analyzer.languages,
+        )
+        # In several languages, words may have other terms now.
+        alike = earlier is not None and len(languages) == 1 and earlier.analyzer.languages == languages
+        if alike and earlier and earlier.files and files and not earlier.read.is_worn:
+            return earlier, files.chunk_rows(earlier.files)
+        return None, Rows(np.full(len(index.chunks), GONE, np.int64), np.zeros(0, np.int32))
 
     def bm25(self, counts: Mapping[str, int]) -> Doubles:
         """Return each chunk's BM25 score (k1 = 1.5, b = 0.75) for a question.
