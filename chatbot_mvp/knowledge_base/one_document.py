@@ -28,6 +28,8 @@ class Passage:
     end: int
     pages: tuple[int, ...] = ()
     """The pages that it stands on, numbered from 1; none for formats without pages."""
+    text: str = ""
+    """What it says in the text of its version."""
 
 
 @dataclass(frozen=True)
@@ -84,19 +86,22 @@ class KbDocuments:
     def passage(self, kb_id: str, path: str, version: str, start: int, end: int) -> Passage:
         """Return where characters of the text of a version, as sources name them, are in the text of their document.
 
+        What is outside of the document is left out.
+
         Raises:
-            KbChangeError (kb_passage_not_found): they are not in this document.
+            KbChangeError (kb_passage_not_found): none of them is in this document.
         """
         document, files = self.find(kb_id, path, version), self._store.files(kb_id, version)
         file = next((one for one in files if one.name == path), None)
-        if file is None or not file.start <= start < end <= file.end:
+        first, last = (max(start, file.start), min(end, file.end)) if file else (0, 0)
+        if file is None or first >= last:
             legal = f"{file.start} to {file.end}" if file else "-"
             raise KbChangeError("kb_passage_not_found", path=path, version=version, start=start, end=end, legal=legal)
         text = self._store.text_of(kb_id, document)
-        begin, stop = (offset_in_file(text, files, file, one) for one in (start, end))
+        begin, stop = (offset_in_file(text, files, file, one) for one in (first, last))
         starts = document.page_starts
-        pages = range(bisect_right(starts, begin), bisect_right(starts, stop - 1) + 1) if starts else ()
-        return Passage(begin, stop, tuple(page for page in pages if page))
+        pages = range(max(1, bisect_right(starts, begin)), bisect_right(starts, stop - 1) + 1) if starts else ()
+        return Passage(begin, stop, tuple(pages), self._store.document(kb_id, version).text[first:last])
 
     @performs(Action.READ)
     def picture(
