@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
 from streamlit_app.shared.guard import is_admin, may
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.jobs import (
     draw_live,
     phase_text,
@@ -24,6 +27,7 @@ from streamlit_app.shared.jobs import (
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import errors_shown, failure_text, get_app, show_error
 from streamlit_app.shared.style import translate_uploader
+from streamlit_app.web.folders import keep_folders
 from streamlit_app.web.uploaded import release
 
 _ICONS = {
@@ -38,6 +42,7 @@ _ICONS = {
 }
 
 ABOVE_MB = 90
+_NAMED = 5
 
 
 def upload_box(place: str, into: KbRecord | None = None) -> None:
@@ -50,6 +55,7 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
     target = _asked_target(place, into) if into is not None else ""
     limits = get_app().settings
     translate_uploader(t("admin.upload_button"))
+    keep_folders()
     # A new key after each drop empties the box, so that a rerun does not upload the files again.
     count = st.session_state.get("kb_drops", 0)
     files = st.file_uploader(
@@ -69,7 +75,7 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
     if files:
         st.session_state.kb_drops = count + 1
         try:
-            found, uploads = [(file.name, file.getvalue()) for file in files], get_app().uploads
+            found, uploads = readable(files), get_app().uploads
             owner = session_name()
             follow(uploads.add_to(target, found, owner) if target else uploads.take(found, owner=owner))
         except ChatbotError as error:
@@ -78,6 +84,20 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
         finally:
             release(*files)
         st.rerun()
+
+
+def readable(files: Sequence[UploadedFile]) -> list[tuple[str, bytes]]:
+    """Return (name, content) of what was dropped. Of folders, files of formats without a reader are left out.
+
+    All are returned if none would be left, so that their errors say why.
+    """
+    kept = [file for file in files if "/" not in file.name or PurePath(file.name).suffix.lower() in SUFFIXES]
+    if 0 < len(kept) < len(files):
+        left = [plain(file.name) for file in files if file not in kept and not PurePath(file.name).name.startswith(".")]
+        if left:
+            names = Markdown(", ".join(left[:_NAMED]) + (" …" if len(left) > _NAMED else ""))
+            st.toast(t("upload.left_out", count=number(len(left)), names=names), icon=":material/filter_alt:")
+    return [(file.name, file.getvalue()) for file in kept or files]
 
 
 def _asked_target(place: str, into: KbRecord) -> str:
