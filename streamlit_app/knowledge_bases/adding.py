@@ -16,7 +16,7 @@ from streamlit_app.shared.i18n import t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.style import translate_uploader
-from streamlit_app.web.folders import keep_folders
+from streamlit_app.web.scripts import FOLDERS, run_script
 from streamlit_app.web.uploaded import release
 
 _BY_NAME = "*"
@@ -43,7 +43,7 @@ def add_box(record: KbRecord, documents: Sequence[KbDocument], staged: bool) -> 
     stage = staged or bar.toggle(t("kbdoc.stage"), key=f"stage-{kb_id}", **guarded(Action.CHANGE_KB))
     whole = bar.toggle(t("kbdoc.whole"), key=f"whole-{kb_id}", help=t("kbdoc.whole_help"))
     translate_uploader(t("kbdoc.whole_button" if whole else "admin.upload_button"))
-    keep_folders()
+    run_script(FOLDERS)
     files = _dropped(t("kbdoc.drop", suffixes=" ".join(SUFFIXES)), f"kb_add-{kb_id}", whole)
     if files:
         add_files(kb_id, [(_path(name, folder, documents), content) for name, content in files], stage)

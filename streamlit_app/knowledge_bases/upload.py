@@ -27,7 +27,7 @@ from streamlit_app.shared.jobs import (
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import errors_shown, failure_text, get_app, show_error
 from streamlit_app.shared.style import translate_uploader
-from streamlit_app.web.folders import keep_folders
+from streamlit_app.web.scripts import FOLDERS, run_script
 from streamlit_app.web.uploaded import release
 
 _ICONS = {
@@ -55,7 +55,7 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
     target = _asked_target(place, into) if into is not None else ""
     limits = get_app().settings
     translate_uploader(t("admin.upload_button"))
-    keep_folders()
+    run_script(FOLDERS)
     # A new key after each drop empties the box, so that a rerun does not upload the files again.
     count = st.session_state.get("kb_drops", 0)
     files = st.file_uploader(

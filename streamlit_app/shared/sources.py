@@ -64,7 +64,12 @@ def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
 
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
     """Return, in Markdown, the file, page and characters of a passage or of its first highlight."""
-    file, said = _place(Source(0, chunk, highlights))
+    return place_of_source(Source(0, chunk, highlights))
+
+
+def place_of_source(source: Source) -> str:
+    """Return, in Markdown, document, page, version, age and characters of a source."""
+    file, said = _place(source)
     return f":material/draft: {plain(file)} · {plain(said)}" if file else plain(said)
 
 
