@@ -87,16 +87,15 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
 
 
 def readable(files: Sequence[UploadedFile]) -> list[tuple[str, bytes]]:
-    """Return (name, content) of what was dropped. Of folders, files of formats without a reader are left out.
+    """Return (name, content) of what was dropped. Of folders, files that no reader reads are left out, and it is told.
 
     All are returned if none would be left, so that their errors say why.
     """
     kept = [file for file in files if "/" not in file.name or PurePath(file.name).suffix.lower() in SUFFIXES]
-    if 0 < len(kept) < len(files):
-        left = [plain(file.name) for file in files if file not in kept and not PurePath(file.name).name.startswith(".")]
-        if left:
-            names = Markdown(", ".join(left[:_NAMED]) + (" …" if len(left) > _NAMED else ""))
-            st.toast(t("upload.left_out", count=number(len(left)), names=names), icon=":material/filter_alt:")
+    hidden = [file for file in files if PurePath(file.name).name.startswith(".")]
+    left = [plain(file.name) for file in files if kept and file not in kept and file not in hidden]
+    names = Markdown(", ".join(left[:_NAMED]) + (" …" if len(left) > _NAMED else ""))
+    st.session_state.kb_left_out = t("upload.left_out", count=number(len(left)), names=names) if left else ""
     return [(file.name, file.getvalue()) for file in kept or files]
 
 
@@ -281,6 +280,8 @@ def _ended(upload: Upload) -> None:
     show_provider(job)
     if upload.into or len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
         _files(upload.files, bool(upload.into))
+    if upload.owner == session_name() and st.session_state.get("kb_left_out"):
+        st.caption(f":material/filter_alt: {st.session_state.kb_left_out}")
     st.button(t("upload.dismiss"), key="kb_dismiss", type="tertiary", on_click=_dismiss)
 
 
@@ -297,7 +298,8 @@ def _tell_added(upload: Upload) -> None:
 
 
 def _dismiss() -> None:
-    st.session_state.pop("kb_job", None)
+    for name in ("kb_job", "kb_left_out"):
+        st.session_state.pop(name, None)
 
 
 def _files(files: tuple[FileState, ...], added: bool = False) -> None:

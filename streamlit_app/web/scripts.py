@@ -33,8 +33,6 @@ if (!window.opensSources) {
     const name = event.target.closest?.("a[href^='#source-']")?.getAttribute("href").slice(1);
     if (!name || !wide() || !press("open-" + CSS.escape(name))) return;
     event.preventDefault();
-    const passage = document.getElementById(name)?.closest("details");
-    if (passage) passage.open = true;
   }, true);
   document.addEventListener("keydown", (event) => {
     const name = {"[": "source-before", "]": "source-after"}[event.key];

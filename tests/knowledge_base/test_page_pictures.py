@@ -1,4 +1,4 @@
-"""Pages of a PDF as pictures: passages are marked where they stand, hostile files end with an error, nothing is left."""
+"""Pages of a PDF as pictures: passages are marked, hostile files end with an error, and a purge leaves nothing."""
 
 from __future__ import annotations
 
