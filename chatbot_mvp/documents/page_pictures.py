@@ -61,6 +61,8 @@ class DrawnPage:
     """The picture of a page and the characters on it. All of it comes from an untrusted file."""
 
     png: bytes
+    size: tuple[int, int]
+    """Width and height of the picture in pixels."""
     chars: str
     boxes: tuple[Box, ...]
     """One for each character."""
@@ -127,7 +129,7 @@ def drawn_page(content: bytes) -> DrawnPage:
     if not (0 < width <= _WIDTH + 1 and 0 < height <= _MOST_HEIGHT + 1):
         raise ValueError(f"its picture has {width} x {height} pixels")
     parts = [min(max(one / _UNIT, 0.0), 1.0) for one in numbers]
-    return DrawnPage(png, chars, tuple(Box(*parts[at : at + 4]) for at in range(0, len(parts), 4)))
+    return DrawnPage(png, (width, height), chars, tuple(Box(*parts[at : at + 4]) for at in range(0, len(parts), 4)))
 
 
 def _pieces(passage: str) -> Iterator[str]:

@@ -37,6 +37,8 @@ class PagePicture:
     """A page as it was drawn."""
 
     png: bytes
+    size: tuple[int, int]
+    """Width and height in pixels."""
     marks: tuple[Box, ...] = ()
     """Where the passages stand; none if none of them is found on the page."""
 
@@ -128,7 +130,7 @@ class KbDocuments:
             start, stop = max(begin, one.start), min(end, one.end)
             if start < stop:
                 marks += drawn.find(text[start:stop], (start - begin) / (end - begin))
-        return PagePicture(drawn.png, tuple(marks))
+        return PagePicture(drawn.png, drawn.size, tuple(marks))
 
     def _drawn(self, kb_id: str, document: KbDocument, page: int) -> DrawnPage:
         name, pictures = f"{document.original}-{page}.json", self._kbs.pictures

@@ -13,7 +13,7 @@ from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.originals import address_of, has_pictures, page_of, show_page, show_text, text_starts
 from streamlit_app.shared.sources import place_of_source, show_now, show_passage
 from streamlit_app.shared.state import PAGES, error_text, get_app
-from streamlit_app.web.scripts import CITATIONS, run_script
+from streamlit_app.web.scripts import SOURCES, run_script
 
 _OPEN = "chat_source"
 """Key of the session's state: (anchor of the answer, number of the source)."""
@@ -22,11 +22,13 @@ _AROUND = 1_500
 _STYLE = """<style>
 .st-key-chat-panes {flex-wrap: nowrap; align-items: stretch;}
 .st-key-chat-panes > :first-child {flex: 1 1 0 !important; min-width: 0;}
-.st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 46% !important; min-width: 0;}
+.st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 46% !important; min-width: 0; align-self: flex-start;
+  position: sticky; top: 4.5rem;}
 .st-key-chat-panes:not(:has(.st-key-source-pane)) > :last-child:not(:first-child) {display: none;}
-.st-key-source-pane {position: sticky; top: 4.5rem; max-height: calc(100vh - 13rem); overflow-y: auto; padding: .8rem;
+.st-key-source-pane {max-height: calc(100vh - 13rem); overflow-y: auto; padding: .8rem;
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent); border-radius: .6rem;}
 @media (max-width: 1099px) {
+  .st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 0 !important; position: static;}
   .st-key-source-pane {position: fixed; inset: 3.75rem 0 0 0; z-index: 999980; max-height: none; border-radius: 0;
     background: light-dark(#fbfbf8, #111514);}
 }
@@ -36,8 +38,8 @@ _STYLE = """<style>
 def panes() -> tuple[DeltaGenerator, DeltaGenerator]:
     """Return where the conversation is drawn, and where ``show_pane`` draws beside it; over it on narrow screens."""
     st.html(_STYLE)
-    run_script(CITATIONS)
-    both = st.container(horizontal=True, key="chat-panes", gap="large")
+    run_script(SOURCES)
+    both = st.container(horizontal=True, key="chat-panes", gap="medium")
     return both.container(key="chat-talk"), both.container(key="chat-beside")
 
 
@@ -51,7 +53,7 @@ def source_buttons(sources: Sequence[Source], anchor: str) -> None:
         st.caption(t("pane.beside"), width="content")
         for source in sources:
             st.button(
-                f"\\[{source.number}\\]",
+                f"\\[{number(source.number)}\\]",
                 key=f"open-{anchor}-{source.number}",
                 type="tertiary",
                 help=t("pane.open", number=source.number),
@@ -78,7 +80,7 @@ def show_pane(conversation: Conversation | None) -> None:
 def _head(sources: Sequence[Source], row: int, anchor: str) -> None:
     source = sources[row]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**\\[{source.number}\\]** {plain(source.chunk.section)}", width="stretch")
+        st.markdown(f"**\\[{number(source.number)}\\]** {plain(source.chunk.section)}", width="stretch")
         for name, to, icon in (("before", row - 1, "chevron_left"), ("after", row + 1, "chevron_right")):
             legal = 0 <= to < len(sources)
             st.button(

@@ -8,7 +8,7 @@ from chatbot_mvp.api import FilePlace, KbRecord, Passage, Source
 from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.types import Chunk
 from streamlit_app.knowledge_bases.document_page import show_document
-from streamlit_app.shared.i18n import moment, number, plain, t
+from streamlit_app.shared.i18n import moment, number, t
 from streamlit_app.shared.sources import show_now
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
 
@@ -37,7 +37,7 @@ def _show(record: KbRecord, path: str, version: str) -> None:
         st.warning(t("kbdoc.version_gone"), icon=":material/history_toggle_off:")
         show_document(record, path, record.version, change=False)
         return
-    facts = [plain(record.kb_name)]
+    facts = [t("kbdoc.of_kb", name=record.kb_name)]
     entry = next((one.entry for one in get_app().kb_changes.history(kb_id) if one.entry.version_id == version), None)
     if entry is not None and version != record.version:
         facts.append(

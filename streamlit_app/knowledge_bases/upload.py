@@ -93,9 +93,7 @@ def readable(files: Sequence[UploadedFile]) -> list[tuple[str, bytes]]:
     """
     kept = [file for file in files if "/" not in file.name or PurePath(file.name).suffix.lower() in SUFFIXES]
     hidden = [file for file in files if PurePath(file.name).name.startswith(".")]
-    left = [plain(file.name) for file in files if kept and file not in kept and file not in hidden]
-    names = Markdown(", ".join(left[:_NAMED]) + (" …" if len(left) > _NAMED else ""))
-    st.session_state.kb_left_out = t("upload.left_out", count=number(len(left)), names=names) if left else ""
+    st.session_state.kb_left_out = [file.name for file in files if kept and file not in kept and file not in hidden]
     return [(file.name, file.getvalue()) for file in kept or files]
 
 
@@ -280,8 +278,10 @@ def _ended(upload: Upload) -> None:
     show_provider(job)
     if upload.into or len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
         _files(upload.files, bool(upload.into))
-    if upload.owner == session_name() and st.session_state.get("kb_left_out"):
-        st.caption(f":material/filter_alt: {st.session_state.kb_left_out}")
+    left = st.session_state.get("kb_left_out", ()) if upload.owner == session_name() else ()
+    if left:
+        names = Markdown(", ".join(plain(name) for name in left[:_NAMED]) + (" …" if len(left) > _NAMED else ""))
+        st.caption(f":material/filter_alt: {t('upload.left_out', count=number(len(left)), names=names)}")
     st.button(t("upload.dismiss"), key="kb_dismiss", type="tertiary", on_click=_dismiss)
 
 

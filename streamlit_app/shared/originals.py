@@ -12,6 +12,7 @@ from chatbot_mvp.api import KbDocument, Passage, Source
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import bare, t
 from streamlit_app.shared.state import error_text, get_app
+from streamlit_app.web.scripts import SOURCES, run_script
 
 _STYLE = """<style>
 .kbtext {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; max-width: 46rem;
@@ -56,27 +57,33 @@ def show_page(kb_id: str, document: KbDocument, version: str, page: int, passage
     if picture.marks:
         said += f" {bare('kbdoc.page_alt_marked')}"
     marks = "".join(
-        f'<span style="left:{100 * one.left:.2f}%;top:{100 * one.top:.2f}%;'
+        f'<span{"" if row else " data-first-mark=1"} style="left:{100 * one.left:.2f}%;top:{100 * one.top:.2f}%;'
         f'width:{100 * (one.right - one.left):.2f}%;height:{100 * (one.bottom - one.top):.2f}%"></span>'
-        for one in picture.marks
+        for row, one in enumerate(picture.marks)
     )
     source = f"data:image/png;base64,{base64.b64encode(picture.png).decode()}"
-    st.html(f'{_STYLE}<div class="kbpage"><img src="{source}" alt="{html.escape(said, quote=True)}">{marks}</div>')
+    width, height = picture.size  # the page has its height before the picture is there
+    image = f'<img src="{source}" width="{width}" height="{height}" alt="{html.escape(said, quote=True)}">'
+    st.html(f'{_STYLE}<div class="kbpage">{image}{marks}</div>')
+    run_script(SOURCES)
 
 
 def show_text(text: str, begin: int, end: int, passages: Iterable[Passage], path: str) -> None:
     """Draw the characters of a text from ``begin`` to ``end``, literally, with passages marked."""
     while begin < end and text[begin] in "\n":
         begin += 1
-    parts, position = [], begin
+    parts: list[str] = []
+    position = begin
     for one in sorted(passages, key=lambda one: one.start):
         start, stop = max(position, one.start), min(end, one.end)
         if start < stop:
-            parts += [html.escape(text[position:start]), f"<mark>{html.escape(text[start:stop])}</mark>"]
+            first = "" if parts else " data-first-mark=1"
+            parts += [html.escape(text[position:start]), f"<mark{first}>{html.escape(text[start:stop])}</mark>"]
             position = stop
     parts.append(html.escape(text[position:end].rstrip("\n")))
     label = html.escape(bare("kbdoc.text_label", path=path), quote=True)
     st.html(f'{_STYLE}<div class="kbtext" role="group" tabindex="0" aria-label="{label}">{"".join(parts)}</div>')
+    run_script(SOURCES)
 
 
 def address_of(source: Source) -> Mapping[str, str]:

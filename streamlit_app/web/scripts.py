@@ -20,7 +20,7 @@ if (!window.keepsFolders) {
 """
 """Lets a folder that is dropped on an uploader give the paths of its files, as one that is chosen does."""
 
-CITATIONS = """
+SOURCES = """
 if (!window.opensSources) {
   window.opensSources = true;
   const wide = () => window.innerWidth >= 1100;
@@ -40,9 +40,18 @@ if (!window.opensSources) {
     const typing = event.target.closest?.("input, textarea, select, [contenteditable='true']");
     if (name && !off && !typing && press(name)) event.preventDefault();
   });
+  const shown = new WeakSet();
+  new MutationObserver(() => document.querySelectorAll("[data-first-mark]").forEach((mark) => {
+    if (shown.has(mark)) return;
+    shown.add(mark);
+    const box = mark.closest(".kbtext, .st-key-source-pane, [data-testid='stMain']");
+    const above = mark.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    if (above > 0.8 * box.clientHeight) box.scrollTop += above - box.clientHeight / 3;
+  })).observe(document.body, {childList: true, subtree: true});
 }
 """
-"""On wide screens a click on a citation clicks the button of its source; [ and ] click those of the source pane."""
+"""On wide screens a click on a citation clicks the button of its source; [ and ] click those of the source pane. The
+first mark of a passage comes into sight when it is drawn."""
 
 
 def run_script(script: str) -> None:
