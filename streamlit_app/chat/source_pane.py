@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import Conversation, Passage, Source
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import plain, t
+from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.originals import address_of, has_pictures, page_of, show_page, show_text, text_starts
 from streamlit_app.shared.sources import place_of_source, show_now, show_passage
 from streamlit_app.shared.state import PAGES, error_text, get_app

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
+from streamlit_app.knowledge_bases.dropped import readable, tell_left_out
 from streamlit_app.shared.guard import is_admin, may
-from streamlit_app.shared.i18n import Markdown, number, plain, t
+from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import (
     draw_live,
     phase_text,
@@ -42,7 +40,6 @@ _ICONS = {
 }
 
 ABOVE_MB = 90
-_NAMED = 5
 
 
 def upload_box(place: str, into: KbRecord | None = None) -> None:
@@ -84,17 +81,6 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
         finally:
             release(*files)
         st.rerun()
-
-
-def readable(files: Sequence[UploadedFile]) -> list[tuple[str, bytes]]:
-    """Return (name, content) of what was dropped. Of folders, files that no reader reads are left out, and it is told.
-
-    All are returned if none would be left, so that their errors say why.
-    """
-    kept = [file for file in files if "/" not in file.name or PurePath(file.name).suffix.lower() in SUFFIXES]
-    hidden = [file for file in files if PurePath(file.name).name.startswith(".")]
-    st.session_state.kb_left_out = [file.name for file in files if kept and file not in kept and file not in hidden]
-    return [(file.name, file.getvalue()) for file in kept or files]
 
 
 def _asked_target(place: str, into: KbRecord) -> str:
@@ -278,10 +264,8 @@ def _ended(upload: Upload) -> None:
     show_provider(job)
     if upload.into or len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
         _files(upload.files, bool(upload.into))
-    left = st.session_state.get("kb_left_out", ()) if upload.owner == session_name() else ()
-    if left:
-        names = Markdown(", ".join(plain(name) for name in left[:_NAMED]) + (" …" if len(left) > _NAMED else ""))
-        st.caption(f":material/filter_alt: {t('upload.left_out', count=number(len(left)), names=names)}")
+    if upload.owner == session_name():
+        tell_left_out()
     st.button(t("upload.dismiss"), key="kb_dismiss", type="tertiary", on_click=_dismiss)
 
 
@@ -298,8 +282,7 @@ def _tell_added(upload: Upload) -> None:
 
 
 def _dismiss() -> None:
-    for name in ("kb_job", "kb_left_out"):
-        st.session_state.pop(name, None)
+    st.session_state.pop("kb_job", None)
 
 
 def _files(files: tuple[FileState, ...], added: bool = False) -> None:
