@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from chatbot_mvp.app import App
+from chatbot_mvp.documents import page_pictures
 from chatbot_mvp.documents.page_pictures import draw_page, drawn_page
 from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.knowledge_base.versions import NewDocument
@@ -121,6 +122,11 @@ def test_a_hostile_file_gives_a_bounded_picture_or_none(content: bytes, drawn: b
     if made is not None:
         width, height = Image.open(io.BytesIO(drawn_page(made).png)).size
         assert width <= 1201 and height <= 2401
+
+
+def test_a_page_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_pictures, "SECONDS", 0)
+    assert draw_page("a.pdf", PDF, 1) is None
 
 
 def test_what_is_no_picture_is_refused_whatever_the_process_wrote() -> None:
