@@ -46,6 +46,8 @@ _NAMES = {
     "3-clause bsd license": "BSD-3-Clause",
     "bsd 3-clause": "BSD-3-Clause",
     "bsd license": "BSD",
+    # PDFium itself is under these two; the texts of what it contains, such as FreeType and libjpeg, come with it.
+    "bsd-3-clause, apache-2.0, dependency licenses": "BSD-3-Clause AND Apache-2.0",
     "isc license (iscl)": "ISC",
     "mit license": "MIT",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",

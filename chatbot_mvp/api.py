@@ -18,6 +18,7 @@ from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.dataset_service import Listed as ListedDataset
+from chatbot_mvp.documents.kb_files import FilePlace
 from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
@@ -33,6 +34,7 @@ from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference, ParagraphDifference
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.knowledge_base.intake import FileState
+from chatbot_mvp.knowledge_base.one_document import Passage
 from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload

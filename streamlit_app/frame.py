@@ -43,6 +43,7 @@ def draw_page() -> None:
                 icon=icon,
                 default=name == "home",
                 url_path=Path(path).stem.partition("_")[2],
+                visibility="hidden" if name == "document" else "visible",  # it needs an address, which links have
             )
             for name, (path, icon) in PAGES.items()
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -78,7 +78,8 @@ def join_sources(files: Sequence[tuple[str, ParsedText]], max_chars: int) -> tup
         room = max_chars - size - len(head)
         if room <= 0:
             break
-        lowered, moved = _lower_headings(parsed.text.rstrip(), parsed.page_starts)
+        lowered, added = _lower_headings(parsed.text.rstrip())
+        moved = [offset + bisect_right(added, offset - 1) for offset in parsed.page_starts]
         body = cut_at_paragraph(lowered, room)
         if not body.strip():
             break
@@ -107,12 +108,27 @@ def _file(name: str, parsed: ParsedText, start: int, end: int, cut: bool, pages:
     return KbFile(name, start, end, parsed.original_chars, cut, parsed.encoding, sha, tuple(pages), parsed.empty_pages)
 
 
-def _lower_headings(text: str, offsets: Sequence[int]) -> tuple[str, list[int]]:
-    """Return ``text`` with its Markdown headings one level deeper, and ``offsets`` moved accordingly."""
+def offset_in_file(text: str, files: Sequence[KbFile], file: KbFile, offset: int) -> int:
+    """Return where a character of the source text is in the parsed text of its file.
+
+    Args:
+        text: the parsed text of the file.
+        files: all files of the source text.
+        offset: in the source text, from ``file.start`` to ``file.end``.
+    """
+    within = offset - file.start
+    if len(files) > 1:
+        _, added = _lower_headings(text.rstrip())
+        within -= bisect_left([place + row for row, place in enumerate(added)], within)
+    return min(max(within, 0), len(text))
+
+
+def _lower_headings(text: str) -> tuple[str, list[int]]:
+    """Return ``text`` with its Markdown headings one level deeper, and the offsets where a character was inserted."""
     if "#" not in text:
-        return text, list(offsets)
-    added: list[int] = []  # offsets in ``text`` where a character was inserted
+        return text, []
     lines: list[str] = []
+    added: list[int] = []
     position = 0
     fence = ""
     for line in text.split("\n"):
@@ -124,4 +140,4 @@ def _lower_headings(text: str, offsets: Sequence[int]) -> tuple[str, list[int]]:
         else:
             lines.append(line)
         position += len(line) + 1
-    return "\n".join(lines), [offset + bisect_right(added, offset - 1) for offset in offsets]
+    return "\n".join(lines), added

@@ -82,7 +82,8 @@ class KbNotWritten(ChatbotError):
 
 
 class KbChangeError(ChatbotError):
-    """A change to the documents of a knowledge base that cannot be made; nothing has changed."""
+    """A change to the documents of a knowledge base that cannot be made, or something of them that is not there;
+    nothing has changed."""
 
     exit_code = 2
     texts = {
@@ -106,6 +107,10 @@ class KbChangeError(ChatbotError):
         "kb_date_invalid": "{date!r} is not a day. Write it as YYYY-MM-DD.",
         "kb_original_not_kept": "The knowledge base {kb_id!r} keeps only the text of {path!r}, not its file. Add the "
         "file again to keep it.",
+        "kb_page_not_found": "{path!r} has no page {page}. Legal: {legal}.",
+        "kb_page_not_drawn": "Page {page} of {path!r} cannot be drawn: the file is damaged, or the page takes more "
+        "than {seconds} seconds or too much memory. Read its text instead, or download the file.",
+        "kb_passage_not_found": "{path!r} has no characters {start} to {end} in version {version!r}. Legal: {legal}.",
         "kb_sync_removes_most": "There is no file for {removed} of the {count} documents of the knowledge base "
         "{kb_id!r}, more than half. Nothing was changed. Check the files; if those documents shall go, confirm it with "
         "--yes, over HTTP with yes=true.",

@@ -28,7 +28,10 @@ from chatbot_mvp.retrieval.indexes.engines import indexes_of
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.bounded_folder import BoundedFolder
 from chatbot_mvp.types import ProgressCallback, ignore_progress
+
+_PICTURES_HOURS, _PICTURES_BYTES = 24, 200_000_000
 
 
 class KnowledgeBases(KbPipelines):
@@ -45,6 +48,8 @@ class KnowledgeBases(KbPipelines):
         self._embedders = embedders
         self.parsed = ParsedFiles(live.current.cache_dir / "parsed")
         """Texts of files whose upload has not finished."""
+        self.pictures = BoundedFolder(live.current.cache_dir / "pages", _PICTURES_HOURS, _PICTURES_BYTES)
+        """Pages of originals as they were drawn, by content and page."""
 
     def add(self, name: str, content: bytes) -> KbRecord:
         """Keep an uploaded file as a knowledge base.
@@ -152,6 +157,7 @@ class KnowledgeBases(KbPipelines):
         except KbUnreadable:
             self._drop_vectors(kb_id)  # without its text, only what bears its name can be found
         self.store.delete(kb_id)
+        self.pictures.clear()  # after the originals, of which no more are drawn then
 
     def forget_index(self, kb_id: str, version: str = "") -> None:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.

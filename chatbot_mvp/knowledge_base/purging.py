@@ -145,6 +145,7 @@ class Purges:
                 self._kbs.forget_index(kb_id, version.version_id)
         cached = sum(purge_caches(one, purged) for one in self._folders if one.is_dir())
         self._store.purge(kb_id, gone.has)
+        self._kbs.pictures.clear()  # after the originals, of which no more are drawn then
         self._kbs.forget_text(kb_id)
         self._path(kb_id).unlink(missing_ok=True)
         return PurgeReport(kb_id, tuple(sorted(gone.paths)), len(having), files, cached)

@@ -92,6 +92,7 @@ class Uploads:
         self._states = StateFiles()
         self._owners = _Owners(self._folder / "owners")
         kbs.parsed.prune()
+        kbs.pictures.prune()
 
     @performs(Action.UPLOAD)
     def take(self, files: Sequence[tuple[str, bytes]], kb_name: str = "", owner: str = "") -> str:

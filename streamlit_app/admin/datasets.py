@@ -174,7 +174,7 @@ def _upload() -> None:
     if st.button(t("admin.data.upload_go"), icon=":material/upload:", key="data_upload_go", disabled=not files):
         with errors_shown():
             with st.spinner(t("admin.data.checking")):
-                kept = get_app().datasets.upload([(file.name, file) for file in files], name)
+                kept = get_app().datasets.upload([(PurePath(file.name).name, file) for file in files], name)
             st.session_state.data_uploads = count + 1
             _say(t("admin.data.added", name=kept))
             st.rerun()

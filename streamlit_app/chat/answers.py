@@ -13,6 +13,7 @@ from streamlit_app.chat.answer_text import safe_markdown
 from streamlit_app.chat.debug import show_debug
 from streamlit_app.chat.document_filter import show_filter
 from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome
+from streamlit_app.chat.source_pane import source_buttons
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.sources import show_sources, source_link
 from streamlit_app.shared.state import errors_shown, failure_text, get_app, show_error
@@ -68,6 +69,7 @@ def show_answer(answer: AnswerRecord, anchor: str) -> None:
     if answer.sources:
         st.markdown(f"**{t('chat.sources')}**")
         show_sources(answer.sources, anchor)
+        source_buttons(answer.sources, anchor)
     if answer.nearest is not None:
         show_nearest(answer.nearest, anchor)
     show_hint(answer)

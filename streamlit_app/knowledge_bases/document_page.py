@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import math
+from collections.abc import Sequence
 from datetime import date
 from functools import partial
 
 import streamlit as st
 
-from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move
+from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Passage
 from streamlit_app.knowledge_bases.acting import apply_buttons
 from streamlit_app.shared.i18n import Markdown, ago, moment, number, plain, t
+from streamlit_app.shared.originals import has_pictures, page_of, show_page, show_text, text_starts
 from streamlit_app.shared.session import conversations
 from streamlit_app.shared.sources import place_text, show_passage
 from streamlit_app.shared.state import get_app
 
 _VIEWS = ("text", "original", "chunks", "about", "asked")
-_PAGE_CHARS = 12_000
 _PER_PAGE = 10
-_STYLE = """<style>.kbtext {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; max-width: 46rem;
-  max-height: 34rem; overflow-y: auto; padding: .6rem .9rem; border-radius: .6rem;
-  border: 1px solid color-mix(in srgb, currentColor 18%, transparent);}</style>"""
 
 
 def facts_of(document: KbDocument) -> Markdown:
@@ -35,12 +32,16 @@ def facts_of(document: KbDocument) -> Markdown:
     return Markdown(" · ".join(facts))
 
 
-def show_document(record: KbRecord, path: str, version: str, staged: bool) -> None:
+def show_document(
+    record: KbRecord, path: str, version: str, staged: bool = False, passage: Passage | None = None, change: bool = True
+) -> None:
     """Draw one document.
 
     Args:
         version: id of the version that has it.
         staged: whether that version is the draft.
+        passage: what is marked, and shown first.
+        change: whether what is known of it can be changed here.
     """
     document = get_app().kb_documents.find(record.kb_id, path, version)
     st.markdown(f"#### {plain(document.title or path.rpartition('/')[2])}")
@@ -48,15 +49,15 @@ def show_document(record: KbRecord, path: str, version: str, staged: bool) -> No
     st.caption(" · ".join(one for one in known if one))
     view = st.segmented_control(
         t("kbdoc.view"),
-        _VIEWS,
-        default="text",
+        [name for name in _VIEWS if change or name != "about"],
+        default="original" if passage and has_pictures(document) else "text",
         required=True,
-        key=f"kb-document-view-{record.kb_id}",
+        key=f"kb-document-view-{record.kb_id}" + (f"-{passage.start}-{passage.end}" if passage else ""),
         format_func=lambda name: t(f"kbdoc.view.{name}"),
         label_visibility="collapsed",
     )
     if view == "original":
-        _original(record.kb_id, document, version)
+        _original(record.kb_id, document, version, passage)
     elif view == "chunks":
         _chunks(record.kb_id, document, version)
     elif view == "about":
@@ -64,10 +65,10 @@ def show_document(record: KbRecord, path: str, version: str, staged: bool) -> No
     elif view == "asked":
         _asked(record, document)
     else:
-        _text(record.kb_id, document, version)
+        _text(record.kb_id, document, version, passage)
 
 
-def _original(kb_id: str, document: KbDocument, version: str) -> None:
+def _original(kb_id: str, document: KbDocument, version: str, passage: Passage | None) -> None:
     if not document.original:
         st.info(t("kbdoc.no_original"), icon=":material/info:")
         return
@@ -79,20 +80,24 @@ def _original(kb_id: str, document: KbDocument, version: str) -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-    if document.page_starts:
-        st.caption(t("kbdoc.no_pictures"))
+    if has_pictures(document):
+        page = _asked_page(kb_id, document, document.page_starts, passage)
+        show_page(kb_id, document, version, page, [passage] if passage else [])
 
 
-def _text(kb_id: str, document: KbDocument, version: str) -> None:
+def _text(kb_id: str, document: KbDocument, version: str, passage: Passage | None) -> None:
     text = get_app().kb_documents.text(kb_id, document.path, version)
-    starts = list(document.page_starts) or list(range(0, max(1, len(text)), _PAGE_CHARS))
-    page = 1
-    if len(starts) > 1:
-        page = st.pagination(len(starts), key=f"text-page-{kb_id}-{document.sha256[:8]}")
-    begin, end = starts[page - 1], (*starts, len(text))[page]
-    label = html.escape(t("kbdoc.text_label", path=document.path), quote=True)
-    shown = html.escape(text[begin:end].strip("\n"))
-    st.html(f'{_STYLE}<div class="kbtext" role="group" tabindex="0" aria-label="{label}">{shown}</div>')
+    starts = text_starts(document, text)
+    page = _asked_page(kb_id, document, starts, passage)
+    show_text(text, starts[page - 1], (*starts, len(text))[page], [passage] if passage else [], document.path)
+
+
+def _asked_page(kb_id: str, document: KbDocument, starts: Sequence[int], passage: Passage | None) -> int:
+    """Draw the numbers of the pages, and return the chosen one, at first that of the passage."""
+    if len(starts) < 2:
+        return 1
+    key = f"text-page-{kb_id}-{document.sha256[:8]}" + (f"-{passage.start}" if passage else "")
+    return st.pagination(len(starts), default=page_of(starts, passage.start) if passage else 1, key=key)
 
 
 def _chunks(kb_id: str, document: KbDocument, version: str) -> None:

@@ -10,6 +10,7 @@ from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
+from streamlit_app.knowledge_bases.dropped import readable, tell_left_out
 from streamlit_app.shared.guard import is_admin, may
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import (
@@ -24,6 +25,7 @@ from streamlit_app.shared.jobs import (
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import errors_shown, failure_text, get_app, show_error
 from streamlit_app.shared.style import translate_uploader
+from streamlit_app.web.scripts import FOLDERS, run_script
 from streamlit_app.web.uploaded import release
 
 _ICONS = {
@@ -50,6 +52,7 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
     target = _asked_target(place, into) if into is not None else ""
     limits = get_app().settings
     translate_uploader(t("admin.upload_button"))
+    run_script(FOLDERS)
     # A new key after each drop empties the box, so that a rerun does not upload the files again.
     count = st.session_state.get("kb_drops", 0)
     files = st.file_uploader(
@@ -69,7 +72,7 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
     if files:
         st.session_state.kb_drops = count + 1
         try:
-            found, uploads = [(file.name, file.getvalue()) for file in files], get_app().uploads
+            found, uploads = readable(files), get_app().uploads
             owner = session_name()
             follow(uploads.add_to(target, found, owner) if target else uploads.take(found, owner=owner))
         except ChatbotError as error:
@@ -261,6 +264,8 @@ def _ended(upload: Upload) -> None:
     show_provider(job)
     if upload.into or len(upload.files) > 1 or any(file.stage == "indexed" and _notes(file) for file in upload.files):
         _files(upload.files, bool(upload.into))
+    if upload.owner == session_name():
+        tell_left_out()
     st.button(t("upload.dismiss"), key="kb_dismiss", type="tertiary", on_click=_dismiss)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from chatbot_mvp.api import Source, Whereabouts, age_of
 from chatbot_mvp.types import Chunk
 from streamlit_app.shared.i18n import bare, number, plain, t
+from streamlit_app.shared.originals import address_of
 from streamlit_app.shared.state import get_app
 
 _STYLE = """<style>
@@ -62,7 +64,12 @@ def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
 
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
     """Return, in Markdown, the file, page and characters of a passage or of its first highlight."""
-    file, said = _place(Source(0, chunk, highlights))
+    return place_of_source(Source(0, chunk, highlights))
+
+
+def place_of_source(source: Source) -> str:
+    """Return, in Markdown, document, page, version, age and characters of a source."""
+    file, said = _place(source)
     return f":material/draft: {plain(file)} · {plain(said)}" if file else plain(said)
 
 
@@ -92,8 +99,24 @@ def _source_html(source: Source, anchor: str) -> str:
     return (
         f'<details class="source"><summary>[{source.number}] {html.escape(chunk.section)}</summary>'
         f"{passage_html(chunk, source.highlights, name)}"
-        f'<p class="place">{html.escape(place)}</p>{_now_html(source)}</details>'
+        f'<p class="place">{html.escape(place)}{_link_html(source)}</p>{_now_html(source)}</details>'
     )
+
+
+def _link_html(source: Source) -> str:
+    """Return a link to the passage in its document, as it was cited; "" if its version is not known."""
+    address = address_of(source)
+    if not address:
+        return ""
+    language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
+    where = html.escape(f"Documento?{urlencode({**address, **language})}", quote=True)
+    return f' · <a href="{where}" target="_blank">{html.escape(bare("kbdoc.open_at"))}</a>'
+
+
+def show_now(source: Source) -> None:
+    """Draw what has become of a cited text since; nothing if it stands where it stood."""
+    if said := _now_html(source):
+        st.html(_STYLE + said)
 
 
 def _now_html(source: Source) -> str:

@@ -11,6 +11,7 @@ from streamlit_app.chat.conversation_menu import conversation_menu
 from streamlit_app.chat.document_filter import ask_filter
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.outcomes import show_counts, suggestions
+from streamlit_app.chat.source_pane import panes, show_pane
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_box, upload_panel
@@ -50,7 +51,7 @@ tell_truncated(kb)
 upload_panel()
 vectors_line = st.container()
 
-history = st.container()
+history, beside = panes()
 if (refused := st.session_state.pop("chat_refused", None)) is not None:
     show_error(refused)
 if draft := st.session_state.pop("chat_draft", ""):
@@ -71,6 +72,8 @@ with history:
             st.rerun()
         except ChatbotError as error:
             show_error(error)
+    with beside:
+        show_pane(conversation)
     with menu:
         conversation_menu(kb, conversation)
     if conversation is None or not conversation.turns:

@@ -46,6 +46,14 @@ def prying(file, pages):
         except PermissionError:
             yield page, "refused"
 
+def calling(file, pages):
+    import ctypes
+    try:
+        ctypes.CDLL(None)
+        yield pages[0], "called"
+    except PermissionError:
+        yield pages[0], "refused"
+
 def telling(file, pages, language):
     yield pages[0], language
 """
@@ -99,6 +107,10 @@ def test_a_page_that_takes_too_much_time_ends_the_reading(reader: str, caplog: p
 
 def test_a_reader_of_pages_can_read_no_file_of_the_system(reader: str) -> None:
     assert read(reader, "prying", [1]) == {1: "refused"}
+
+
+def test_a_library_that_is_loaded_before_the_fences_lets_nobody_load_another(reader: str) -> None:
+    assert read(reader, "calling", [1], loads=("ctypes", "pypdfium2")) == {1: "refused"}
 
 
 def test_options_reach_the_reader(reader: str) -> None:

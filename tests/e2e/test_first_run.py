@@ -36,7 +36,7 @@ def test_sample_question_benchmark_and_result_in_two_minutes(page, server: Serve
     page.get_by_text("Fuentes", exact=True).wait_for()
     settle(page)
     page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
-    page.locator("details.source[open] mark").first.wait_for()
+    page.locator(".st-key-source-pane mark").first.wait_for()
     press(page, "Seguir con el paso 3")
 
     press(page, "Lanzar la evaluación de ejemplo")

@@ -66,8 +66,8 @@ def test_upload_ask_and_open_the_highlighted_source(page, server) -> None:  # ty
     ask(page, "¿Cuánto cuesta cada día de retraso?")
     page.get_by_text("Fuentes", exact=True).wait_for()
     settle(page)
-    page.get_by_role("link", name="[1]").click()  # the citation in the text opens its source
-    mark = page.locator(".passage mark").first
+    page.get_by_role("link", name="[1]").click()  # the citation in the text opens its source beside it
+    mark = page.locator(".st-key-source-pane mark").first
     mark.wait_for()
     assert mark.inner_text() == "Cada día de retraso cuesta quince céntimos por libro."
     assert page.get_by_text("Proveedor «demo»").is_visible()

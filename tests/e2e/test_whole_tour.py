@@ -43,7 +43,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     page.get_by_text("Fuentes", exact=True).wait_for()
     settle(page)
     page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
-    mark = page.locator("details.source[open] mark").first
+    mark = page.locator(".st-key-source-pane mark").first
     mark.wait_for()
     assert mark.inner_text() == "Cada día de retraso cuesta quince céntimos por libro."
 

@@ -148,6 +148,7 @@ def test_kept_texts_are_bounded_by_age_and_size(tmp_path: Path, monkeypatch: pyt
     assert parsed.get("old") is None
     assert parsed.get("first") == text
     monkeypatch.setattr(parsed_files, "MOST_BYTES", (tmp_path / "parsed" / "first.json").stat().st_size)
+    parsed = ParsedFiles(tmp_path / "parsed")
     parsed.prune()
     assert [path.name for path in (tmp_path / "parsed").iterdir()] == ["second.json"]
     (tmp_path / "parsed" / "second.json").write_text("{")

@@ -112,6 +112,18 @@ def test_chat_adds_to_the_knowledge_base_that_is_asked_if_one_says_so() -> None:
     assert only.files == ("a.md", "c.md", "rrhh/b.md")
 
 
+def test_a_folder_keeps_its_paths_and_what_is_not_read_of_it_is_named() -> None:
+    record = kept("a.md")
+    chat = open_page("chat")
+    chat.radio(key="kb_target-chat").set_value("current").run()
+    files = [
+        (name, f"# Un título\n\nEs {name}.\n".encode()) for name in ("rrhh/b.md", "rrhh/foto.png", "rrhh/.DS_Store")
+    ]
+    shown = texts(upload(chat, *files))
+    assert "no se leen, por su formato: 1 (rrhh/foto.png)" in shown and "DS_Store" not in shown
+    assert [one.path for one in get_app().kb_changes.documents(record.kb_id)] == ["a.md", "rrhh/b.md"]
+
+
 def test_who_may_not_change_a_knowledge_base_may_make_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     kept("a.md")
     monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")

@@ -62,6 +62,9 @@ class PageReader:
     memory_mb: int = MEMORY_MB
     package: str = ""
     """Package that it needs. Where it is not installed, the pages stay unread, as without this reader."""
+    loads: tuple[str, ...] = ()
+    """Modules that load a library with ``ctypes``. They are imported before that is refused, and must do nothing else
+    then."""
     options: Callable[[], Mapping[str, Any]] = dict
     """Called in the server's process for each file; what it returns, as JSON, is given to ``read``. An option may say
     which language to expect."""

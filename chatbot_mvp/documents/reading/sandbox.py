@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -75,6 +76,8 @@ class Job:
     cpu_seconds_per_page: float = 0.0
     """0 for a reader that tells no pages."""
     memory_mb: int = MEMORY_MB
+    loads: tuple[str, ...] = ()
+    """As in ``PageReader``."""
 
     @property
     def most_seconds(self) -> float:
@@ -134,8 +137,8 @@ def read_pages_apart(
     Returns:
         Page number -> its text, of the pages that have one.
     """
-    limits = (reader.cpu_seconds_per_page, reader.memory_mb)
-    job = Job(reader.suffix, name, len(pages), reader.read, tuple(pages), dict(reader.options()), *limits)
+    parts = (dict(reader.options()), reader.cpu_seconds_per_page, reader.memory_mb, reader.loads)
+    job = Job(reader.suffix, name, len(pages), reader.read, tuple(pages), *parts)
     deadline = time.monotonic() + 4 * job.most_seconds
     with tempfile.TemporaryFile() as given, _started(job, content, given) as process:
         done, ended = 0, False
@@ -262,6 +265,8 @@ def main() -> None:
     job = Job(**json.loads(sys.argv[1]))
     content = sys.stdin.buffer.read()
     sys.setrecursionlimit(20_000)
+    for module in job.loads:
+        import_module(module)
     _lock_up(job)
     out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="surrogatepass")
 

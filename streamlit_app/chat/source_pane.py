@@ -1,0 +1,135 @@
+"""The source beside the answer: the page of its document, or its text, with the cited passage marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from chatbot_mvp.api import Conversation, Passage, Source
+from chatbot_mvp.errors import ChatbotError
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.originals import address_of, has_pictures, page_of, show_page, show_text, text_starts
+from streamlit_app.shared.sources import place_of_source, show_now, show_passage
+from streamlit_app.shared.state import PAGES, error_text, get_app
+from streamlit_app.web.scripts import SOURCES, run_script
+
+_OPEN = "chat_source"
+"""Key of the session's state: (anchor of the answer, number of the source)."""
+_AROUND = 1_500
+"""Characters of a text that are shown before and after a passage."""
+_STYLE = """<style>
+.st-key-chat-panes {flex-wrap: nowrap; align-items: stretch;}
+.st-key-chat-panes > :first-child {flex: 1 1 0 !important; min-width: 0;}
+.st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 46% !important; min-width: 0; align-self: flex-start;
+  position: sticky; top: 4.5rem;}
+.st-key-chat-panes:not(:has(.st-key-source-pane)) > :last-child:not(:first-child) {display: none;}
+.st-key-source-pane {max-height: calc(100vh - 13rem); overflow-y: auto; padding: .8rem;
+  border: 1px solid color-mix(in srgb, currentColor 22%, transparent); border-radius: .6rem;}
+@media (max-width: 1099px) {
+  .st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 0 !important; position: static;}
+  .st-key-source-pane {position: fixed; inset: 3.75rem 0 0 0; z-index: 999980; max-height: none; border-radius: 0;
+    background: light-dark(#fbfbf8, #111514);}
+}
+</style>"""
+
+
+def panes() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return where the conversation is drawn, and where ``show_pane`` draws beside it; over it on narrow screens."""
+    st.html(_STYLE)
+    run_script(SOURCES)
+    both = st.container(horizontal=True, key="chat-panes", gap="medium")
+    return both.container(key="chat-talk"), both.container(key="chat-beside")
+
+
+def source_buttons(sources: Sequence[Source], anchor: str) -> None:
+    """Draw a button for each source that opens it beside the answer. A click on its citation clicks it.
+
+    Args:
+        anchor: of the answer, as in ``show_sources``.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(t("pane.beside"), width="content")
+        for source in sources:
+            st.button(
+                f"\\[{number(source.number)}\\]",
+                key=f"open-{anchor}-{source.number}",
+                type="tertiary",
+                help=t("pane.open", number=source.number),
+                on_click=_open,
+                args=(anchor, source.number),
+            )
+
+
+def show_pane(conversation: Conversation | None) -> None:
+    """Draw the source that was opened, if the conversation has it."""
+    anchor, cited = st.session_state.get(_OPEN, ("", 0))
+    turns = conversation.turns if conversation else ()
+    answer = next((turn.answer for turn in turns if f"source-{turn.turn_id}" == anchor), None)
+    sources = answer.sources if answer else ()
+    row = next((row for row, source in enumerate(sources) if source.number == cited), None)
+    if row is None:
+        st.session_state.pop(_OPEN, None)
+        return
+    with st.container(key="source-pane"):
+        _head(sources, row, anchor)
+        _show(sources[row])
+
+
+def _head(sources: Sequence[Source], row: int, anchor: str) -> None:
+    source = sources[row]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**\\[{number(source.number)}\\]** {plain(source.chunk.section)}", width="stretch")
+        for name, to, icon in (("before", row - 1, "chevron_left"), ("after", row + 1, "chevron_right")):
+            legal = 0 <= to < len(sources)
+            st.button(
+                t(f"pane.{name}"),
+                key=f"source-{name}",
+                icon=f":material/{icon}:",
+                help=t(f"pane.{name}_help"),
+                on_click=_open,
+                args=(anchor, sources[to].number) if legal else (),
+                disabled=not legal,
+            )
+        st.button(t("pane.close"), key="source-close", icon=":material/close:", on_click=_open, args=("", 0))
+    st.caption(place_of_source(source))
+    show_now(source)
+
+
+def _show(source: Source) -> None:
+    address = address_of(source)
+    if not address:
+        show_passage(source.chunk, source.highlights)
+        return
+    kb_id, path, version = address["kb"], address["document"], address["version"]
+    documents = get_app().kb_documents
+    try:
+        document = documents.find(kb_id, path, version)
+        spans = source.highlights or ((source.chunk.start, source.chunk.end),)
+        passages = [documents.passage(kb_id, path, version, *span) for span in spans]
+        text = documents.text(kb_id, path, version)
+    except ChatbotError as error:  # its version is no longer kept; the answer has the passage
+        st.info(error_text(error), icon=":material/info:")
+        show_passage(source.chunk, source.highlights)
+        return
+    st.page_link(
+        PAGES["document"][0], label=t("kbdoc.open_at"), icon=":material/open_in_full:", query_params=dict(address)
+    )
+    if has_pictures(document):
+        starts = text_starts(document, text)
+        show_page(kb_id, document, version, page_of(starts, passages[0].start), passages)
+    else:
+        show_text(text, *_around(text, passages), passages, path)
+
+
+def _around(text: str, passages: Sequence[Passage]) -> tuple[int, int]:
+    """Return the span of what is shown of a text: the passages and whole lines around them."""
+    first, last = passages[0].start, passages[-1].end
+    begin = text.rfind("\n", 0, max(0, first - _AROUND)) + 1 if first > _AROUND else 0
+    end = text.find("\n", min(len(text), last + _AROUND))
+    return begin, end if end > 0 else len(text)
+
+
+def _open(anchor: str, cited: int) -> None:
+    st.session_state[_OPEN] = (anchor, cited)

@@ -1,0 +1,59 @@
+"""The scripts of ours in a page. The policy of the pages names the hash of each, so that no other one runs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+# Streamlit names a file by its ``webkitRelativePath``, which browsers leave empty for what is dropped. The library that
+# it reads dropped folders with says the path in ``relativePath``.
+FOLDERS = """
+if (!window.keepsFolders) {
+  window.keepsFolders = true;
+  const own = Object.getOwnPropertyDescriptor(File.prototype, "webkitRelativePath").get;
+  Object.defineProperty(File.prototype, "webkitRelativePath", {
+    get() {
+      const path = (this.relativePath || "").replace(/^[.]?[/]+/, "");
+      return own.call(this) || (path.includes("/") ? path : "");
+    },
+  });
+}
+"""
+"""Lets a folder that is dropped on an uploader give the paths of its files, as one that is chosen does."""
+
+SOURCES = """
+if (!window.opensSources) {
+  window.opensSources = true;
+  const wide = () => window.innerWidth >= 1100;
+  const press = (name) => {
+    const button = document.querySelector(`.st-key-${name} button:not(:disabled)`);
+    button?.click();
+    return Boolean(button);
+  };
+  document.addEventListener("click", (event) => {
+    const name = event.target.closest?.("a[href^='#source-']")?.getAttribute("href").slice(1);
+    if (!name || !wide() || !press("open-" + CSS.escape(name))) return;
+    event.preventDefault();
+  }, true);
+  document.addEventListener("keydown", (event) => {
+    const name = {"[": "source-before", "]": "source-after"}[event.key];
+    const off = document.querySelector("#chat-page")?.dataset.keys === "off";
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable='true']");
+    if (name && !off && !typing && press(name)) event.preventDefault();
+  });
+  const shown = new WeakSet();
+  new MutationObserver(() => document.querySelectorAll("[data-first-mark]").forEach((mark) => {
+    if (shown.has(mark)) return;
+    shown.add(mark);
+    const box = mark.closest(".kbtext, .st-key-source-pane, [data-testid='stMain']");
+    const above = mark.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    if (above > 0.8 * box.clientHeight) box.scrollTop += above - box.clientHeight / 3;
+  })).observe(document.body, {childList: true, subtree: true});
+}
+"""
+"""On wide screens a click on a citation clicks the button of its source; [ and ] click those of the source pane. The
+first mark of a passage comes into sight when it is drawn."""
+
+
+def run_script(script: str) -> None:
+    """Run one of these scripts in the page; again does nothing."""
+    st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
