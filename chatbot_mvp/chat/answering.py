@@ -105,7 +105,7 @@ class Answering:
         version = self._kbs.store.record(kb_id).version
         pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best(_PATIENCE_S)
         pipeline = self._kbs.limited(kb_id, pipeline, self._documents(context), version)
-        places, options = self._kbs.places(kb_id, version), self._options(kb_id, question, streamed, hold)
+        places, options = self._kbs.places(kb_id, version), self._options(kb_id, question, context, streamed, hold)
         return AnswerStream(pipeline, question, context, _short(history), places=places, **options)
 
     def ask_over(
@@ -143,20 +143,23 @@ class Answering:
         }
         pipeline = self._kbs.over(kb_ids, search=context.retrieval).best(_PATIENCE_S)
         pipeline = self._kbs.limited_over(versions, pipeline, self._documents(context))
-        options = self._options(JOINED.join(versions), question, streamed, hold)
+        options = self._options(JOINED.join(versions), question, context, streamed, hold)
         return StreamOverSeveral(asked, pipeline, question, context, _short(history), **options)
 
     def _documents(self, context: UserContext) -> DocumentFilter:
         return context.documents or DocumentFilter.from_text(context.over(self._live.current).kb_filter)
 
-    def _options(self, kb_id: str, question: str, streamed: bool, hold: bool) -> dict[str, Any]:
+    def _options(self, kb_id: str, question: str, context: UserContext, streamed: bool, hold: bool) -> dict[str, Any]:
+        model, settings = self._model, self._live.current
+        if context.provider:
+            model = self._providers.model(settings.with_changes(provider=context.provider))
         return {
-            "model": self._model,
+            "model": model,
             "fallback": self._fallback,
-            "settings": self._live.current,
+            "settings": settings,
             "streamed": streamed,
             "hold": hold,
-            "done": lambda answer: self._log_metrics(kb_id, question, answer),
+            "done": lambda answer: self._log_metrics(kb_id, question, answer, model.name),
         }
 
     @performs(Action.READ)
@@ -193,9 +196,9 @@ class Answering:
             )
         )
 
-    def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
+    def _log_metrics(self, kb_id: str, question: str, answer: Answer, model_name: str) -> None:
         """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""
-        entry = _metrics(kb_id, question, answer, self._model.name)
+        entry = _metrics(kb_id, question, answer, model_name)
         if self._log_queries:
             entry |= {"query": question, "searched": answer.trace.query_expanded or answer.trace.query}
         try:

@@ -192,6 +192,8 @@ def _turn_lines(turn: Turn, words: dict[str, str], language: str) -> list[str]:
 def _turn_json(turn: Turn) -> dict[str, Any]:
     answer = turn.answer
     value: dict[str, Any] = {
+        "turn_id": turn.turn_id,
+        "after": turn.after,
         "question": turn.question,
         "asked_at": turn.asked_at,
         "mode": turn.mode,

@@ -254,7 +254,7 @@ def test_exports_hold_questions_answers_sources_and_feedback(rated: tuple[ChatSe
     source = value["turns"][0]["sources"][0]
     [[start, end]] = source["highlights"]
     assert SOURCE[start:end] == WORDS.removesuffix(" [1]")
-    assert value["turns"][1]["feedback"] == {"good": False, "note": "Falta la altura."}
+    assert value["turns"][1]["feedback"] == {"good": False, "note": "Falta la altura.", "reasons": []}
 
 
 def test_a_deleted_conversation_is_gone_also_while_it_is_being_answered(settings: Settings) -> None:
