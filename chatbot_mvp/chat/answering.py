@@ -16,6 +16,7 @@ from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.several import Asked, StreamOverSeveral
 from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.pipelines import JOINED
@@ -60,6 +61,11 @@ class Answering:
             KbNotFound, KbUnreadable, InvalidSetting
         """
         return UserContext.defaults(with_search(self._live.current, search), self._kbs.store.record(kb_id).chars)
+
+    @performs(Action.READ)
+    def language_of(self, text: str, otherwise: str) -> str:
+        """Return the language of a text, "es" or "en"; ``otherwise`` if it is not clear."""
+        return clear_language(tally(text), PARAGRAPH_WORDS) or otherwise
 
     @performs(Action.READ)
     def system_profile(self, name: str) -> ChatProfile:

@@ -147,6 +147,24 @@ def as_markdown(conversation: Conversation, language: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def turn_markdown(turn: Turn, language: str, question: bool) -> str:
+    """Format an answer as Markdown to paste elsewhere: its text, then its sources or the nearest passages.
+
+    Args:
+        question: whether its question stands above it.
+    """
+    words, answer = _WORDS.get(language, _WORDS["en"]), turn.answer
+    parts = [f"**{' '.join(turn.question.split())}**"] if question else []
+    if answer is None or answer.nearest is None or not answer.nearest.passages:
+        parts.append(turn.text)
+    if answer is not None and answer.sources:
+        lines = [f"- [{s.number}] {s.chunk.section} ({_place(s, words)})" for s in answer.sources]
+        parts.append("\n".join([f"{words['sources']}:", "", *lines]))
+    if answer is not None and answer.nearest is not None:
+        parts.append("\n".join(_nearest_lines(answer, answer.nearest, words)))
+    return "\n\n".join(parts)
+
+
 def as_json(conversation: Conversation) -> str:
     """Format a conversation as JSON: questions, answers, sources with offsets, statements, feedback."""
     value = {
