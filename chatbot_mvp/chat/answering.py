@@ -11,6 +11,8 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
+from chatbot_mvp.chat.conversations import Turn
+from chatbot_mvp.chat.follow_ups import follow_ups
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
@@ -167,6 +169,27 @@ class Answering:
             "hold": hold,
             "done": lambda answer: self._log_metrics(kb_id, question, answer, model.name),
         }
+
+    @performs(Action.ASK)
+    def follow_ups(self, kb_id: str, turns: Sequence[Turn], context: UserContext) -> tuple[str, ...]:
+        """Return up to three questions that may follow the last of some turns, which the knowledge base answers.
+
+        Raises:
+            As ``ask``.
+        """
+        answers = [turn.answer for turn in turns if turn.answer]
+        if not turns or turns[-1].answer is None or not turns[-1].answer.sources:
+            return ()
+        version = self._kbs.store.record(kb_id).version
+        pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best()
+        pipeline = self._kbs.limited(kb_id, pipeline, self._documents(context), version)
+        return follow_ups(
+            pipeline,
+            [source.chunk for source in answers[-1].sources],
+            {source.chunk.section for answer in answers for source in answer.sources},
+            [turn.question for turn in turns],
+            context.over(self._live.current).kb_min_evidence,
+        )
 
     @performs(Action.READ)
     def citation_now(self, source: Source) -> Whereabouts | None:

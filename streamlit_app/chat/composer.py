@@ -19,7 +19,8 @@ _STYLE = """<style>
   [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; top: 0; z-index: 90;
     background: light-dark(#fbfbf9, #131716); padding: 0.6rem 0;}
 }
-[class*="st-key-turn-"] {scroll-margin-top: 6.5rem;}
+[class*="st-key-question-"] {flex-wrap: nowrap;}
+[class*="st-key-actions-"] [data-testid="stPopoverButton"][kind="tertiary"] div[aria-hidden="true"] {display: none;}
 [class*="st-key-actions-"] {gap: 0.15rem;}
 :is([class*="st-key-actions-"], [class*="st-key-question-"]) button[kind="tertiary"] {min-height: 2rem; min-width: 2rem;
   padding: 0 0.35rem; justify-content: center;}
@@ -37,7 +38,7 @@ _STYLE = """<style>
   background: light-dark(#0f766e, #2dd4bf); color: light-dark(#ffffff, #07201c);}
 .chat-skip:focus {top: 0.5rem;}
 .st-key-keys-hidden {display: none;}
-.st-key-composer {align-items: center; row-gap: 0;}
+@media (max-width: 799px) {.st-key-composer .st-key-keys-help {display: none;}}
 </style>"""
 
 

@@ -15,11 +15,12 @@ from chatbot_mvp.api import (
     Nearest,
     Source,
     Turn,
+    UserContext,
     age_of,
 )
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.asking import Asking, ask
-from streamlit_app.shared.i18n import Markdown, number, plain, t
+from streamlit_app.shared.i18n import Markdown, current_language, number, plain, t
 from streamlit_app.shared.sources import show_passages
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.style import card_grid
@@ -108,6 +109,30 @@ def show_counts(conversation: Conversation) -> None:
 
 def _form(count: int) -> str:
     return "one" if count == 1 else "many"
+
+
+def show_follow_ups(kb: KbRecord, turns: Sequence[Turn], context: UserContext) -> None:
+    """Draw a button per question that may follow the last answer. Found once: later runs of the script keep them."""
+    key = (turns[-1].turn_id, kb.version, context.documents, current_language())
+    kept, questions = st.session_state.get("chat_follow_ups", (None, ()))
+    if kept != key:
+        try:
+            questions = get_app().answering.follow_ups(kb.kb_id, turns, context)
+        except ChatbotError:
+            return  # the user will see the error when asking a question
+        st.session_state.chat_follow_ups = key, questions
+    if not questions:
+        return
+    st.caption(t("chat.follow_ups"))
+    with st.container(horizontal=True, key="follow-ups"):
+        for row, question in enumerate(questions):
+            st.button(
+                plain(question),
+                key=f"follow-up-{turns[-1].turn_id}-{row}",
+                icon=":material/subdirectory_arrow_right:",
+                on_click=ask,
+                args=(Asking(question),),
+            )
 
 
 def suggestions(kb: KbRecord, documents: DocumentFilter) -> None:

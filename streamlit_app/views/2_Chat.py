@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from chatbot_mvp.api import Turn
 from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.asking import Asking, place_of, show_branch, shown_branch, take_asking
@@ -13,7 +14,7 @@ from streamlit_app.chat.document_filter import ask_filter
 from streamlit_app.chat.keyboard import hidden_buttons
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.message_actions import open_message
-from streamlit_app.chat.outcomes import show_counts, suggestions
+from streamlit_app.chat.outcomes import show_counts, show_follow_ups, suggestions
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_panel, upload_popover
@@ -52,9 +53,11 @@ if draft := st.session_state.pop("chat_draft", ""):
 typed, provider = composer()
 context = replace(context, provider=provider)
 asking = Asking(typed) if typed else take_asking()
+shown: tuple[Turn, ...] = ()
 with history:
     conversation, live = current_conversation(kb)
-    opened = open_message(conversation) if conversation else ""
+    page_script(open_message(conversation) if conversation else "")
+    hidden_buttons(kb)
     if asking:
         try:
             prepare_kb(kb, context.retrieval)
@@ -87,9 +90,12 @@ with history:
                     show_turn(conversation, turn, debug)
         with counts:  # after the answers that have just ended
             found = get_app().chat.conversation(conversation.session, conversation.conversation_id)
-            show_counts(replace(found, turns=found.branch(shown_branch(found))))
+            shown = found.branch(shown_branch(found))
+            show_counts(replace(found, turns=shown))
+    next_questions = st.container()
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
-hidden_buttons(kb)
-page_script(opened)
 with vectors_line:
     vectors_status(kb.kb_id, context.retrieval)
+if shown:
+    with next_questions:  # when all else is drawn: their search takes time
+        show_follow_ups(kb, shown, context)

@@ -74,6 +74,19 @@
     }
   });
 
+  const HEADER_PX = 64;
+
+  // Scrolls the page alone: scrollIntoView would move the frame around it as well.
+  function show(turn, behavior) {
+    const main = turn?.closest("[data-testid='stMain']");
+    if (!main) return;
+    const bar = one(".st-key-chat-bar")?.parentElement;
+    const sticks = bar && getComputedStyle(bar).position === "sticky";
+    const above = sticks ? bar.offsetHeight + 8 : HEADER_PX;
+    const top = main.scrollTop + turn.getBoundingClientRect().top - main.getBoundingClientRect().top - above;
+    if (Math.abs(top - main.scrollTop) > 2) main.scrollTo({ top, behavior });
+  }
+
   let known = new Set();
   let here = false;
   let opened = "";
@@ -92,7 +105,6 @@
     const turns = [...document.querySelectorAll("[class*='st-key-turn-']")];
     const names = turns.map((turn) => turn.className.match(/st-key-turn-\w+/)[0]);
     const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const show = (turn, behavior) => turn?.scrollIntoView({ block: "start", behavior });
     if (!here) {
       here = true;
       // On a touch screen, focus would open the keyboard over the page.

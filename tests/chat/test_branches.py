@@ -14,7 +14,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE
 from tests.chat.test_sessions import SESSION, app_of, begun, ended
-from tests.fakes import FakeChatModel
+from tests.fakes import FakeChatModel, FakeEmbedder, fake_app
 
 NEAR = "¿Cuánto dura el permiso de paternidad de cada persona?"
 
@@ -132,3 +132,21 @@ def test_reasons_of_a_rating_are_kept_and_unknown_ones_are_not(settings: Setting
     assert (feedback.good, feedback.note, feedback.reasons) == (False, "Falta el plazo", ("incomplete",))
     [row] = json.loads(chat.export(SESSION, conversation_id, "json", "es"))["turns"]
     assert row["feedback"]["reasons"] == ["incomplete"]
+
+
+def test_questions_to_ask_next_are_answered_and_repeat_nothing(settings: Settings) -> None:
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
+    kb = app.kbs.add_sample()
+    conversation_id = app.chat.start(SESSION, kb.kb_id, kb.kb_name)
+    asked(app, conversation_id, "¿Cuántos días laborables de vacaciones hay por año?", None)
+    seen: list[str] = []
+    for _ in range(3):
+        turns = app.chat.conversation(SESSION, conversation_id).turns
+        questions = app.answering.follow_ups(kb.kb_id, turns, UserContext())
+        assert 1 <= len(questions) <= 3
+        assert not {turn.question for turn in turns} & set(questions)
+        seen.append(questions[0])
+        asked(app, conversation_id, questions[0], None)
+    turns = app.chat.conversation(SESSION, conversation_id).turns
+    assert [turn.answer.outcome for turn in turns if turn.answer] == ["answered"] * 4
+    assert len(set(seen)) == 3
