@@ -35,7 +35,7 @@ def follow_ups(
     known = {fold(question) for question in asked}
     seen = set(cited)
     for chunk in _near(pipeline, last):
-        if chunk.section in seen:
+        if chunk.section in seen or chunk.start == 0:  # the first one is about the whole
             continue
         seen.add(chunk.section)
         question = _question(pipeline, chunk)

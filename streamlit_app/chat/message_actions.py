@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -133,14 +134,13 @@ def _copy_button(turn: Turn, name: str, label: str, *, question: bool, said: boo
     Args:
         said: whether its label is shown beside the icon.
     """
-    source, escaped = f"copy-{name}-{turn.turn_id}", html.escape(label)
-    text = html.escape(turn_markdown(turn, current_language(), question))
+    escaped = html.escape(label)
+    # As JSON without angle brackets: the browser's sanitizer drops an attribute that has, for example, "-->".
+    text = json.dumps(turn_markdown(turn, current_language(), question))
+    text = html.escape(text.replace("<", "\\u003c").replace(">", "\\u003e"))
     shown = f"<span>{escaped}</span>" if said else ""
     about = "" if said else f' aria-label="{escaped}" title="{escaped}"'
-    return (
-        f'<pre id="{source}" hidden>{text}</pre><button type="button" class="chat-copy copy-{name}" '
-        f'data-copies="{source}"{about}><span class="icon" aria-hidden="true">content_copy</span>{shown}</button>'
-    )
+    return f'<button type="button" class="chat-copy copy-{name}" data-copies="{text}"{about}><span class="icon" aria-hidden="true">content_copy</span>{shown}</button>'
 
 
 def _edit(turn_id: str) -> None:

@@ -21,7 +21,7 @@
   });
 
   async function copy(button) {
-    const text = document.getElementById(button.dataset.copies)?.textContent ?? "";
+    const text = JSON.parse(button.dataset.copies);
     try {
       await navigator.clipboard.writeText(text);
     } catch {
