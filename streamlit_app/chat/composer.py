@@ -20,6 +20,8 @@ _STYLE = """<style>
     background: light-dark(#fbfbf9, #131716); padding: 0.6rem 0;}
 }
 [class*="st-key-question-"] {flex-wrap: nowrap;}
+[class*="st-key-question-"] > :first-child {flex: 0 1 auto; min-width: 0;}
+[class*="st-key-answer-"] {margin: -0.9rem 0 0.8rem;}
 [class*="st-key-actions-"] [data-testid="stPopoverButton"][kind="tertiary"] div[aria-hidden="true"] {display: none;}
 [class*="st-key-actions-"] {gap: 0.15rem;}
 :is([class*="st-key-actions-"], [class*="st-key-question-"]) button[kind="tertiary"] {min-height: 2rem; min-width: 2rem;
@@ -38,7 +40,11 @@ _STYLE = """<style>
   background: light-dark(#0f766e, #2dd4bf); color: light-dark(#ffffff, #07201c);}
 .chat-skip:focus {top: 0.5rem;}
 .st-key-keys-hidden {display: none;}
-@media (max-width: 799px) {.st-key-composer .st-key-keys-help {display: none;}}
+@media (max-width: 799px) {
+  .st-key-composer {flex-wrap: nowrap;}
+  .st-key-composer .st-key-keys-help {display: none;}
+  .st-key-composer .st-key-chat_provider {flex: 1 1 8rem; min-width: 0;}
+}
 </style>"""
 
 

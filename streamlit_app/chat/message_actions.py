@@ -140,7 +140,10 @@ def _copy_button(turn: Turn, name: str, label: str, *, question: bool, said: boo
     text = html.escape(text.replace("<", "\\u003c").replace(">", "\\u003e"))
     shown = f"<span>{escaped}</span>" if said else ""
     about = "" if said else f' aria-label="{escaped}" title="{escaped}"'
-    return f'<button type="button" class="chat-copy copy-{name}" data-copies="{text}"{about}><span class="icon" aria-hidden="true">content_copy</span>{shown}</button>'
+    return (
+        f'<button type="button" class="chat-copy copy-{name}" data-copies="{text}"{about}>'
+        f'<span class="icon" aria-hidden="true">content_copy</span>{shown}</button>'
+    )
 
 
 def _edit(turn_id: str) -> None:

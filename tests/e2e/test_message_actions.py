@@ -81,6 +81,7 @@ def test_one_journey_over_the_actions(chat: Any) -> None:
     assert serious(page, "the actions") == []
 
 
+@pytest.mark.slow
 def test_the_box_has_the_focus_and_a_new_question_comes_into_sight(chat: Any) -> None:
     page = chat
     page.wait_for_function(f'document.activeElement.matches("{INPUT}")')
@@ -97,6 +98,7 @@ def test_the_box_has_the_focus_and_a_new_question_comes_into_sight(chat: Any) ->
     assert page.locator(".st-key-chat-bar").is_visible()
 
 
+@pytest.mark.slow
 def test_keys_do_what_their_list_says(chat: Any) -> None:
     page = chat
     answered(page, QUESTION)
@@ -131,6 +133,7 @@ def test_keys_do_what_their_list_says(chat: Any) -> None:
     page.wait_for_function(f'document.activeElement.matches("{INPUT}")')
 
 
+@pytest.mark.slow
 def test_the_box_for_files_closes_and_its_result_stays_in_its_base(chat: Any) -> None:
     page = chat
     page.get_by_role("button", name="Subir").click()
