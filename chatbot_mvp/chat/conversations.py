@@ -267,8 +267,8 @@ def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) 
                 conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at)
             elif entry["type"] == "question":
                 turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")
-                if mode not in MODES:
-                    raise ValueError(f"a question in the mode {mode!r}")
+                if mode not in MODES or not turn_id:
+                    raise ValueError(f"a question in the mode {mode!r}, of the turn {turn_id!r}")
                 asked = DocumentFilter.from_json(entry.get("documents", {}))
                 answer_in, after = _texts({"answer_in": "", "after": "", **entry}, "answer_in", "after")
                 turns[turn_id] = Turn(

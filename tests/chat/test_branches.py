@@ -132,6 +132,9 @@ def test_reasons_of_a_rating_are_kept_and_unknown_ones_are_not(settings: Setting
     assert (feedback.good, feedback.note, feedback.reasons) == (False, "Falta el plazo", ("incomplete",))
     [row] = json.loads(chat.export(SESSION, conversation_id, "json", "es"))["turns"]
     assert row["feedback"]["reasons"] == ["incomplete"]
+    assert "*Valoración: no útil · falta algo · Falta el plazo*" in chat.export(
+        SESSION, conversation_id, "markdown", "es"
+    )
 
 
 def test_questions_to_ask_next_are_answered_and_repeat_nothing(settings: Settings) -> None:

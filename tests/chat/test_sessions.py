@@ -276,9 +276,9 @@ def test_exports_tell_the_outcomes_apart(settings: Settings) -> None:
     assert desk.conversation(SESSION, conversation_id).outcomes == {"answered": 1, "nearest": 1, "refused": 1}
     markdown = desk.export(SESSION, conversation_id, "markdown", "es")
     for expected in (
-        "1 con respuesta · 1 sin respuesta · 1 sobre otro asunto",
+        "1 con respuesta · 1 con pasajes cercanos · 1 sobre otro asunto",
         "modo estricto · con respuesta*",
-        "modo estricto · sin respuesta*",
+        "modo estricto · con pasajes cercanos*",
         "modo estricto · sobre otro asunto*",
         "Lo más cercano en el documento (no es una respuesta):\n\n- ",
         "«Mongolia»",

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import UserContext
-from chatbot_mvp.app import App
+from chatbot_mvp.app import App, build_app
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import load_settings
@@ -20,6 +20,7 @@ from streamlit_app.chat.answers import marked
 from streamlit_app.shared import state
 from streamlit_app.shared.state import get_app
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, FakeLanguageModel, fake_app
+from tests.loopback import free_port
 from tests.ui.test_pages import open_page, sources, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
@@ -354,3 +355,33 @@ def test_general_mode_names_no_outcome(start: Start) -> None:
     start(DemoModel())
     page = asked(general(open_page("chat")), NEAR)
     assert said(page, "Puede que esté aquí", "Responder con este pasaje", "¿Le sirve") == [False] * 3
+
+
+@pytest.mark.parametrize("password", ["", "a secret word"])
+def test_whoever_may_choose_for_all_chooses_another_model_for_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    settings = load_settings(
+        data_dir=tmp_path,
+        retrieval_strategy="LEXICAL",
+        openai_api_key="k",
+        openai_base_url=f"http://127.0.0.1:{free_port()}",
+        nim_max_retries=0,
+        admin_password=password,
+    )
+    app = build_app(settings)
+    app.kbs.add_sample()
+    app.providers.choose("demo")
+    monkeypatch.setattr(state, "build_app", lambda _: app)
+    get_app.clear()
+    page = open_page("chat")
+    choices = [box for box in page.selectbox if box.key == "chat_provider"]
+    if password:
+        assert not choices
+        assert said(page, "demo · citas literales") == [True]
+    else:
+        choices[0].set_value("openai").run()
+        page = asked(page, QUESTION)
+        assert "en su lugar contesta «demo»" in page.warning[0].value
+        assert app.providers.chosen == "demo"
+    get_app.clear()
