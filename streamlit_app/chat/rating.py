@@ -55,7 +55,7 @@ def _form(conversation: Conversation, turn: Turn) -> None:
         kinds = {name: t(f"feedback.kind.{name}") for name in (_UNKNOWN, *KINDS)}
         kind = st.selectbox(t("feedback.kind"), list(kinds), format_func=kinds.__getitem__)
         answer = st.text_input(t("feedback.answer"), max_chars=1_000)
-        sent = st.form_submit_button(t("feedback.send"), type="primary")
+        sent = st.form_submit_button(t("feedback.send"))
     if not sent:
         return
     service = get_app().chat

@@ -96,7 +96,7 @@
     const data = page()?.dataset;
     if (!data || !input()) {
       skip.remove();
-      here = Boolean(data);
+      here = false;
       if (!data) known = new Set();
       return;
     }
