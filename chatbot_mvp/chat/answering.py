@@ -171,8 +171,8 @@ class Answering:
         }
 
     @performs(Action.ASK)
-    def follow_ups(self, kb_id: str, turns: Sequence[Turn], context: UserContext) -> tuple[str, ...]:
-        """Return up to three questions that may follow the last of some turns, which the knowledge base answers.
+    def follow_ups(self, kb_ids: Sequence[str], turns: Sequence[Turn], context: UserContext) -> tuple[str, ...]:
+        """Return up to three questions that may follow the last of some turns, which the knowledge bases answer.
 
         Raises:
             As ``ask``.
@@ -180,9 +180,9 @@ class Answering:
         answers = [turn.answer for turn in turns if turn.answer]
         if not turns or turns[-1].answer is None or not turns[-1].answer.sources:
             return ()
-        version = self._kbs.store.record(kb_id).version
-        pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best()
-        pipeline = self._kbs.limited(kb_id, pipeline, self._documents(context), version)
+        versions = {kb_id: self._kbs.store.record(kb_id).version for kb_id in kb_ids}
+        pipeline = self._kbs.over(kb_ids, search=context.retrieval).best()
+        pipeline = self._kbs.limited_over(versions, pipeline, self._documents(context))
         return follow_ups(
             pipeline,
             [source.chunk for source in answers[-1].sources],

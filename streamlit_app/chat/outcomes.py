@@ -117,7 +117,7 @@ def show_follow_ups(kb: KbRecord, turns: Sequence[Turn], context: UserContext) -
     kept, questions = st.session_state.get("chat_follow_ups", (None, ()))
     if kept != key:
         try:
-            questions = get_app().answering.follow_ups(kb.kb_id, turns, context)
+            questions = get_app().answering.follow_ups([kb.kb_id], turns, context)
         except ChatbotError:
             return  # the user will see the error when asking a question
         st.session_state.chat_follow_ups = key, questions

@@ -145,7 +145,7 @@ def test_questions_to_ask_next_are_answered_and_repeat_nothing(settings: Setting
     seen: list[str] = []
     for _ in range(3):
         turns = app.chat.conversation(SESSION, conversation_id).turns
-        questions = app.answering.follow_ups(kb.kb_id, turns, UserContext())
+        questions = app.answering.follow_ups([kb.kb_id], turns, UserContext())
         assert 1 <= len(questions) <= 3
         assert not {turn.question for turn in turns} & set(questions)
         seen.append(questions[0])
