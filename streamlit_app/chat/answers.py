@@ -24,10 +24,14 @@ _CITATION = re.compile(r"\\?\[(\d+)\\?\]")  # plain, or with escaped brackets
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?")
 
 
-def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
-    """Draw a finished turn."""
+def show_turn(conversation: Conversation, turn: Turn, debug: bool, asks: bool = True) -> None:
+    """Draw a finished turn.
+
+    Args:
+        asks: whether its buttons may ask; a conversation whose knowledge base is gone can only be read.
+    """
     with st.chat_message("user"):
-        show_question(turn)
+        show_question(turn, asks)
         show_filter(turn.documents)
     with st.chat_message("assistant"):
         if turn.answer is None:
@@ -35,22 +39,26 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool) -> None:
                 st.markdown(safe_markdown(turn.text))
             reason = t("chat.failed", error=failure_text(turn.failure)) if turn.failure else t("chat.interrupted")
             st.warning(reason, icon=":material/warning:")
-            show_actions(conversation, turn)
+            show_actions(conversation, turn, asks)
             return
-        show_answer(turn, turn.answer)
-        show_actions(conversation, turn, facts_of(turn.answer))
+        show_answer(turn, turn.answer, asks)
+        show_actions(conversation, turn, asks, facts_of(turn.answer))
         if debug:
             show_debug(turn.answer)
 
 
-def show_answer(turn: Turn, answer: AnswerRecord) -> None:
-    """Draw the nearest passages, or the text with unsupported sentences highlighted, the notices, and the sources."""
+def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
+    """Draw the nearest passages, or the text with unsupported sentences highlighted, the notices, and the sources.
+
+    Args:
+        asks: as in ``show_turn``.
+    """
     anchor = f"source-{turn.turn_id}"
     if answer.failure:
         st.warning(t("chat.fallback", error=failure_text(answer.failure)), icon=":material/cloud_off:")
     if answer.nearest is not None and answer.nearest.passages:
         show_outcome(turn, answer)
-        show_nearest(turn, answer.nearest)
+        show_nearest(turn, answer.nearest, asks)
         show_hint(answer)
         return
     st.markdown(linked(marked(answer), answer, anchor))
@@ -69,7 +77,7 @@ def show_answer(turn: Turn, answer: AnswerRecord) -> None:
         st.markdown(f"**{t('chat.sources')}**")
         show_sources(answer.sources, anchor)
     if answer.nearest is not None:
-        show_nearest(turn, answer.nearest)
+        show_nearest(turn, answer.nearest, asks)
     show_hint(answer)
 
 

@@ -17,8 +17,11 @@ from streamlit_app.shared.state import get_app
 _OTHER = {"es": "en", "en": "es"}
 
 
-def show_question(turn: Turn) -> None:
-    """Draw a question with the button that edits it; while it is edited, a form in its place."""
+def show_question(turn: Turn, asks: bool) -> None:
+    """Draw a question with the button that edits it, if buttons may ask; while it is edited, a form in its place."""
+    if not asks:
+        st.text(turn.question)
+        return
     if st.session_state.get("chat_editing") == turn.turn_id:
         _edit_form(turn)
         return
@@ -35,27 +38,30 @@ def show_question(turn: Turn) -> None:
         )
 
 
-def show_actions(conversation: Conversation, turn: Turn, facts: str = "") -> None:
+def show_actions(conversation: Conversation, turn: Turn, asks: bool, facts: str = "") -> None:
     """Draw the row of buttons below an answer, or below what came in place of one.
 
     Args:
+        asks: whether there are buttons that ask.
         facts: how the answer came about, in Markdown, for the button with the details; "" for no such button.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"actions-{turn.turn_id}"):
         if turn.text:
             st.html(_copy_button(turn, "answer", t("message.copy"), question=False), width="content")
-        st.button(
-            t("message.again"),
-            key=f"again-{turn.turn_id}",
-            icon=":material/refresh:",
-            type="tertiary",
-            help=t("message.again_help"),
-            on_click=ask,
-            args=(Asking(turn.question, turn.after, again=True),),
-        )
+        if asks:
+            st.button(
+                t("message.again"),
+                key=f"again-{turn.turn_id}",
+                icon=":material/refresh:",
+                type="tertiary",
+                help=t("message.again_help"),
+                on_click=ask,
+                args=(Asking(turn.question, turn.after, again=True),),
+            )
         _alternatives(conversation, turn)
         if turn.answer is not None:
-            _other_language(turn, turn.answer)
+            if asks:
+                _other_language(turn, turn.answer)
             _share(conversation, turn)
             if facts:
                 with st.popover(t("message.details"), icon=":material/info:", type="tertiary"):

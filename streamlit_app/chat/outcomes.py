@@ -64,8 +64,12 @@ def _old(passages: Sequence[Source]) -> list[str]:
     return [t(f"outcome.old.{unit}", count=number(count))] if unit in ("year", "years") else []
 
 
-def show_nearest(turn: Turn, nearest: Nearest) -> None:
-    """Draw the nearest passages, each with the button to answer from it, and below them what may have been meant."""
+def show_nearest(turn: Turn, nearest: Nearest, asks: bool) -> None:
+    """Draw the nearest passages, each with the button to answer from it, and below them what may have been meant.
+
+    Args:
+        asks: whether the buttons may ask.
+    """
     key = turn.turn_id
     for row, source in enumerate(nearest.passages):
         show_passages([source])
@@ -73,6 +77,7 @@ def show_nearest(turn: Turn, nearest: Nearest) -> None:
             t("nearest.answer"),
             key=f"answer-{key}-{row}",
             icon=":material/touch_app:",
+            disabled=not asks,
             help=t("nearest.answer_help"),
             on_click=ask,
             args=(Asking(turn.question, turn.after, source.chunk),),
@@ -88,6 +93,7 @@ def show_nearest(turn: Turn, nearest: Nearest) -> None:
                     plain(suggestion.question),
                     key=f"meant-{key}-{row}",
                     icon=":material/spellcheck:" if suggestion.kind == "spelling" else ":material/toc:",
+                    disabled=not asks,
                     on_click=ask,
                     args=(Asking(suggestion.question),),
                 )
