@@ -12,6 +12,7 @@ from chatbot_mvp.settings.model import load_settings
 from tests.e2e.conftest import Server
 from tests.e2e.test_accessibility import serious
 from tests.e2e.test_tour import ask, settle, upload, visit
+from tests.waiting import SOON_S, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
@@ -84,7 +85,7 @@ def test_one_journey_over_the_actions(chat: Any) -> None:
 @pytest.mark.slow
 def test_the_box_has_the_focus_and_a_new_question_comes_into_sight(chat: Any) -> None:
     page = chat
-    page.wait_for_function(f'document.activeElement.matches("{INPUT}")')
+    page.locator(f"{INPUT}:focus").wait_for()
     for question in (QUESTION, NEAR, "¿Cuánto se paga por kilómetro en coche propio?"):
         answered(page, question)
     page.locator("[data-testid='stMain']").evaluate("main => main.scrollTo(0, 0)")
@@ -108,8 +109,9 @@ def test_keys_do_what_their_list_says(chat: Any) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
     page.locator("h1").click()
+    page.evaluate("navigator.clipboard.writeText('')")
     page.keyboard.press("k")
-    page.get_by_role("status").get_by_text("Copiado").wait_for()
+    wait_until(lambda: "23 días" in page.evaluate("navigator.clipboard.readText()"), SOON_S, "the copy")
     page.keyboard.press("g")
     page.get_by_text("2/2").wait_for()
     settle(page)
@@ -127,10 +129,11 @@ def test_keys_do_what_their_list_says(chat: Any) -> None:
     page.reload()
     page.wait_for_selector(INPUT)
     settle(page)
-    page.evaluate("document.activeElement.blur()")
-    page.keyboard.press("Tab")
+    first = page.locator("body").locator("a[href], button, input, select, textarea").first  # the first stop of Tab
+    assert first.inner_text() == "Ir al cuadro de la pregunta"
+    first.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function(f'document.activeElement.matches("{INPUT}")')
+    page.locator(f"{INPUT}:focus").wait_for()
 
 
 @pytest.mark.slow
