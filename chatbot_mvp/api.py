@@ -8,13 +8,14 @@ from __future__ import annotations
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, MODES, Mode, UserContext
-from chatbot_mvp.chat.conversations import Conversation, Turn
+from chatbot_mvp.chat.conversations import FEEDBACK_REASONS, Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
+from chatbot_mvp.chat.transcripts import turn_markdown
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
 from chatbot_mvp.datasets.dataset_service import Listed as ListedDataset

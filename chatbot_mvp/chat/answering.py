@@ -11,11 +11,14 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
+from chatbot_mvp.chat.conversations import Turn
+from chatbot_mvp.chat.follow_ups import follow_ups
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.several import Asked, StreamOverSeveral
 from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.pipelines import JOINED
@@ -62,6 +65,11 @@ class Answering:
         return UserContext.defaults(with_search(self._live.current, search), self._kbs.store.record(kb_id).chars)
 
     @performs(Action.READ)
+    def language_of(self, text: str, otherwise: str) -> str:
+        """Return the language of a text, "es" or "en"; ``otherwise`` if it is not clear."""
+        return clear_language(tally(text), PARAGRAPH_WORDS) or otherwise
+
+    @performs(Action.READ)
     def system_profile(self, name: str) -> ChatProfile:
         """Return the part of a system's settings that the chat can adopt.
 
@@ -105,7 +113,7 @@ class Answering:
         version = self._kbs.store.record(kb_id).version
         pipeline = self._kbs.growing(kb_id, search=context.retrieval, version=version).best(_PATIENCE_S)
         pipeline = self._kbs.limited(kb_id, pipeline, self._documents(context), version)
-        places, options = self._kbs.places(kb_id, version), self._options(kb_id, question, streamed, hold)
+        places, options = self._kbs.places(kb_id, version), self._options(kb_id, question, context, streamed, hold)
         return AnswerStream(pipeline, question, context, _short(history), places=places, **options)
 
     def ask_over(
@@ -143,21 +151,45 @@ class Answering:
         }
         pipeline = self._kbs.over(kb_ids, search=context.retrieval).best(_PATIENCE_S)
         pipeline = self._kbs.limited_over(versions, pipeline, self._documents(context))
-        options = self._options(JOINED.join(versions), question, streamed, hold)
+        options = self._options(JOINED.join(versions), question, context, streamed, hold)
         return StreamOverSeveral(asked, pipeline, question, context, _short(history), **options)
 
     def _documents(self, context: UserContext) -> DocumentFilter:
         return context.documents or DocumentFilter.from_text(context.over(self._live.current).kb_filter)
 
-    def _options(self, kb_id: str, question: str, streamed: bool, hold: bool) -> dict[str, Any]:
+    def _options(self, kb_id: str, question: str, context: UserContext, streamed: bool, hold: bool) -> dict[str, Any]:
+        model, settings = self._model, self._live.current
+        if context.provider:
+            model = self._providers.model(settings.with_changes(provider=context.provider))
         return {
-            "model": self._model,
+            "model": model,
             "fallback": self._fallback,
-            "settings": self._live.current,
+            "settings": settings,
             "streamed": streamed,
             "hold": hold,
-            "done": lambda answer: self._log_metrics(kb_id, question, answer),
+            "done": lambda answer: self._log_metrics(kb_id, question, answer, model.name),
         }
+
+    @performs(Action.ASK)
+    def follow_ups(self, kb_ids: Sequence[str], turns: Sequence[Turn], context: UserContext) -> tuple[str, ...]:
+        """Return up to three questions that may follow the last of some turns, which the knowledge bases answer.
+
+        Raises:
+            As ``ask``.
+        """
+        answers = [turn.answer for turn in turns if turn.answer]
+        if not turns or turns[-1].answer is None or not turns[-1].answer.sources:
+            return ()
+        versions = {kb_id: self._kbs.store.record(kb_id).version for kb_id in kb_ids}
+        pipeline = self._kbs.over(kb_ids, search=context.retrieval).best()
+        pipeline = self._kbs.limited_over(versions, pipeline, self._documents(context))
+        return follow_ups(
+            pipeline,
+            [source.chunk for source in answers[-1].sources],
+            {source.chunk.section for answer in answers for source in answer.sources},
+            [turn.question for turn in turns],
+            context.over(self._live.current).kb_min_evidence,
+        )
 
     @performs(Action.READ)
     def citation_now(self, source: Source) -> Whereabouts | None:
@@ -193,9 +225,9 @@ class Answering:
             )
         )
 
-    def _log_metrics(self, kb_id: str, question: str, answer: Answer) -> None:
+    def _log_metrics(self, kb_id: str, question: str, answer: Answer, model_name: str) -> None:
         """Append the metrics of an answer to their log. If that fails, the line is lost and a warning is logged."""
-        entry = _metrics(kb_id, question, answer, self._model.name)
+        entry = _metrics(kb_id, question, answer, model_name)
         if self._log_queries:
             entry |= {"query": question, "searched": answer.trace.query_expanded or answer.trace.query}
         try:

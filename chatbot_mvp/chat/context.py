@@ -10,6 +10,7 @@ from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.retrieval.stages.context import context_budget
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Chunk
 
 Mode = Literal["strict", "general"]
 MODES: tuple[Mode, ...] = ("strict", "general")
@@ -51,6 +52,12 @@ class UserContext:
     """Seed of the answer, for providers that have one; None leaves it to the provider."""
     documents: DocumentFilter = ALL_DOCUMENTS
     """The documents that are searched; one of all documents leaves it to KB_FILTER."""
+    passage: Chunk | None = None
+    """The one passage to answer from, which a person chose; None for those that the search finds."""
+    answer_in: str = ""
+    """Language to answer in, "es" or "en"; "" for the question's."""
+    provider: str = ""
+    """Provider of the model that answers; "" for the one that is chosen for all."""
     retrieval: OtherSearch = ()
     """Search settings that differ from the defaults. The options above take precedence."""
 

@@ -1,7 +1,8 @@
 """Store conversations on disk, each as an append-only JSONL file ``<root>/<session>/<conversation>.jsonl``.
 
 Lines by ``type``: ``conversation`` (first line), then for each turn ``question``, ``text`` (a piece of the answer),
-``restart`` (discard the text so far), ``answer`` or ``failed``, ``feedback``. Unreadable lines are counted and skipped.
+``restart`` (discard the text so far), ``answer`` or ``failed``, ``feedback``. A question follows the one above it in
+the file; one that names another turn in ``after`` begins a branch there. Unreadable lines are counted and skipped.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ _log = logging.getLogger(__name__)
 _SESSION = re.compile(r"[0-9a-z]{16,64}")
 _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
 
+FEEDBACK_REASONS = ("off_question", "wrong", "incomplete", "not_in_source", "outdated")
+"""Why an answer is bad, for a person to choose from."""
+
 TurnState = Literal["running", "done", "failed", "interrupted"]
 
 
@@ -43,6 +47,8 @@ class Feedback:
 
     good: bool
     note: str = ""
+    reasons: tuple[str, ...] = ()
+    """What is wrong with it, of ``FEEDBACK_REASONS``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,11 @@ class Turn:
     feedback: Feedback | None = None
     documents: DocumentFilter = ALL_DOCUMENTS
     """The documents that it was asked of."""
+    after: str = ""
+    """Id of the turn that it follows in its branch; "" if it begins the conversation. Turns that follow the same one
+    are alternatives: answers to the same question, or to an edited one."""
+    answer_in: str = ""
+    """The language that the answer was asked in, "es" or "en"; "" for the question's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +98,49 @@ class Conversation:
 
     @property
     def outcomes(self) -> Mapping[str, int]:
-        """Outcome -> number of turns; every outcome has a number. Turns without an answer are not counted."""
-        found = Counter(turn.answer.outcome for turn in self.turns if turn.answer)
+        """Outcome -> number of turns; every outcome has a number.
+
+        Turns without an answer are not counted, and neither are answers from a passage that a person chose.
+        """
+        found = Counter(turn.answer.outcome for turn in self.turns if turn.answer and not turn.answer.chosen)
         return {outcome: found[outcome] for outcome in OUTCOMES}
 
-    @property
-    def history(self) -> tuple[PastTurn, ...]:
-        """The answered turns, oldest first, which a new question may refer to."""
+    def branch(self, turn_id: str = "") -> tuple[Turn, ...]:
+        """Return the turns of the branch that a turn is in, oldest first, up to its end.
+
+        Where the branch divides behind the turn, the alternative with the newest question is followed. Without a turn
+        of the conversation, it is the branch of the newest question.
+        """
+        turns = {turn.turn_id: turn for turn in self.turns}
+        end = turn_id if turn_id in turns else next(reversed(turns), "")
+        below = {end}
+        for turn in self.turns:
+            if turn.after in below:
+                below.add(turn.turn_id)
+                end = turn.turn_id
+        found: list[Turn] = []
+        while end:
+            found.append(turns[end])
+            end = turns[end].after
+        return tuple(reversed(found))
+
+    def alternatives(self, turn: Turn) -> tuple[Turn, ...]:
+        """Return the turns that stand at the place of ``turn`` in their branches, itself included, oldest first."""
+        return tuple(one for one in self.turns if one.after == turn.after)
+
+    def history_of(self, turn_id: str) -> tuple[PastTurn, ...]:
+        """Return the answered turns before a turn in its branch, oldest first: those that its question may refer to.
+
+        Raises:
+            ConversationNotFound: there is no such turn.
+        """
+        before = self.turn(turn_id).after
+        of_branch = self.branch(before) if before else ()
+        ids = [turn.turn_id for turn in of_branch]
         return tuple(
-            PastTurn(turn.question, turn.answer.text, turn.answer.search_query) for turn in self.turns if turn.answer
+            PastTurn(turn.question, turn.answer.text, turn.answer.search_query)
+            for turn in of_branch[: ids.index(before) + 1 if before else 0]
+            if turn.answer
         )
 
     def turn(self, turn_id: str) -> Turn:
@@ -222,15 +267,34 @@ def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) 
                 conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at)
             elif entry["type"] == "question":
                 turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")
-                if mode not in MODES:
-                    raise ValueError(f"a question in the mode {mode!r}")
+                if mode not in MODES or not turn_id:
+                    raise ValueError(f"a question in the mode {mode!r}, of the turn {turn_id!r}")
                 asked = DocumentFilter.from_json(entry.get("documents", {}))
-                turns[turn_id] = Turn(turn_id, question, mode, at, documents=asked)
+                answer_in, after = _texts({"answer_in": "", "after": "", **entry}, "answer_in", "after")
+                turns[turn_id] = Turn(
+                    turn_id,
+                    question,
+                    mode,
+                    at,
+                    documents=asked,
+                    after=_place(turn_id, after if "after" in entry else None, turns),
+                    answer_in=answer_in,
+                )
             else:
                 turns[entry["turn"]] = _next(turns[entry["turn"]], entry)
         except (ValueError, KeyError, TypeError, AttributeError, FilterError):
             damaged += 1
     return replace(conversation, turns=tuple(turns.values()), damaged=damaged)
+
+
+def _place(turn_id: str, after: str | None, turns: dict[str, Turn]) -> str:
+    """Return the turn that a question follows: the one that it names, else the one above it in the file.
+
+    No turn may follow itself, directly or over others, however damaged the file is.
+    """
+    if turn_id in turns:
+        return turns[turn_id].after
+    return after if after is not None and (after == "" or after in turns) else next(reversed(turns), "")
 
 
 def _next(turn: Turn, entry: Mapping[str, Any]) -> Turn:
@@ -250,7 +314,8 @@ def _next(turn: Turn, entry: Mapping[str, Any]) -> Turn:
         [note] = _texts(entry, "note")
         if not isinstance(entry["good"], bool):
             raise TypeError("good")
-        return replace(turn, feedback=Feedback(entry["good"], note))
+        reasons = tuple(name for name in FEEDBACK_REASONS if name in list(entry.get("reasons", ())))
+        return replace(turn, feedback=Feedback(entry["good"], note, reasons))
     raise ValueError(f"a line of type {entry['type']!r}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +68,23 @@ def distinct_texts(passages: Sequence[Chunk]) -> list[str]:
 
 
 def grounded_messages(
-    question: str, passages: Sequence[Chunk], language: str, history: Sequence[PastTurn] = ()
+    question: str, passages: Sequence[Chunk], language: str, history: Sequence[PastTurn] = (), answer_in: str = ""
 ) -> tuple[Message, ...]:
-    """Build the prompt for an answer from ``passages``, which are cited by their numbers from 1."""
+    """Build the prompt for an answer from ``passages``, which are cited by their numbers from 1.
+
+    ``answer_in`` is the language of the answer, "es" or "en"; "" for the question's.
+    """
     data = numbered_passages(passages)
-    return _messages("grounded_system", "grounded_user", language, question, [data, question], history, data)
+    found = _messages("grounded_system", "grounded_user", language, question, [data, question], history, data)
+    return _in_language(found, answer_in)
 
 
-def open_messages(question: str, language: str, history: Sequence[PastTurn] = ()) -> tuple[Message, ...]:
-    """Build the prompt for an answer without the knowledge base."""
+def open_messages(
+    question: str, language: str, history: Sequence[PastTurn] = (), answer_in: str = ""
+) -> tuple[Message, ...]:
+    """Build the prompt for an answer without the knowledge base; ``answer_in`` is as in ``grounded_messages``."""
     seeds = [question, *(turn.answer for turn in history)]
-    return _messages("open_system", "open_user", language, question, seeds, history)
+    return _in_language(_messages("open_system", "open_user", language, question, seeds, history), answer_in)
 
 
 def relevance_messages(question: str, passages: Sequence[Chunk], language: str) -> tuple[Message, ...]:
@@ -110,6 +116,14 @@ def _messages(
     rules = texts[system].format(fence=fence, no_evidence=texts["no_evidence"])
     asked = texts[user].format(fence=fence, passages=passages, conversation=conversation, question=as_data(question))
     return Message("system", rules.strip()), Message("user", asked.strip())
+
+
+def _in_language(messages: tuple[Message, ...], answer_in: str) -> tuple[Message, ...]:
+    """Append the request for a language to the rules, whose last one asks for the question's."""
+    if not answer_in:
+        return messages
+    rules, *others = messages
+    return (replace(rules, content=f"{rules.content}\n{PROMPTS.texts(answer_in)['answer_in'].strip()}"), *others)
 
 
 def numbered_passages(passages: Sequence[Chunk]) -> str:

@@ -72,6 +72,11 @@ class AnswerRecord:
         )
 
     @property
+    def chosen(self) -> bool:
+        """True if a person chose the passage to answer from: nothing has decided that it answers."""
+        return self.decided_by == "chosen"
+
+    @property
     def unsupported(self) -> int:
         return sum(not statement.supported for statement in self.statements)
 

@@ -22,7 +22,7 @@ Outcome = Literal["answered", "nearest", "refused"]
 """answered: there is an answer. nearest: there is none, but passages stand near the question. refused: the question is
 about something else."""
 OUTCOMES: tuple[Outcome, ...] = ("answered", "nearest", "refused")
-Reason = Literal["evidence", "relevance", "undecided"]
+Reason = Literal["evidence", "relevance", "undecided", "chosen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Decision:
     """Threshold of the evidence score, 0-1."""
     reason: Reason
     """"evidence": the score decided; "relevance": a model decided; "undecided": a model was asked but failed or gave no
-    readable score, so the evidence score decided."""
+    readable score, so the evidence score decided; "chosen": a person chose the passage to answer from."""
     relevance: float | None = None
     """The model's score, 0-10; None if no model was asked or its score was unreadable."""
 

@@ -55,8 +55,14 @@ class ChatSessions:
         return self._store.start(session, kb_id, kb_name)
 
     @performs(Action.ASK)
-    def begin(self, session: str, conversation_id: str, question: str, context: UserContext) -> LiveTurn:
+    def begin(
+        self, session: str, conversation_id: str, question: str, context: UserContext, after: str | None = None
+    ) -> LiveTurn:
         """Ask a question. The answer is produced and saved in the background, also while the page is reloaded.
+
+        Args:
+            after: id of the turn that the question follows, "" for the conversation's beginning: a branch begins there.
+                None for the newest question.
 
         Raises:
             ConversationNotFound, FileOfLaterVersion, ConfigurationError (question_too_long)
@@ -68,6 +74,8 @@ class ChatSessions:
         turn = LiveTurn(secrets.token_hex(6), question, context, conversation, self._store, self._answering)
         entry: dict[str, Any] = {"type": "question", "turn": turn.turn_id, "question": question, "mode": context.mode}
         entry |= {"at": utc_now(), **({"documents": context.documents.as_json()} if context.documents else {})}
+        entry |= {"answer_in": context.answer_in} if context.answer_in else {}
+        entry |= {"after": after} if after is not None else {}
         with self._beginning:  # two questions at once count as two
             self._require_place(session)
             self._store.append(session, conversation_id, entry)
@@ -174,14 +182,24 @@ class ChatSessions:
         self._store.delete(session, conversation_id)
 
     @performs(Action.RATE)
-    def rate(self, session: str, conversation_id: str, turn_id: str, good: bool, note: str = "") -> None:
-        """Save a rating (thumb up or down) with a note. A later rating replaces an earlier one.
+    def rate(
+        self,
+        session: str,
+        conversation_id: str,
+        turn_id: str,
+        good: bool,
+        note: str = "",
+        reasons: Collection[str] = (),
+    ) -> None:
+        """Save a rating (thumb up or down) with a note and reasons. A later rating replaces an earlier one.
 
         Raises:
             ConversationNotFound, FileNotWritten
         """
         self._store.load(session, conversation_id).turn(turn_id)
-        entry = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip(), "at": utc_now()}
+        entry: dict[str, Any] = {"type": "feedback", "turn": turn_id, "good": good, "note": note.strip()}
+        entry |= {"reasons": list(reasons)} if reasons else {}
+        entry |= {"at": utc_now()}
         self._store.append(session, conversation_id, entry, durable=True)
 
     @performs(Action.READ)

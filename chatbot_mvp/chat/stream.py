@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from chatbot_mvp.chat import chosen
 from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved, Why
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, placed, quoted_sources
 from chatbot_mvp.chat.code_blocks import with_closed_fences
@@ -119,17 +120,22 @@ class AnswerStream:
         model, settings = self._model, self._settings
         rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
         search = find(self._pipeline, self._question, self._history, rewriter)
+        passage, strict = self._context.passage, self._context.mode == "strict"
+        if passage is not None:
+            search = chosen.search_of(search, passage, self._pipeline.index)
         yield Retrieved(search)
-        strict = self._context.mode == "strict"
-        decision = decide(
-            search.trace,
-            search.query,
-            settings.kb_min_evidence,
-            settings.kb_doubt_evidence,
-            model if strict else None,
-            self._pipeline.index.analyzer.language_of(self._question),
-            settings.kb_sure_evidence,
-        )
+        if passage is not None:
+            decision = chosen.decision_for(search, settings.kb_min_evidence)
+        else:
+            decision = decide(
+                search.trace,
+                search.query,
+                settings.kb_min_evidence,
+                settings.kb_doubt_evidence,
+                model if strict else None,
+                self._pipeline.index.analyzer.language_of(self._question),
+                settings.kb_sure_evidence,
+            )
         case = _Case(
             self._pipeline, self._question, self._context, settings, self._history, search, decision, self._places
         )
@@ -144,6 +150,8 @@ class AnswerStream:
                 yield Restarted(failure)
                 if decision.enough:
                     completion = yield from self._complete(self._fallback, request)
+        if passage is not None and completion is not None and completion.quotes is not None:
+            completion = chosen.quoted_whole(completion, passage)
         answer = _answer(case, model, request.messages, completion, failure, started)
         self._done(answer)
         yield Finished(answer)
@@ -181,9 +189,9 @@ class AnswerStream:
 def _request(case: _Case, model: ChatModel) -> ChatRequest:
     passages, language = case.passages, case.language
     if passages:
-        messages = grounded_messages(case.question, passages, language, case.history)
+        messages = grounded_messages(case.question, passages, language, case.history, case.context.answer_in)
     else:
-        messages = open_messages(case.question, language, case.history)
+        messages = open_messages(case.question, language, case.history, case.context.answer_in)
     settings = case.settings
     on_groq = bool(passages) and model.name.partition("/")[0] == "groq"
     usual = GROQ_KB_TOKENS if on_groq else settings.llm_max_tokens
@@ -228,7 +236,9 @@ def _answer(
         why=why,
         nearest=nearest,
         hint="" if why is None else rephrase(language),
-        from_kb=bool(passages) and why is None and (not text or any(each.supported for each in statements)),
+        from_kb=bool(passages)
+        and why is None
+        and (not text or any(each.supported for each in statements) or bool(case.context.answer_in and sources)),
         failure=failure,
         fingerprint=chat_fingerprint(case.pipeline.config, model.name),
         strategy=case.pipeline.config.retrieval_strategy,
@@ -249,7 +259,7 @@ def _why_none(case: _Case, completion: Completion | None, text: str, statements:
         return "relevance" if case.decision.reason == "relevance" else "evidence"
     if not text or _declines(text):
         return "declined"
-    strict = case.context.mode == "strict"
+    strict = case.context.mode == "strict" and not case.context.answer_in
     return "unsupported" if strict and not any(statement.supported for statement in statements) else None
 
 
@@ -261,6 +271,8 @@ def _checked(case: _Case, completion: Completion) -> tuple[str, tuple[Source, ..
     text = with_closed_fences(clean_citations(from_data(completion.text), len(passages)))
     if not passages:
         return text, (), ()
+    if case.context.answer_in:  # words of another language than the passages' cannot be compared with theirs
+        return text, find_sources(text, passages, case.pipeline.index.analyzer), ()
     statements = _verified(case, text)
     if completion.finish_reason != "cancelled":
         text, statements = with_citations(text, statements)

@@ -22,9 +22,9 @@ _WORDS = {
         "strict": "estricto",
         "general": "general",
         "sources": "Fuentes",
-        "outcomes": "{answered} con respuesta · {nearest} sin respuesta · {refused} sobre otro asunto",
+        "outcomes": "{answered} con respuesta · {nearest} con pasajes cercanos · {refused} sobre otro asunto",
         "answered": "con respuesta",
-        "nearest": "sin respuesta",
+        "nearest": "con pasajes cercanos",
         "refused": "sobre otro asunto",
         "near": "Lo más cercano en el documento (no es una respuesta):",
         "missing": "La pregunta tiene, y estos pasajes no: {words}",
@@ -51,6 +51,13 @@ _WORDS = {
         "damaged": "Líneas del archivo que no se pueden leer y se han omitido: {count}.",
         "good": "Valoración: útil",
         "bad": "Valoración: no útil",
+        "off_question": "no responde a la pregunta",
+        "wrong": "es incorrecta",
+        "incomplete": "falta algo",
+        "not_in_source": "la fuente no dice eso",
+        "outdated": "está desactualizada",
+        "other": "otra respuesta, o una pregunta editada",
+        "chosen": "según el pasaje elegido",
     },
     "en": {
         "title": "Conversation with “{name}”",
@@ -58,9 +65,9 @@ _WORDS = {
         "strict": "strict",
         "general": "general",
         "sources": "Sources",
-        "outcomes": "{answered} answered · {nearest} without an answer · {refused} about something else",
+        "outcomes": "{answered} answered · {nearest} with near passages · {refused} about something else",
         "answered": "answered",
-        "nearest": "no answer",
+        "nearest": "near passages",
         "refused": "about something else",
         "near": "Nearest in the document (not an answer):",
         "missing": "Words of the question that these passages lack: {words}",
@@ -87,6 +94,13 @@ _WORDS = {
         "damaged": "Lines of the file that cannot be read and were left out: {count}.",
         "good": "Rating: helpful",
         "bad": "Rating: not helpful",
+        "off_question": "does not answer the question",
+        "wrong": "is wrong",
+        "incomplete": "something is missing",
+        "not_in_source": "the source does not say so",
+        "outdated": "is out of date",
+        "other": "another answer, or an edited question",
+        "chosen": "from the chosen passage",
     },
 }
 
@@ -143,8 +157,26 @@ def as_markdown(conversation: Conversation, language: str) -> str:
     if conversation.damaged:
         parts.append(f"> {words['damaged'].format(count=conversation.damaged)}")
     for turn in conversation.turns:
-        parts.extend(_turn_lines(turn, words, language))
+        parts.extend(_turn_lines(conversation, turn, words, language))
     return "\n\n".join(parts) + "\n"
+
+
+def turn_markdown(turn: Turn, language: str, question: bool) -> str:
+    """Format an answer as Markdown to paste elsewhere: its text, then its sources or the nearest passages.
+
+    Args:
+        question: whether its question stands above it.
+    """
+    words, answer = _WORDS.get(language, _WORDS["en"]), turn.answer
+    parts = [f"**{' '.join(turn.question.split())}**"] if question else []
+    if answer is None or answer.nearest is None or not answer.nearest.passages:
+        parts.append(turn.text)
+    if answer is not None and answer.sources:
+        lines = [f"- [{s.number}] {s.chunk.section} ({_place(s, words)})" for s in answer.sources]
+        parts.append("\n".join([f"{words['sources']}:", "", *lines]))
+    if answer is not None and answer.nearest is not None:
+        parts.append("\n".join(_nearest_lines(answer, answer.nearest, words)))
+    return "\n\n".join(parts)
 
 
 def as_json(conversation: Conversation) -> str:
@@ -161,11 +193,13 @@ def as_json(conversation: Conversation) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def _turn_lines(turn: Turn, words: dict[str, str], language: str) -> list[str]:
+def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], language: str) -> list[str]:
     answer = turn.answer
     about = [turn.asked_at, f"{words['mode']} {words[turn.mode]}"]
     if answer is not None:
-        about.append(words[answer.outcome])
+        about.append(words["chosen" if answer.chosen and answer.outcome == "answered" else answer.outcome])
+    if conversation.alternatives(turn)[0] is not turn:
+        about.append(words["other"])
     parts = [f"## {' '.join(turn.question.split())}", f"*{' · '.join(about)}*"]
     parts.append(turn.text or words["none"])
     if answer is not None:
@@ -184,14 +218,16 @@ def _turn_lines(turn: Turn, words: dict[str, str], language: str) -> list[str]:
             parts.append(rephrase(language))
         parts.append(f"*{quality_line(answer.quality, language)}*")
     if turn.feedback is not None:
-        note = f" · {turn.feedback.note}" if turn.feedback.note else ""
-        parts.append(f"*{words['good' if turn.feedback.good else 'bad']}{note}*")
+        said = [words["good" if turn.feedback.good else "bad"], *(words[name] for name in turn.feedback.reasons)]
+        parts.append(f"*{' · '.join([*said, turn.feedback.note] if turn.feedback.note else said)}*")
     return parts
 
 
 def _turn_json(turn: Turn) -> dict[str, Any]:
     answer = turn.answer
     value: dict[str, Any] = {
+        "turn_id": turn.turn_id,
+        "after": turn.after,
         "question": turn.question,
         "asked_at": turn.asked_at,
         "mode": turn.mode,

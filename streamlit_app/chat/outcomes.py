@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, DocumentFilter, KbRecord, Nearest
+from chatbot_mvp.api import (
+    OUTCOMES,
+    AnswerRecord,
+    Conversation,
+    DocumentFilter,
+    KbRecord,
+    Nearest,
+    Source,
+    Turn,
+    UserContext,
+    age_of,
+)
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import Markdown, number, plain, t
+from streamlit_app.chat.asking import Asking, ask
+from streamlit_app.shared.i18n import Markdown, current_language, number, plain, t
 from streamlit_app.shared.sources import show_passages
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.style import card_grid
@@ -20,30 +34,54 @@ _REASONS = ("relevance", "declined", "unsupported")
 """Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
 
 
-def show_outcome(answer: AnswerRecord) -> None:
-    """Draw one line with icon, outcome and number of passages. Draws nothing in general mode."""
-    if answer.mode != "strict":
-        return
+def show_outcome(turn: Turn, answer: AnswerRecord) -> None:
+    """Draw one quiet line: outcome, number of passages, and their age if it is notable. In general mode no outcome."""
     passages = answer.sources if answer.outcome == "answered" else answer.nearest.passages if answer.nearest else ()
-    said = t(f"outcome.{answer.outcome}")
+    icon, said = _ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")]
+    if answer.chosen and answer.outcome == "answered":
+        icon, said = ":gray[:material/touch_app:]", [t("outcome.chosen")]
+    elif turn.answer_in and answer.outcome == "answered":
+        icon, said = ":gray[:material/translate:]", [t(f"outcome.in.{turn.answer_in}")]
+    elif answer.mode != "strict":
+        icon, said = "", []
     if passages:
         count = len(passages)
-        said += f" · {t(f'outcome.passages.{answer.outcome}.{_form(count)}', count=number(count))}"
-    st.caption(f"{_ICONS[answer.outcome]} **{said}**")
+        said.append(t(f"outcome.passages.{answer.outcome}.{_form(count)}", count=number(count)))
+        said += _old(passages)
+    if answer.outcome == "nearest" and answer.mode == "strict":
+        st.markdown(f"{icon} **{said[0]}**" + "".join(f" · {part}" for part in said[1:]))
+        st.caption(t("nearest.no_answer"))
+    elif said:
+        st.caption(f"{icon} **{said[0]}**".strip() + "".join(f" · {part}" for part in said[1:]))
     if answer.why in _REASONS:
         st.caption(t(f"outcome.why.{answer.why}"))
 
 
-def show_nearest(nearest: Nearest, key: str) -> None:
-    """Draw the nearest passages, the words that they lack, and buttons for what may have been meant.
+def _old(passages: Sequence[Source]) -> list[str]:
+    """Return how old the oldest passage is, if that is a year or more."""
+    oldest = min((one.place.updated_at for one in passages if one.place and one.place.updated_at), default="")
+    unit, count = age_of(oldest)
+    return [t(f"outcome.old.{unit}", count=number(count))] if unit in ("year", "years") else []
+
+
+def show_nearest(turn: Turn, nearest: Nearest, asks: bool) -> None:
+    """Draw the nearest passages, each with the button to answer from it, and below them what may have been meant.
 
     Args:
-        key: unique on the page.
+        asks: whether the buttons may ask.
     """
-    if nearest.passages:
-        st.markdown(f"**{t('nearest.title')}**")
-        st.caption(t("nearest.no_answer"))
-        show_passages(nearest.passages)
+    key = turn.turn_id
+    for row, source in enumerate(nearest.passages):
+        show_passages([source])
+        st.button(
+            t("nearest.answer"),
+            key=f"answer-{key}-{row}",
+            icon=":material/touch_app:",
+            disabled=not asks,
+            help=t("nearest.answer_help"),
+            on_click=ask,
+            args=(Asking(turn.question, turn.after, source.chunk),),
+        )
     if nearest.missing:
         words = Markdown(", ".join(f"**{plain(word)}**" for word in nearest.missing))
         st.markdown(f":material/search_off: {t('nearest.missing', words=words)}")
@@ -55,8 +93,9 @@ def show_nearest(nearest: Nearest, key: str) -> None:
                     plain(suggestion.question),
                     key=f"meant-{key}-{row}",
                     icon=":material/spellcheck:" if suggestion.kind == "spelling" else ":material/toc:",
-                    on_click=_ask,
-                    args=(suggestion.question,),
+                    disabled=not asks,
+                    on_click=ask,
+                    args=(Asking(suggestion.question),),
                 )
 
 
@@ -78,6 +117,30 @@ def _form(count: int) -> str:
     return "one" if count == 1 else "many"
 
 
+def show_follow_ups(kb: KbRecord, turns: Sequence[Turn], context: UserContext) -> None:
+    """Draw a button per question that may follow the last answer. Found once: later runs of the script keep them."""
+    key = (turns[-1].turn_id, kb.version, context.documents, current_language())
+    kept, questions = st.session_state.get("chat_follow_ups", (None, ()))
+    if kept != key:
+        try:
+            questions = get_app().answering.follow_ups([kb.kb_id], turns, context)
+        except ChatbotError:
+            return  # the user will see the error when asking a question
+        st.session_state.chat_follow_ups = key, questions
+    if not questions:
+        return
+    st.caption(t("chat.follow_ups"))
+    with st.container(horizontal=True, key="follow-ups"):
+        for row, question in enumerate(questions):
+            st.button(
+                plain(question),
+                key=f"follow-up-{turns[-1].turn_id}-{row}",
+                icon=":material/subdirectory_arrow_right:",
+                on_click=ask,
+                args=(Asking(question),),
+            )
+
+
 def suggestions(kb: KbRecord, documents: DocumentFilter) -> None:
     """Draw one button per suggestion about the chosen documents; clicking it asks the question."""
     try:
@@ -91,10 +154,6 @@ def suggestions(kb: KbRecord, documents: DocumentFilter) -> None:
             key=f"suggested-{row}",
             icon=":material/lightbulb:",
             width="stretch",
-            on_click=_ask,
-            args=(question,),
+            on_click=ask,
+            args=(Asking(question),),
         )
-
-
-def _ask(question: str) -> None:
-    st.session_state.chat_suggested = question

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import SUFFIXES, FileState, KbRecord, Upload
 from chatbot_mvp.errors import ChatbotError
@@ -42,6 +43,18 @@ _ICONS = {
 ABOVE_MB = 90
 
 
+def upload_popover(where: DeltaGenerator, into: KbRecord) -> None:
+    """Draw a button that opens the box to drop files; it closes when files were dropped, because their result is below.
+
+    Args:
+        into: the knowledge base that the files can be added to.
+    """
+    if st.session_state.pop("kb_dropped", False):
+        st.session_state["chat-upload"] = False
+    with where.popover(t("chat.upload"), icon=":material/upload_file:", key="chat-upload", on_change="rerun"):
+        upload_box("chat", into)
+
+
 def upload_box(place: str, into: KbRecord | None = None) -> None:
     """Draw the box to drop files. Files dropped together become one knowledge base at once.
 
@@ -70,7 +83,7 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
         help=t("admin.upload_help"),
     )
     if files:
-        st.session_state.kb_drops = count + 1
+        st.session_state.kb_drops, st.session_state.kb_dropped = count + 1, True
         try:
             found, uploads = readable(files), get_app().uploads
             owner = session_name()
@@ -164,12 +177,13 @@ def follow(job_id: str) -> None:
     st.session_state.kb_job, st.session_state.kb_job_taken = job_id, False
 
 
-def upload_panel(everyone: bool = False, apart: str = "") -> None:
+def upload_panel(everyone: bool = False, apart: str = "", only: str = "") -> None:
     """Draw the session's latest job on a knowledge base, refreshed while it runs.
 
     Args:
         everyone: show the active jobs of other sessions to administrators too.
         apart: id of the knowledge base whose additions ``panel_of`` shows.
+        only: id of a knowledge base: the result of a job that made or changed another one is not shown.
     """
     jobs = get_app().uploads
     name = session_name()
@@ -187,6 +201,8 @@ def upload_panel(everyone: bool = False, apart: str = "") -> None:
         shown += [upload for upload in jobs.uploads() if own is None or upload.job.job_id != own.job.job_id]
     for row, upload in enumerate(shown):
         if apart and upload.into == apart and upload is own:
+            continue
+        if only and not upload.job.active and upload.kb_id not in ("", only):
             continue
         place = f"-{upload.job.job_id}" if row else ""
         _panel(upload.job.job_id, place)

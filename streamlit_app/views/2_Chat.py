@@ -4,17 +4,21 @@ from dataclasses import replace
 
 import streamlit as st
 
-from chatbot_mvp.api import MAX_QUESTION_CHARS, MODES
+from chatbot_mvp.api import Turn
 from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
+from streamlit_app.chat.asking import Asking, place_of, show_branch, shown_branch, take_asking
+from streamlit_app.chat.composer import composer, page_script
 from streamlit_app.chat.conversation_menu import conversation_menu
 from streamlit_app.chat.document_filter import ask_filter
+from streamlit_app.chat.keyboard import hidden_buttons
 from streamlit_app.chat.knobs import ask_knobs
-from streamlit_app.chat.outcomes import show_counts, suggestions
+from streamlit_app.chat.message_actions import open_message
+from streamlit_app.chat.outcomes import show_counts, show_follow_ups, suggestions
 from streamlit_app.chat.source_pane import panes, show_pane
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
-from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_box, upload_panel
+from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_panel, upload_popover
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
@@ -29,17 +33,8 @@ active = require_kb("chat", t("chat.no_kb"))
 # A container that wraps: columns would cut the texts of the buttons on narrow screens.
 bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
 kb = choose_kb(bar, active, width=210)
-with bar.popover(t("chat.upload"), icon=":material/upload_file:"):
-    upload_box("chat", kb)
+upload_popover(bar, kb)
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
-bar.segmented_control(
-    t("chat.mode"),
-    MODES,
-    required=True,
-    key="chat_mode",
-    format_func=lambda name: t(f"chat.mode.{name}"),
-    help=t("chat.mode_help"),
-)
 with bar.container(width=170):
     documents = ask_filter(kb)
 with bar.container(width=125):
@@ -48,7 +43,7 @@ context = replace(context, documents=documents)
 menu = bar.container(width=165).empty()
 tell_truncated(kb)
 
-upload_panel()
+upload_panel(only=kb.kb_id)
 vectors_line = st.container()
 
 history, beside = panes()
@@ -56,19 +51,26 @@ if (refused := st.session_state.pop("chat_refused", None)) is not None:
     show_error(refused)
 if draft := st.session_state.pop("chat_draft", ""):
     st.session_state.chat_input = draft
-typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
-question = typed or st.session_state.pop("chat_suggested", None)
+typed, provider = composer()
+context = replace(context, provider=provider)
+asking = Asking(typed) if typed else take_asking()
+shown: tuple[Turn, ...] = ()
 with history:
     conversation, live = current_conversation(kb)
-    if question:
+    page_script(open_message(conversation) if conversation else "")
+    hidden_buttons(kb)
+    if asking:
         try:
             prepare_kb(kb, context.retrieval)
             conversation_id = conversation.conversation_id if conversation else begin_conversation(kb)
-            get_app().chat.begin(session_name(), conversation_id, question, context)
+            own = asking.context(context, get_app().settings.llm_temperature)
+            after = place_of(asking, conversation) if conversation else None
+            get_app().chat.begin(session_name(), conversation_id, asking.question, own, after)
+            show_branch(conversation_id, "")
             conversation, live = current_conversation(kb)
         except LimitError as error:
             # The question returns to its box, whose text can only be set before it is drawn.
-            st.session_state.chat_refused, st.session_state.chat_draft = error, question
+            st.session_state.chat_refused, st.session_state.chat_draft = error, asking.question
             st.rerun()
         except ChatbotError as error:
             show_error(error)
@@ -83,13 +85,20 @@ with history:
         counts = st.empty()
         if conversation.damaged:
             st.caption(f":orange[:material/warning:] {t('chat.damaged', count=number(conversation.damaged))}")
-        for turn in conversation.turns:
-            if turn.turn_id in live:
-                watch(conversation, turn, live[turn.turn_id], debug)
-            else:
-                show_turn(conversation, turn, debug)
+        for turn in conversation.branch(shown_branch(conversation)):
+            with st.container(key=f"turn-{turn.turn_id}"):
+                if turn.turn_id in live:
+                    watch(conversation, turn, live[turn.turn_id], debug)
+                else:
+                    show_turn(conversation, turn, debug)
         with counts:  # after the answers that have just ended
-            show_counts(get_app().chat.conversation(conversation.session, conversation.conversation_id))
+            found = get_app().chat.conversation(conversation.session, conversation.conversation_id)
+            shown = found.branch(shown_branch(found))
+            show_counts(replace(found, turns=shown))
+    next_questions = st.container()
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
 with vectors_line:
     vectors_status(kb.kb_id, context.retrieval)
+if shown:
+    with next_questions:  # when all else is drawn: their search takes time
+        show_follow_ups(kb, shown, context)

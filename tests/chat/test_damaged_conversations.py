@@ -100,7 +100,8 @@ def use(root: Path, rows: list[dict[str, Any]], kb_id: str) -> int:
     exported = json.loads(as_json(found))
     assert exported["damaged_lines"] == found.damaged
     assert len(exported["turns"]) == len(found.turns)
-    assert len(found.history) <= len(found.turns)
+    assert all(turn in found.branch(turn.turn_id) for turn in found.turns)
+    assert all(len(found.history_of(turn.turn_id)) < len(found.turns) for turn in found.turns)
     store.delete(SESSION, path.stem)
     assert not store.list(SESSION, found.kb_id)
     return found.damaged

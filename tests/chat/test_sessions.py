@@ -254,7 +254,7 @@ def test_exports_hold_questions_answers_sources_and_feedback(rated: tuple[ChatSe
     source = value["turns"][0]["sources"][0]
     [[start, end]] = source["highlights"]
     assert SOURCE[start:end] == WORDS.removesuffix(" [1]")
-    assert value["turns"][1]["feedback"] == {"good": False, "note": "Falta la altura."}
+    assert value["turns"][1]["feedback"] == {"good": False, "note": "Falta la altura.", "reasons": []}
 
 
 def test_a_deleted_conversation_is_gone_also_while_it_is_being_answered(settings: Settings) -> None:
@@ -276,9 +276,9 @@ def test_exports_tell_the_outcomes_apart(settings: Settings) -> None:
     assert desk.conversation(SESSION, conversation_id).outcomes == {"answered": 1, "nearest": 1, "refused": 1}
     markdown = desk.export(SESSION, conversation_id, "markdown", "es")
     for expected in (
-        "1 con respuesta · 1 sin respuesta · 1 sobre otro asunto",
+        "1 con respuesta · 1 con pasajes cercanos · 1 sobre otro asunto",
         "modo estricto · con respuesta*",
-        "modo estricto · sin respuesta*",
+        "modo estricto · con pasajes cercanos*",
         "modo estricto · sobre otro asunto*",
         "Lo más cercano en el documento (no es una respuesta):\n\n- ",
         "«Mongolia»",

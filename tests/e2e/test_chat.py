@@ -70,7 +70,8 @@ def test_a_reload_in_mid_answer_finds_it_again_and_it_is_written_once(chat, slow
         chat.get_by_text("La frase resaltada no tiene respaldo").count()
         + chat.get_by_text("frases resaltadas no tienen respaldo").count()
     )
-    assert "stand-in/model" in answer.inner_text()
+    answer.get_by_role("button", name="Detalles").click()
+    chat.get_by_text("stand-in/model").wait_for()
     kinds = [record["type"] for record in records(slow_server)]
     assert (kinds.count("question"), kinds.count("answer")) == (1, 1)
     assert kinds.count("text") > 3
@@ -88,7 +89,7 @@ def test_a_click_in_mid_answer_does_not_stop_it_and_the_stop_button_does(chat, s
     ask(chat, "¿Cuántos libros puede llevarse un lector?")
     chat.get_by_role("button", name="Detener").wait_for()
     written(chat).wait_for()
-    chat.get_by_role("button", name="Detener").click()
+    chat.keyboard.press("Escape")  # clicks the button
     chat.get_by_text("Respuesta detenida antes de terminar").wait_for()
     settle(chat)
     assert chat.get_by_role("button", name="Detener").count() == 0
@@ -116,8 +117,9 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     ask(chat, QUESTION)
     chat.get_by_text("Fuentes", exact=True).wait_for()
     settle(chat)
-    chat.locator("[data-testid='stFeedback'] button, [data-testid='stButtonGroup'] button").last.click()
+    chat.locator("[class*='st-key-thumbs-'] button").last.click()
     chat.get_by_role("button", name="Indicar qué falla").click()
+    chat.get_by_text("Es incorrecta").click()
     chat.get_by_label("¿Qué falla en la respuesta?").fill("El viaje es inventado.")
     chat.get_by_text("Añadir la pregunta a la evaluación").click()
     chat.get_by_role("button", name="Enviar").click()
@@ -125,6 +127,7 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     [questions] = (slow_server.data_dir / "kb").glob("*/questions.jsonl")
     entry = json.loads(questions.read_text("utf-8"))
     assert (entry["question"], entry["note"]) == (QUESTION, "El viaje es inventado.")
+    assert records(slow_server)[-1]["reasons"] == ["wrong"]
     chat.keyboard.press("Escape")
     chat.get_by_role("button", name="Conversación").click()
     with chat.expect_download() as download:

@@ -53,8 +53,11 @@ def test_a_strict_answer_in_spanish_is_streamed_with_its_sources(page, local_ser
     page.evaluate(WATCH)
     ask(page, "¿Cuántos libros puede llevarse cada lector?")
     answer = page.locator("[data-testid='stChatMessage']").last
-    answer.get_by_text("local/SmolLM2").wait_for(timeout=100_000)
+    answer.get_by_role("button", name="Detalles").wait_for(timeout=100_000)
     settle(page)
+    answer.get_by_role("button", name="Detalles").click()
+    page.get_by_text("local/SmolLM2").wait_for()
+    page.keyboard.press("Escape")
     pieces = page.evaluate("[...window.__texts]")
     assert len(pieces) > 3, pieces
     assert "libros" in answer.inner_text()
@@ -62,4 +65,7 @@ def test_a_strict_answer_in_spanish_is_streamed_with_its_sources(page, local_ser
     ask(page, "¿Qué altura tiene la torre Eiffel?")
     page.get_by_text("No encuentro en la base de conocimiento").wait_for()
     settle(page)
-    assert page.get_by_text("local/SmolLM2").count() == 1
+    page.get_by_role("button", name="Detalles").last.click()
+    details = page.locator("[data-testid='stPopoverBody']")
+    details.get_by_text("evidencia").wait_for()
+    assert details.get_by_text("local/SmolLM2").count() == 0

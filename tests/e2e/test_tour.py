@@ -70,7 +70,7 @@ def test_upload_ask_and_open_the_highlighted_source(page, server) -> None:  # ty
     mark = page.locator(".st-key-source-pane mark").first
     mark.wait_for()
     assert mark.inner_text() == "Cada día de retraso cuesta quince céntimos por libro."
-    assert page.get_by_text("Proveedor «demo»").is_visible()
+    assert page.get_by_text("demo · citas literales").is_visible()
 
     ask(page, "¿Quién ganó la carrera ciclista de Flandes?")
     page.get_by_text("No encuentro en la base de conocimiento").wait_for()

@@ -12,14 +12,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import UserContext
-from chatbot_mvp.app import App
-from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.app import App, build_app
+from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.chat.answers import marked
 from streamlit_app.shared import state
 from streamlit_app.shared.state import get_app
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, FakeLanguageModel, fake_app
+from tests.loopback import free_port
 from tests.ui.test_pages import open_page, sources, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
@@ -208,7 +209,7 @@ ELSEWHERE = "¿Xqzw kjxv?"
 
 
 def said(page: AppTest, *parts: str) -> list[bool]:
-    shown = texts(page)
+    shown = "\n".join([texts(page), *(button.label for button in page.button)])
     return [part in shown for part in parts]
 
 
@@ -218,18 +219,18 @@ def said(page: AppTest, *parts: str) -> list[bool]:
         (
             "es",
             (
-                "**Respondida · 1 fuente**",
-                "**Sin respuesta en el documento · 3 pasajes",
+                "**Respondida** · 1 fuente",
+                "**Puede que esté aquí** · 3 pasajes cercanos",
                 "trata de otro asunto",
             ),
-            "**Lo más cercano en el documento**",
-            ("1 respondida", "1 sin respuesta", "1 sobre otro asunto"),
+            "Responder con este pasaje",
+            ("1 respondida", "1 con pasajes cercanos", "1 sobre otro asunto"),
         ),
         (
             "en",
-            ("**Answered · 1 source**", "**No answer in the document · 3 passages", "is about something else"),
-            "**Nearest in the document**",
-            ("1 answered", "1 without an answer", "1 about something else"),
+            ("**Answered** · 1 source", "**It may be here** · 3 passages", "is about something else"),
+            "Answer from this passage",
+            ("1 answered", "1 with near passages", "1 about something else"),
         ),
     ],
 )
@@ -253,7 +254,8 @@ def test_nearest_passages_are_no_sources_and_name_what_they_lack(start: Start) -
     assert sources(page) == []
     lacking, marked_words = "**dura**, **paternidad**", "Los <mark>permisos</mark> retribuidos"
     assert said(page, "Esto no es una respuesta", lacking, marked_words) == [True] * 3
-    assert said(page, "Reformule su pregunta", "pregunta ampliada: no · pasajes reordenados: no") == [True] * 2
+    assert said(page, "Reformule su pregunta", "- pregunta ampliada: no\n- pasajes reordenados: no") == [True] * 2
+    assert said(page, "No encuentro en la base", "Sin respuesta") == [False] * 2
 
 
 def test_a_click_on_what_was_meant_asks_it(start: Start) -> None:
@@ -267,11 +269,66 @@ def test_a_click_on_what_was_meant_asks_it(start: Start) -> None:
     assert "**Respondida" in texts(page)
 
 
+def click(page: AppTest, key: str) -> AppTest:
+    next(button for button in page.button if (button.key or "").startswith(key)).click().run()
+    assert not page.exception, page.exception
+    return page
+
+
+def test_an_answer_from_a_passage_says_who_chose_it_and_both_stay(start: Start) -> None:
+    start(DemoModel())
+    page = click(asked(open_page("chat"), NEAR), "answer-")
+    assert said(page, "Según el pasaje que usted eligió", "**Respondida", "2/2") == [True, False, True]
+    page = click(page, "previous-")
+    assert said(page, "Según el pasaje que usted eligió", "Puede que esté aquí", "1/2") == [False, True, True]
+
+
+def test_an_edited_question_begins_a_branch_and_the_next_one_goes_on_in_the_branch_that_is_shown(start: Start) -> None:
+    app = start(DemoModel())
+    page = click(asked(open_page("chat"), QUESTION), "edit-")
+    page.text_area[0].set_value("¿Cuánto se paga por kilómetro en coche propio?")
+    next(button for button in page.button if button.label == "Preguntar").click().run()
+    assert said(page, QUESTION, "por kilómetro en coche propio", "2/2") == [False, True, True]
+    page = asked(click(page, "previous-"), "¿Y cómo se piden?")
+    assert said(page, QUESTION, "por kilómetro en coche propio", "¿Y cómo se piden?") == [True, False, True]
+    [conversation] = app.chat.conversations(page.session_state["chat_session"], app.kbs.records()[0].kb_id)
+    first, edited, last = conversation.turns
+    assert (first.after, edited.after, last.after) == ("", "", first.turn_id)
+
+
+def test_another_answer_is_asked_for_with_another_temperature_and_the_first_one_stays(start: Start) -> None:
+    seen: list[float | None] = []
+
+    def answer(request: ChatRequest) -> str:
+        seen.append(request.options.temperature)
+        return REPLY
+
+    start(FakeChatModel(answer))
+    page = click(asked(open_page("chat"), QUESTION), "again-")
+    assert said(page, "2/2") == [True]
+    assert seen == [0.0, 0.7]
+    page = click(page, "language-")
+    assert said(page, "3/3", "En inglés, a petición suya", "Respondida") == [True, True, False]
+
+
+def test_the_address_of_a_message_opens_its_branch(start: Start) -> None:
+    start(DemoModel())
+    page = click(asked(open_page("chat"), NEAR), "answer-")
+    [address] = [code.value for code in page.code if "m=" in code.value]
+    first = next(b.key.removeprefix("previous-") for b in page.button if (b.key or "").startswith("previous-"))
+    assert address.endswith(f"&m={first}")
+    visitor = page.session_state["chat_session"]
+    page = click(page, "previous-")
+    [address] = [code.value for code in page.code if "m=" in code.value]
+    again = open_page("chat", visitor=visitor, m=address.rpartition("=")[2])
+    assert said(again, "1/2", "Puede que esté aquí") == [True] * 2
+
+
 def test_a_model_whose_answer_nothing_supports_is_not_shown(start: Start) -> None:
     """Its words are in the search details only."""
     start(FakeChatModel("La empresa regala un yate [1]."))
     page = asked(open_page("chat"), QUESTION)
-    assert said(page, "yate", "no respaldan ninguna de sus frases", "No encuentro en la base") == [False, True, True]
+    assert said(page, "yate", "no respaldan ninguna de sus frases", "No encuentro en la base") == [False, True, False]
     page.toggle(key="chat_debug").set_value(True).run()
     assert "La empresa regala un yate [1]." in [code.value for code in page.code]
 
@@ -297,4 +354,34 @@ def test_each_outcome_can_be_rated(start: Start) -> None:
 def test_general_mode_names_no_outcome(start: Start) -> None:
     start(DemoModel())
     page = asked(general(open_page("chat")), NEAR)
-    assert said(page, "Sin respuesta en el documento", "Lo más cercano", "¿Le sirve") == [False] * 3
+    assert said(page, "Puede que esté aquí", "Responder con este pasaje", "¿Le sirve") == [False] * 3
+
+
+@pytest.mark.parametrize("password", ["", "a secret word"])
+def test_whoever_may_choose_for_all_chooses_another_model_for_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    settings = load_settings(
+        data_dir=tmp_path,
+        retrieval_strategy="LEXICAL",
+        openai_api_key="k",
+        openai_base_url=f"http://127.0.0.1:{free_port()}",
+        nim_max_retries=0,
+        admin_password=password,
+    )
+    app = build_app(settings)
+    app.kbs.add_sample()
+    app.providers.choose("demo")
+    monkeypatch.setattr(state, "build_app", lambda _: app)
+    get_app.clear()
+    page = open_page("chat")
+    choices = [box for box in page.selectbox if box.key == "chat_provider"]
+    if password:
+        assert not choices
+        assert said(page, "demo · citas literales") == [True]
+    else:
+        choices[0].set_value("openai").run()
+        page = asked(page, QUESTION)
+        assert "en su lugar contesta «demo»" in page.warning[0].value
+        assert app.providers.chosen == "demo"
+    get_app.clear()

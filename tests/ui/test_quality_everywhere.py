@@ -106,7 +106,7 @@ def test_command_and_page_tell_quality_file_and_page(
     wait_until(lambda: "chat-stop" not in str(page), 10, "the answer")
     assert not page.exception, page.exception
     shown = texts(page)
-    for part in ("relevancia media ", "evidencia ", "pregunta ampliada: sí · pasajes reordenados: sí", "fake"):
+    for part in ("relevancia media ", "evidencia ", "pregunta ampliada: sí\n- pasajes reordenados: sí", "fake"):
         assert part in shown
     assert "viajes.pdf, página 2" in shown
 

@@ -74,7 +74,11 @@ class LiveAnswers:
         except (ConversationNotFound, FileOfLaterVersion) as error:
             _log.warning("%s", error)
             return ()
-        items = ((_item(turn, turn.answer), _chunk_ids(turn.answer)) for turn in reversed(found.turns) if turn.answer)
+        items = (
+            (_item(turn, turn.answer), _chunk_ids(turn.answer))
+            for turn in reversed(found.turns)
+            if turn.answer and not turn.answer.chosen
+        )
         return tuple((item, ids) for item, ids in items if item.passages or item.outcome != "answered")
 
 

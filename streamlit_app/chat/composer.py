@@ -1,0 +1,115 @@
+"""The bottom of the page Chat: mode, model and the box for the question, always in sight; and the page's script."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from chatbot_mvp.api import MAX_QUESTION_CHARS, MODES
+from chatbot_mvp.settings.access import Action
+from streamlit_app.chat.keyboard import keyboard_button, keys_are_on
+from streamlit_app.shared.guard import may
+from streamlit_app.shared.i18n import bare, plain, t
+from streamlit_app.shared.state import get_app
+from streamlit_app.web.guard import CHAT_SCRIPT
+
+_STYLE = """<style>
+@media (min-width: 800px) and (min-height: 600px) {
+  [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; top: 0; z-index: 90;
+    background: light-dark(#fbfbf9, #131716); padding: 0.6rem 0;}
+}
+[class*="st-key-question-"] {flex-wrap: nowrap;}
+[class*="st-key-question-"] > :first-child {flex: 0 1 auto; min-width: 0;}
+[class*="st-key-answer-"] {margin: -0.9rem 0 0.8rem;}
+[class*="st-key-actions-"] [data-testid="stPopoverButton"][kind="tertiary"] div[aria-hidden="true"] {display: none;}
+[class*="st-key-actions-"] {gap: 0.15rem;}
+:is([class*="st-key-actions-"], [class*="st-key-question-"]) button[kind="tertiary"] {min-height: 2rem; min-width: 2rem;
+  padding: 0 0.35rem; justify-content: center;}
+:is([class*="st-key-actions-"], [class*="st-key-question-"], .st-key-keys-help) button[kind="tertiary"]
+  [data-testid="stMarkdownContainer"], .chat-unseen {position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap;}
+.chat-copy {display: inline-flex; align-items: center; justify-content: center; gap: 0.4rem; min-height: 2rem;
+  min-width: 2rem; padding: 0 0.35rem; border: 0; border-radius: 0.6rem; background: none; color: inherit;
+  font: inherit; cursor: pointer;}
+.chat-copy:hover {color: light-dark(#0f766e, #2dd4bf);}
+.chat-copy:focus-visible {outline: 2px solid light-dark(#0f766e, #2dd4bf);}
+.chat-copy.copy-shared {border: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding: 0.2rem 0.8rem;}
+.chat-copy .icon {font-family: "Material Symbols Rounded"; font-size: 1.25rem; line-height: 1;}
+.chat-skip {position: fixed; left: 0.5rem; top: -4rem; z-index: 1000000; padding: 0.6rem 1rem; border-radius: 0.6rem;
+  background: light-dark(#0f766e, #2dd4bf); color: light-dark(#ffffff, #07201c);}
+.chat-skip:focus {top: 0.5rem;}
+.st-key-keys-hidden {display: none;}
+@media (max-width: 799px) {
+  .st-key-composer {flex-wrap: nowrap;}
+  .st-key-composer .st-key-keys-help {display: none;}
+  .st-key-composer .st-key-chat_provider {flex: 1 1 8rem; min-width: 0;}
+}
+</style>"""
+
+
+def composer() -> tuple[str | None, str]:
+    """Draw mode, model and the box for the question at the bottom of the window.
+
+    Returns:
+        The question that was typed, None for none, and the provider that shall answer, "" for the one that is chosen
+        for all.
+    """
+    with st.bottom:
+        with st.container(horizontal=True, vertical_alignment="center", key="composer"):
+            modes = {name: t(f"chat.mode.{name}") for name in MODES}
+            st.segmented_control(
+                t("chat.mode"),
+                MODES,
+                required=True,
+                key="chat_mode",
+                format_func=modes.__getitem__,
+                label_visibility="collapsed",
+            )
+            st.caption("\u200b", help=t("chat.mode_help"), width="content")
+            provider = _ask_model()
+            keyboard_button()
+        typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
+    return typed, provider
+
+
+def _ask_model() -> str:
+    """Draw the name of the model that answers; a list of those that are configured for whoever may choose for all."""
+    providers = get_app().providers
+    configured = {one.name: one for one in providers.statuses() if one.configured}
+    names = {name: f"{name} · {one.model}" if one.model else bare("chat.demo") for name, one in configured.items()}
+    chosen = providers.chosen
+    if len(names) < 2 or providers.fixed or not may(Action.CHANGE_SETTINGS):
+        st.caption(f":material/smart_toy: {plain(names.get(chosen, chosen))}", width="content")
+        return ""
+    others = {"": names.get(chosen, chosen), **{name: said for name, said in names.items() if name != chosen}}
+    if st.session_state.get("chat_provider", "") not in others:
+        st.session_state.chat_provider = ""
+    # Written again, because Streamlit drops a widget's value when its page is left.
+    st.session_state.chat_provider = st.session_state.get("chat_provider", "")
+    return st.selectbox(
+        t("chat.model_choice"),
+        list(others),
+        key="chat_provider",
+        format_func=others.__getitem__,
+        label_visibility="collapsed",
+        help=t("chat.model_help"),
+        width=260,
+    )
+
+
+def page_script(opened: str) -> None:
+    """Put the page's style and script into the page, with what the script has to know.
+
+    Args:
+        opened: the turn that the address names, "" for none.
+    """
+    said = {
+        "skip": t("chat.skip"),
+        "copied": t("message.copied"),
+        "keys": "on" if keys_are_on() else "off",
+        "open": opened,
+    }
+    attributes = " ".join(f'data-{name}="{html.escape(text)}"' for name, text in said.items())
+    st.html(f'{_STYLE}<div id="chat-page" hidden {attributes}></div>')
+    st.html(f"<script>{CHAT_SCRIPT}</script>", unsafe_allow_javascript=True)

@@ -1,0 +1,202 @@
+"""The row of small buttons below an answer, and the one that edits a question."""
+
+from __future__ import annotations
+
+import html
+import json
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from chatbot_mvp.api import MAX_QUESTION_CHARS, AnswerRecord, Conversation, Turn, turn_markdown
+from streamlit_app.chat.asking import Asking, ask, show_branch
+from streamlit_app.chat.rating import ask_rating
+from streamlit_app.shared.i18n import current_language, number, t
+from streamlit_app.shared.state import get_app
+
+_OTHER = {"es": "en", "en": "es"}
+
+
+def show_question(turn: Turn, asks: bool) -> None:
+    """Draw a question with the button that edits it, if buttons may ask; while it is edited, a form in its place."""
+    if not asks:
+        st.text(turn.question)
+        return
+    if st.session_state.get("chat_editing") == turn.turn_id:
+        _edit_form(turn)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key=f"question-{turn.turn_id}"):
+        st.text(turn.question, width="content")
+        st.button(
+            t("message.edit"),
+            key=f"edit-{turn.turn_id}",
+            icon=":material/edit:",
+            type="tertiary",
+            help=t("message.edit_help"),
+            on_click=_edit,
+            args=(turn.turn_id,),
+        )
+
+
+def show_actions(conversation: Conversation, turn: Turn, asks: bool, facts: str = "") -> None:
+    """Draw the row of buttons below an answer, or below what came in place of one.
+
+    Args:
+        asks: whether there are buttons that ask.
+        facts: how the answer came about, in Markdown, for the button with the details; "" for no such button.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"actions-{turn.turn_id}"):
+        if turn.text:
+            st.html(_copy_button(turn, "answer", t("message.copy"), question=False), width="content")
+        if asks:
+            st.button(
+                t("message.again"),
+                key=f"again-{turn.turn_id}",
+                icon=":material/refresh:",
+                type="tertiary",
+                help=t("message.again_help"),
+                on_click=ask,
+                args=(Asking(turn.question, turn.after, again=True),),
+            )
+        _alternatives(conversation, turn)
+        if turn.answer is not None:
+            if asks:
+                _other_language(turn, turn.answer)
+            _share(conversation, turn)
+            if facts:
+                with st.popover(t("message.details"), icon=":material/info:", type="tertiary"):
+                    st.markdown(f"**{t('message.details')}**")
+                    st.caption(facts)
+            ask_rating(conversation, turn)
+
+
+def _alternatives(conversation: Conversation, turn: Turn) -> None:
+    """Draw "2/3" between buttons that lead to the other branches at this place; nothing if there is one only."""
+    others = [one.turn_id for one in conversation.alternatives(turn)]
+    if len(others) == 1:
+        return
+    at = others.index(turn.turn_id)
+
+    def step(name: str, icon: str, to: int) -> None:
+        st.button(
+            t(f"message.{name}"),
+            key=f"{name}-{turn.turn_id}",
+            icon=icon,
+            type="tertiary",
+            disabled=not 0 <= to < len(others),
+            help=t(f"message.{name}"),
+            on_click=show_branch,
+            args=(conversation.conversation_id, others[to % len(others)]),
+        )
+
+    step("previous", ":material/chevron_left:", at - 1)
+    st.caption(t("message.alternative", at=number(at + 1), count=number(len(others))), width="content")
+    step("next", ":material/chevron_right:", at + 1)
+
+
+def _other_language(turn: Turn, answer: AnswerRecord) -> None:
+    """Draw the button for an answer in the other language; nothing if no language model answers."""
+    if answer.outcome != "answered" or answer.model in ("", "demo"):
+        return
+    other = _OTHER.get(turn.answer_in or get_app().answering.language_of(answer.text, current_language()), "es")
+    st.button(
+        t(f"message.in.{other}"),
+        key=f"language-{turn.turn_id}",
+        icon=":material/translate:",
+        type="tertiary",
+        help=t(f"message.in.{other}"),
+        on_click=ask,
+        args=(Asking(turn.question, turn.after, answer_in=other),),
+    )
+
+
+def _share(conversation: Conversation, turn: Turn) -> None:
+    with st.popover(t("message.share"), icon=":material/share:", type="tertiary"):
+        st.markdown(t("message.address"))
+        st.code(_address(conversation, turn), language=None, wrap_lines=True)
+        st.markdown(t("message.for_others"))
+        st.html(_copy_button(turn, "shared", t("message.copy_markdown"), question=True, said=True))
+
+
+def _address(conversation: Conversation, turn: Turn) -> str:
+    """Return the address that opens this message for the visitor whose conversation it is."""
+    page = str(st.context.url or "").partition("?")[0]
+    asked = {"kb": conversation.kb_id, "c": conversation.conversation_id, "m": turn.turn_id}
+    return f"{page}?{urlencode(asked)}"
+
+
+def open_message(conversation: Conversation) -> str:
+    """Show the message that the address names, once; return its turn, "" for none of this conversation."""
+    wanted = st.query_params.pop("m", "")
+    if wanted and any(turn.turn_id == wanted for turn in conversation.turns):
+        show_branch(conversation.conversation_id, wanted)
+        return str(wanted)
+    return ""
+
+
+def _copy_button(turn: Turn, name: str, label: str, *, question: bool, said: bool = False) -> str:
+    """Return, as HTML, a button that copies an answer as Markdown; the page's script hears the click.
+
+    Args:
+        said: whether its label is shown beside the icon.
+    """
+    escaped = html.escape(label)
+    # As JSON without angle brackets: the browser's sanitizer drops an attribute that has, for example, "-->".
+    text = json.dumps(turn_markdown(turn, current_language(), question))
+    text = html.escape(text.replace("<", "\\u003c").replace(">", "\\u003e"))
+    shown = f"<span>{escaped}</span>" if said else ""
+    about = "" if said else f' aria-label="{escaped}" title="{escaped}"'
+    return (
+        f'<button type="button" class="chat-copy copy-{name}" data-copies="{text}"{about}>'
+        f'<span class="icon" aria-hidden="true">content_copy</span>{shown}</button>'
+    )
+
+
+def _edit(turn_id: str) -> None:
+    st.session_state.chat_editing = turn_id
+
+
+def _edit_form(turn: Turn) -> None:
+    with st.form(f"edit-form-{turn.turn_id}", border=False):
+        text = st.text_area(
+            t("message.edit"), turn.question, max_chars=MAX_QUESTION_CHARS, key=f"edited-{turn.turn_id}"
+        )
+        with st.container(horizontal=True):
+            sent = st.form_submit_button(t("message.edit_send"), type="primary")
+            cancelled = st.form_submit_button(t("message.edit_cancel"), type="tertiary")
+    if sent and text.strip():
+        ask(Asking(text.strip(), turn.after))
+        st.rerun()
+    if cancelled:
+        st.session_state.pop("chat_editing", None)
+        st.rerun()
+
+
+def facts_of(answer: AnswerRecord) -> str:
+    """Return how an answer came about, as a list in Markdown."""
+    return "\n".join(f"- {fact}" for fact in _facts(answer))
+
+
+def _facts(answer: AnswerRecord) -> list[str]:
+    facts, quality = [], answer.quality
+    if answer.model:
+        facts.append(t("chat.model_demo") if answer.model == "demo" else t("chat.model", name=answer.model))
+    if answer.cached:
+        facts.append(t("chat.cached"))
+    if quality.average_relevance is not None:
+        facts.append(t("chat.average_relevance", score=number(quality.average_relevance, 2)))
+    facts.append(t("chat.evidence", score=number(quality.evidence, 2)))
+    if answer.decided_by == "relevance" and quality.relevance is not None:
+        facts.append(t("chat.relevance", score=number(quality.relevance, 0)))
+    elif answer.decided_by == "undecided":
+        facts.append(t("chat.undecided"))
+    facts.append(t("chat.expanded.yes" if quality.query_expanded else "chat.expanded.no"))
+    facts.append(t("chat.reranked.yes" if quality.reranked else "chat.reranked.no"))
+    if answer.search_how:
+        facts.append(t(f"chat.followup.{answer.search_how}"))
+    if answer.vectors_share == 0:
+        facts.append(t("chat.vectors_none"))
+    elif answer.vectors_share is not None and answer.vectors_share < 1:
+        facts.append(t("chat.vectors", percent=number(100 * answer.vectors_share, 0)))
+    facts.append(t("chat.seconds", seconds=number(quality.seconds, 2)))
+    return facts

@@ -1,0 +1,150 @@
+"""What a person does with a message, by mouse and by keys, in a real browser under the pages' own policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chatbot_mvp.app import build_app
+from chatbot_mvp.settings.model import load_settings
+from tests.e2e.conftest import Server
+from tests.e2e.test_accessibility import serious
+from tests.e2e.test_tour import ask, settle, upload, visit
+from tests.waiting import SOON_S, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
+NEAR = "¿Cuánto dura el permiso de paternidad?"
+INPUT = "[data-testid='stChatInputTextArea']"
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data_dir = tmp_path_factory.mktemp("messages")
+    build_app(load_settings(data_dir=data_dir)).kbs.add_sample()
+    running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
+    running.start()
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def chat(page: Any, manual: Server) -> Any:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(page, manual, "Chat")
+    return page
+
+
+def answered(page: Any, question: str) -> None:
+    ask(page, question)
+    page.locator("[class*='st-key-turn-']", has_text=question).last.locator("[class*='st-key-actions-']").wait_for()
+    settle(page)
+
+
+def top_of_last(page: Any) -> float:
+    """Pixels from the top of the window to the last question."""
+    return float(page.locator("[class*='st-key-turn-']").last.evaluate("turn => turn.getBoundingClientRect().top"))
+
+
+def test_one_journey_over_the_actions(chat: Any) -> None:
+    page = chat
+    answered(page, QUESTION)
+    page.get_by_role("button", name="Copiar la respuesta con sus fuentes").click()
+    page.get_by_role("status").get_by_text("Copiado").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("Cada persona dispone de 23 días laborables")
+    assert "- [1] Vacaciones (politica_empresa.md, " in copied
+
+    answered(page, NEAR)
+    page.get_by_text("Puede que esté aquí").wait_for()
+    page.get_by_role("button", name="Responder con este pasaje").first.click()
+    page.get_by_text("Según el pasaje que usted eligió").wait_for()
+    settle(page)
+    page.get_by_role("button", name="Compartir").last.click()
+    address = page.locator("[data-testid='stPopoverBody'] code").inner_text()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Ver la anterior").click()
+    page.get_by_text("Puede que esté aquí").wait_for()
+    settle(page)
+    page.goto(address)
+    page.get_by_text("Según el pasaje que usted eligió").wait_for()
+    settle(page)
+
+    page.get_by_role("button", name="Editar la pregunta").first.click()
+    page.get_by_role("textbox", name="Editar la pregunta").fill("¿Cuánto se paga por kilómetro en coche propio?")
+    page.get_by_role("button", name="Preguntar", exact=True).click()
+    page.get_by_text("2/2").wait_for()
+    settle(page)
+    assert page.get_by_text(NEAR).count() == 0  # it is in the other branch
+    assert serious(page, "the actions") == []
+
+
+@pytest.mark.slow
+def test_the_box_has_the_focus_and_a_new_question_comes_into_sight(chat: Any) -> None:
+    page = chat
+    page.locator(f"{INPUT}:focus").wait_for()
+    for question in (QUESTION, NEAR, "¿Cuánto se paga por kilómetro en coche propio?"):
+        answered(page, question)
+    page.locator("[data-testid='stMain']").evaluate("main => main.scrollTo(0, 0)")
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, -10)
+    assert top_of_last(page) > 900
+    answered(page, "¿Qué dietas se pagan?")
+    page.wait_for_timeout(800)
+    assert 0 <= top_of_last(page) < 450
+    assert page.evaluate("document.querySelector('[data-testid=stApp]').scrollTop") == 0
+    assert page.locator(".st-key-chat-bar").is_visible()
+
+
+@pytest.mark.slow
+def test_keys_do_what_their_list_says(chat: Any) -> None:
+    page = chat
+    answered(page, QUESTION)
+    page.locator("h1").click()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").get_by_text("Copiar la última respuesta").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+    page.locator("h1").click()
+    page.evaluate("navigator.clipboard.writeText('')")
+    page.keyboard.press("k")
+    wait_until(lambda: "23 días" in page.evaluate("navigator.clipboard.readText()"), SOON_S, "the copy")
+    page.keyboard.press("g")
+    page.get_by_text("2/2").wait_for()
+    settle(page)
+    page.keyboard.press("e")
+    page.get_by_role("textbox", name="Editar la pregunta").wait_for()
+    page.get_by_role("button", name="Cancelar").click()
+    settle(page)
+    page.locator("h1").click()
+    page.keyboard.press("/")
+    page.keyboard.type("n?")
+    assert page.locator(INPUT).input_value() == "n?"  # a key in the box is a letter
+    page.locator("h1").click()
+    page.keyboard.press("n")
+    page.get_by_text("Las fuentes aparecen debajo").wait_for()
+    page.reload()
+    page.wait_for_selector(INPUT)
+    settle(page)
+    first = page.locator("body").locator("a[href], button, input, select, textarea").first  # the first stop of Tab
+    assert first.inner_text() == "Ir al cuadro de la pregunta"
+    first.focus()
+    page.keyboard.press("Enter")
+    page.locator(f"{INPUT}:focus").wait_for()
+
+
+@pytest.mark.slow
+def test_the_box_for_files_closes_and_its_result_stays_in_its_base(chat: Any) -> None:
+    page = chat
+    page.get_by_role("button", name="Subir").click()
+    upload(page, "nota.md", "# Nota\n\nEl pan se hornea a las seis de la mañana cada día laborable.".encode())
+    page.get_by_text("«nota.md» está lista").wait_for()
+    settle(page)
+    assert page.locator("[data-testid='stPopoverBody']").count() == 0
+    page.get_by_role("combobox", name="Base de conocimiento").click()
+    page.get_by_role("option", name="politica_empresa.md").click()
+    settle(page)
+    assert page.get_by_text("«nota.md» está lista").count() == 0
