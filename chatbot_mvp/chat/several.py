@@ -46,9 +46,9 @@ class StreamOverSeveral(AnswerStream):
         )
 
     def _place(self, source: Source) -> Source:
-        """Return a source with its file behind the name of its knowledge base."""
+        """Return a source with its place, which names its knowledge base."""
         own = self._asked[source.chunk.doc_id]
         [found] = placed([source], own.places)
         if found.place is None or found.place.file == own.kb_name:
             return found
-        return replace(found, place=replace(found.place, file=f"{own.kb_name}: {found.place.file}"))
+        return replace(found, place=replace(found.place, kb_name=own.kb_name))

@@ -118,7 +118,7 @@ class LiveTurn:
 
     def _produce(self) -> None:
         now = self._store.load(self.conversation.session, self.conversation.conversation_id)
-        stream = self._answering.stream(now.kb_id, self._question, self._context, now.history)
+        stream = self._answering.stream_over(now.kb_ids, self._question, self._context, now.history)
         with self._changed:
             self._stream = stream
         if self._cancelled:

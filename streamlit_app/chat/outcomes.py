@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from chatbot_mvp.api import OUTCOMES, AnswerRecord, Conversation, DocumentFilter, KbRecord, Nearest
@@ -18,6 +20,10 @@ _ICONS = {
 }
 _REASONS = ("relevance", "declined", "unsupported")
 """Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
+
+
+_SUGGESTIONS = 4
+"""Suggested questions at most, shared among the knowledge bases; each has at least one."""
 
 
 def show_outcome(answer: AnswerRecord) -> None:
@@ -78,12 +84,14 @@ def _form(count: int) -> str:
     return "one" if count == 1 else "many"
 
 
-def suggestions(kb: KbRecord, documents: DocumentFilter) -> None:
+def suggestions(kbs: Sequence[KbRecord], documents: DocumentFilter) -> None:
     """Draw one button per suggestion about the chosen documents; clicking it asks the question."""
+    each = max(1, _SUGGESTIONS // len(kbs))
     try:
-        questions = get_app().kbs.suggested_questions(kb.kb_id, documents=documents)
+        asked = [get_app().kbs.suggested_questions(kb.kb_id, each, documents) for kb in kbs]
     except ChatbotError:
         return  # the user will see the error when asking a question
+    questions = dict.fromkeys(question for some in asked for question in some)
     grid = card_grid("suggestions", narrowest=320)
     for row, question in enumerate(questions):
         grid.button(

@@ -7,27 +7,43 @@ import streamlit as st
 from chatbot_mvp.api import MAX_QUESTION_CHARS, MODES
 from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
-from streamlit_app.chat.conversation_menu import conversation_menu
+from streamlit_app.chat.conversation_list import list_conversations, show_gone
 from streamlit_app.chat.document_filter import ask_filter
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.outcomes import show_counts, suggestions
 from streamlit_app.home.tour import show_tour_in_chat
-from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
-from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_box, upload_panel
+from streamlit_app.knowledge_bases.choice import choose_several, require_kb
+from streamlit_app.knowledge_bases.upload import prepare_kbs, tell_truncated, upload_box, upload_panel
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
-from streamlit_app.shared.session import begin_conversation, current_conversation, session_name
+from streamlit_app.shared.session import (
+    begin_conversation,
+    conversation_to_read,
+    current_conversation,
+    follow_address,
+    session_name,
+    write_address,
+)
 from streamlit_app.shared.state import get_app, show_error
 
 PAGE = "chat", ":material/forum:"
 
 st.title(t("nav.chat"))
+in_vain = follow_address()
+if (gone := conversation_to_read()) is not None:
+    write_address(gone.kb_ids, gone)
+    list_conversations(gone)
+    show_gone(gone)
+    for turn in gone.turns:
+        show_turn(gone, turn, debug=False)
+    st.stop()
 show_profile()
 active = require_kb("chat", t("chat.no_kb"))
 # A container that wraps: columns would cut the texts of the buttons on narrow screens.
 bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
-kb = choose_kb(bar, active, width=210)
+kbs = choose_several(bar, active)
+kb = kbs[0]
 with bar.popover(t("chat.upload"), icon=":material/upload_file:"):
     upload_box("chat", kb)
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
@@ -40,12 +56,12 @@ bar.segmented_control(
     help=t("chat.mode_help"),
 )
 with bar.container(width=170):
-    documents = ask_filter(kb)
+    documents = ask_filter(kbs)
 with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
 context = replace(context, documents=documents)
-menu = bar.container(width=165).empty()
-tell_truncated(kb)
+for one in kbs:
+    tell_truncated(one)
 
 upload_panel()
 vectors_line = st.container()
@@ -58,24 +74,26 @@ if draft := st.session_state.pop("chat_draft", ""):
 typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
 question = typed or st.session_state.pop("chat_suggested", None)
 with history:
-    conversation, live = current_conversation(kb)
+    conversation, live = current_conversation(kbs)
     if question:
         try:
-            prepare_kb(kb, context.retrieval)
-            conversation_id = conversation.conversation_id if conversation else begin_conversation(kb)
+            prepare_kbs(kbs, context.retrieval)
+            conversation_id = conversation.conversation_id if conversation else begin_conversation(kbs)
             get_app().chat.begin(session_name(), conversation_id, question, context)
-            conversation, live = current_conversation(kb)
+            conversation, live = current_conversation(kbs)
         except LimitError as error:
             # The question returns to its box, whose text can only be set before it is drawn.
             st.session_state.chat_refused, st.session_state.chat_draft = error, question
             st.rerun()
         except ChatbotError as error:
             show_error(error)
-    with menu:
-        conversation_menu(kb, conversation)
+    write_address([one.kb_id for one in kbs], conversation)
+    list_conversations(conversation)
+    if in_vain and conversation is None:
+        st.warning(t(in_vain), icon=":material/link_off:")
     if conversation is None or not conversation.turns:
         st.caption(t("chat.hint"))
-        suggestions(kb, documents)
+        suggestions(kbs, documents)
     else:
         counts = st.empty()
         if conversation.damaged:
@@ -89,4 +107,4 @@ with history:
             show_counts(get_app().chat.conversation(conversation.session, conversation.conversation_id))
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
 with vectors_line:
-    vectors_status(kb.kb_id, context.retrieval)
+    vectors_status([one.kb_id for one in kbs], context.retrieval)
