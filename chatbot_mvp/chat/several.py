@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,9 +41,12 @@ class StreamOverSeveral(AnswerStream):
         nearest = answer.nearest
         return replace(
             answer,
-            sources=tuple(map(self._place, answer.sources)),
-            nearest=replace(nearest, passages=tuple(map(self._place, nearest.passages))) if nearest else None,
+            sources=self.with_places(answer.sources),
+            nearest=replace(nearest, passages=self.with_places(nearest.passages)) if nearest else None,
         )
+
+    def with_places(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        return tuple(map(self._place, sources))
 
     def _place(self, source: Source) -> Source:
         """Return a source with its place, which names its knowledge base."""

@@ -134,7 +134,8 @@ class LiveTurn:
         for event in stream:
             if isinstance(event, Retrieved):
                 hits = event.search.trace.chunks_final
-                self._set(found=tuple(Source(number, hit.chunk, ()) for number, hit in enumerate(hits, 1)))
+                found = [Source(number, hit.chunk, ()) for number, hit in enumerate(hits, 1)]
+                self._set(found=stream.with_places(found))
             elif isinstance(event, Piece):
                 unsaved += event.text
                 self._set(text=self._progress.text + event.text)

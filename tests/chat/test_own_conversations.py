@@ -203,3 +203,12 @@ def test_a_search_finds_words_of_titles_and_questions_in_any_case_without_accent
     }
     app.chat.rename(ME, next(own for own, name in names.items() if name == "c"), "Para el comite")
     assert {names[head.conversation_id] for head in app.chat.heads(ME, wanted)} == found
+
+
+def test_passages_that_are_shown_before_the_answer_name_their_knowledge_base(app: App) -> None:
+    one, other = two(app)
+    own = begun(app, (one, other))
+    found = app.chat.begin(ME, own, HOLIDAYS, UserContext())
+    assert found.join(60)
+    shown = found.wait(-1, 0.0).found or ()
+    assert {source.place.title.partition(":")[0] for source in shown if source.place} == {"Personas", "Dirección"}
