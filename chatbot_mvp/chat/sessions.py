@@ -17,7 +17,7 @@ from chatbot_mvp.chat.conversations import NO_OTHERS, Conversation, Conversation
 from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn
-from chatbot_mvp.errors import LimitError
+from chatbot_mvp.errors import KbNotFound, LimitError
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
@@ -235,10 +235,14 @@ class ChatSessions:
 
         Raises:
             ConversationNotFound, FileNotWritten
+            KbNotFound: that knowledge base was deleted.
         """
         conversation = self._store.load(session, conversation_id)
         turn = conversation.turn(turn_id)
-        return add_question(self.questions_path(conversation.kb_of(turn)), turn, kind, answer)
+        path = self.questions_path(conversation.kb_of(turn))
+        if not path.parent.is_dir():
+            raise KbNotFound(kb_id=path.parent.name, legal=", ".join(sorted(p.name for p in self._kb_dir.glob("*"))))
+        return add_question(path, turn, kind, answer)
 
     @performs(Action.READ)
     def export(self, session: str, conversation_id: str, form: str, language: str) -> str:

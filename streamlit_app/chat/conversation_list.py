@@ -77,7 +77,7 @@ def list_conversations(current: Conversation | None) -> None:
 def show_gone(conversation: Conversation) -> None:
     """Say that a conversation can only be read, and why."""
     known = {record.kb_id for record in get_app().kbs.records()}
-    names = [name for kb_id, name in conversation.kb_names.items() if kb_id not in known]
+    names = [name or "–" for kb_id, name in conversation.kb_names.items() if kb_id not in known]
     st.subheader(plain(conversation.title), anchor=False)
     st.info(t("talk.gone", names=", ".join(names)), icon=":material/folder_off:")
 

@@ -19,6 +19,7 @@ from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.session import (
     begin_conversation,
+    chosen_kbs,
     conversation_to_read,
     current_conversation,
     follow_address,
@@ -38,6 +39,8 @@ if (gone := conversation_to_read()) is not None:
     for turn in gone.turns:
         show_turn(gone, turn, debug=False)
     st.stop()
+if not chosen_kbs():
+    list_conversations(None)  # what was said stays, also without any knowledge base
 show_profile()
 active = require_kb("chat", t("chat.no_kb"))
 # A container that wraps: columns would cut the texts of the buttons on narrow screens.

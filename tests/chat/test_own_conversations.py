@@ -14,6 +14,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeEmbedder, fake_app
 from tests.knowledge_base.test_filters import OPEN, SECRET, new
+from tests.raising import raises
 
 ME, OTHER = "0123456789abcdef", "fedcba9876543210"
 HOLIDAYS, KILOMETRES = "¿Cuántos días duran las vacaciones de Zurbarán?", "¿A cuánto se paga cada kilómetro?"
@@ -133,6 +134,10 @@ def test_a_conversation_whose_knowledge_base_is_gone_stays_and_a_question_to_it_
     assert "veintiséis" in first.text
     assert second.failure is not None
     assert second.failure.code == "kb_not_found"
+    app.kbs.delete(one)
+    with raises("kb_not_found"):
+        app.chat.add_question(ME, own, first.turn_id, None)
+    assert not app.chat.questions_path(one).parent.exists()
 
 
 def test_titles_and_pins_are_lines_and_the_last_one_counts(app: App) -> None:

@@ -96,7 +96,10 @@ def test_a_conversation_with_a_knowledge_base_that_is_gone_can_be_read(kbs: tupl
     page.sidebar.button(key="talk-new").click().run()
     assert page.chat_input
     get_app().kbs.delete(one)
-    assert "veintiséis" in texts(open_page("chat", visitor=ME, c=own))
+    without_any = open_page("chat", visitor=ME)
+    assert len(listed(without_any)) == 2
+    without_any.sidebar.button(key=f"talk-open-{own}").click().run()
+    assert "veintiséis" in texts(without_any)
 
 
 def test_pinned_and_searched(kbs: tuple[str, str]) -> None:
