@@ -97,7 +97,6 @@ class KbPipelines(KbTexts):
         found = self.pipeline(kb_id, progress, search, version).with_selection(settings)
         return self.limited(kb_id, found, DocumentFilter.from_text(settings.kb_filter), version)
 
-    @performs(Action.ASK)
     def growing(
         self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = (), version: str = ""
     ) -> GrowingPipeline:
