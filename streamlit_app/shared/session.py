@@ -111,8 +111,13 @@ def open_conversation(conversation_id: str) -> bool:
 
 
 def conversation_to_read() -> Conversation | None:
-    """Return the open conversation if one of its knowledge bases is gone: it can be read, but not continued."""
-    conversation_id = st.session_state.get("chat_reading", "")
+    """Return the open conversation if one of its knowledge bases is gone: it can be read, but not continued.
+
+    It is open until another conversation is, or until another knowledge base is chosen on any page.
+    """
+    conversation_id, chosen = st.session_state.get("chat_reading", ("", None))
+    if chosen != st.session_state.get("kb_id"):
+        return None
     try:
         return get_app().chat.conversation(session_name(), conversation_id) if conversation_id else None
     except ChatbotError:  # deleted in another tab
@@ -176,7 +181,8 @@ def _open_last() -> None:
 
 def _turn_to(conversation_id: str) -> None:
     """Note which conversation is only read, "" for none, and that the address has been answered."""
-    st.session_state.chat_reading, st.session_state.chat_in_vain = conversation_id, ""
+    st.session_state.chat_reading = conversation_id, st.session_state.get("kb_id")
+    st.session_state.chat_in_vain = ""
 
 
 def _ids(kbs: Sequence[KbRecord]) -> frozenset[str]:
