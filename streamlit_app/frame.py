@@ -50,6 +50,8 @@ def draw_page() -> None:
     )
 
     with st.sidebar:
+        # What a page draws here stands between the navigation and what all pages have.
+        st.session_state.sidebar = st.container(key="sidebar-of-page")
         st.selectbox(t("nav.language"), list(LANGUAGE_NAMES), format_func=LANGUAGE_NAMES.__getitem__, key="language")
         st.caption(t("nav.tagline"))
         sign_out_button()

@@ -1,8 +1,9 @@
 """Store conversations on disk, each as an append-only JSONL file ``<root>/<session>/<conversation>.jsonl``.
 
 Lines by ``type``: ``conversation`` (first line), then for each turn ``question``, ``text`` (a piece of the answer),
-``restart`` (discard the text so far), ``answer`` or ``failed``, ``feedback``. A question follows the one above it in
-the file; one that names another turn in ``after`` begins a branch there. Unreadable lines are counted and skipped.
+``restart`` (discard the text so far), ``answer`` or ``failed``, ``feedback``; anywhere ``title`` and ``pin``, of which
+the last one counts. A question follows the one above it in the file; one that names another turn in ``after`` begins a
+branch there. Unreadable lines are counted and skipped.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 import re
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -37,6 +38,9 @@ _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
 
 FEEDBACK_REASONS = ("off_question", "wrong", "incomplete", "not_in_source", "outdated")
 """Why an answer is bad, for a person to choose from."""
+_ANSWERS = tuple(b'{"type": "%s"' % kind for kind in (b"answer", b"text", b"restart"))
+_HEADS_KEPT = 5_000
+NO_OTHERS: Mapping[str, str] = {}
 
 TurnState = Literal["running", "done", "failed", "interrupted"]
 
@@ -79,7 +83,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The turns of one session with one knowledge base."""
+    """The turns of one session with one knowledge base, or with several at once."""
 
     session: str
     conversation_id: str
@@ -90,11 +94,36 @@ class Conversation:
     turns: tuple[Turn, ...] = ()
     damaged: int = 0
     """Number of unreadable lines."""
+    others: tuple[tuple[str, str], ...] = ()
+    """(id, name) of the further knowledge bases that each question is asked of."""
+    given_title: str = ""
+    """The title that its owner gave it; "" for none."""
+    pinned: bool = False
+
+    @property
+    def kb_names(self) -> dict[str, str]:
+        """Id -> name, then, of each knowledge base that it asks; the first one first."""
+        return {self.kb_id: self.kb_name, **dict(self.others)}
+
+    @property
+    def kb_ids(self) -> tuple[str, ...]:
+        return tuple(self.kb_names)
 
     @property
     def title(self) -> str:
-        """The first question; "" if there is none yet."""
-        return self.turns[0].question if self.turns else ""
+        """The title that it was given, else its first question, in one line; "" before that."""
+        return self.given_title or (" ".join(self.turns[0].question.split()) if self.turns else "")
+
+    @property
+    def last_at(self) -> str:
+        """When its last question was asked, else when it was started."""
+        return self.turns[-1].asked_at if self.turns else self.started_at
+
+    def kb_of(self, turn: Turn) -> str:
+        """Return the id of the knowledge base that a turn is about: of its best source, or of the nearest passage."""
+        answer = turn.answer
+        found = answer.sources or (answer.nearest.passages if answer.nearest else ()) if answer else ()
+        return next((source.chunk.doc_id for source in found if source.chunk.doc_id in self.kb_ids), self.kb_id)
 
     @property
     def outcomes(self) -> Mapping[str, int]:
@@ -173,9 +202,14 @@ class ConversationStore:
         self._read: BoundedCache[Path, tuple[tuple[int, int], Conversation]] = BoundedCache(256)
         """Cache: path -> (time of the last change and size of the file, conversation). A page reads its conversation
         on every rerun."""
+        self._heads: BoundedCache[Path, tuple[tuple[int, int], Conversation]] = BoundedCache(_HEADS_KEPT)
+        """The same for ``heads``."""
 
-    def start(self, session: str, kb_id: str, kb_name: str) -> str:
+    def start(self, session: str, kb_id: str, kb_name: str, others: Mapping[str, str] = NO_OTHERS) -> str:
         """Start a conversation and return its id. Ids sort by time.
+
+        Args:
+            others: id -> name of further knowledge bases to ask.
 
         Raises:
             ConversationNotFound: ``session`` is not a session name.
@@ -187,6 +221,8 @@ class ConversationStore:
         at = now(timedelta(milliseconds=1))
         conversation_id = f"{at:%Y%m%d-%H%M%S}-{at.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
         entry = {"type": "conversation", VERSION: CONVERSATION, "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
+        if others:
+            entry["others"] = [{"kb_id": other, "kb_name": name} for other, name in others.items()]
         self.append(session, conversation_id, entry)
         return conversation_id
 
@@ -209,37 +245,45 @@ class ConversationStore:
             ConversationNotFound: there is no such conversation.
             FileOfLaterVersion
         """
-        path = self._path(session, conversation_id)
+        return self._kept(self._read, self._path(session, conversation_id), lambda content: content)
+
+    def _kept(
+        self,
+        cache: BoundedCache[Path, tuple[tuple[int, int], Conversation]],
+        path: Path,
+        choose: Callable[[bytes], bytes],
+    ) -> Conversation:
+        """Return a conversation from the cache, or from those lines of its file that ``choose`` returns."""
         try:
             found = path.stat()
             stamp = (found.st_mtime_ns, found.st_size)
-            kept = self._read.get(path)
+            kept = cache.get(path)
             if kept and kept[0] == stamp:
                 return kept[1]
-            rows, damaged = parsed_lines(path.read_bytes()[: found.st_size])
+            rows, damaged = parsed_lines(choose(path.read_bytes()[: found.st_size]))
         except OSError as error:
-            raise ConversationNotFound(conversation_id=conversation_id) from error
-        conversation = _folded(Conversation(session, conversation_id, "", "", "", damaged=damaged), rows, path)
-        self._read.put(path, (stamp, conversation))
+            raise ConversationNotFound(conversation_id=path.stem) from error
+        conversation = _folded(Conversation(path.parent.name, path.stem, "", "", "", damaged=damaged), rows, path)
+        cache.put(path, (stamp, conversation))
         return conversation
 
-    def list(self, session: str, kb_id: str) -> list[Conversation]:
-        """List a session's conversations with a knowledge base, newest first; empty for an illegal session name.
+    def heads(self, session: str) -> list[Conversation]:
+        """List a session's conversations without the answers of their turns, the one that was last asked first.
 
-        Files that are no conversation, or that a later version wrote, are left out.
+        Quick for hundreds: answers are not parsed. Files that a later version wrote are left out; an illegal session
+        name has none. A conversation whose first line is damaged has "" as its knowledge base.
         """
-        if not is_session(session):
-            return []
         found = []
-        for path in sorted((self._root / session).glob("*.jsonl"), reverse=True):
+        for path in (self._root / session).glob("*.jsonl") if is_session(session) else ():
             try:
-                conversation = self.load(session, path.stem)
+                found.append(self._kept(self._heads, path, _without_answers))
             except (ConversationNotFound, FileOfLaterVersion) as error:
                 _log.warning("%s", error)
-                continue
-            if conversation.kb_id == kb_id:
-                found.append(conversation)
-        return found
+        return sorted(found, key=lambda head: (head.last_at, head.conversation_id), reverse=True)
+
+    def list(self, session: str, kb_id: str) -> list[Conversation]:
+        """List a session's conversations that ask a knowledge base, as ``heads`` does, with all that they say."""
+        return [self.load(session, head.conversation_id) for head in self.heads(session) if kb_id in head.kb_ids]
 
     def delete(self, session: str, conversation_id: str) -> None:
         """Delete a conversation. Does nothing if it does not exist.
@@ -249,12 +293,18 @@ class ConversationStore:
         """
         path = self._path(session, conversation_id)
         path.unlink(missing_ok=True)
-        self._read.drop(lambda kept: kept == path)
+        for cache in (self._read, self._heads):
+            cache.drop(lambda kept: kept == path)
 
     def _path(self, session: str, conversation_id: str) -> Path:
         if not is_session(session) or not _CONVERSATION.fullmatch(conversation_id):
             raise ConversationNotFound(conversation_id=conversation_id)
         return self._root / session / f"{conversation_id}.jsonl"
+
+
+def _without_answers(content: bytes) -> bytes:
+    """Return the lines of a conversation but for those that begin as answers do: nearly all of its bytes."""
+    return b"\n".join(line for line in content.split(b"\n") if not line.startswith(_ANSWERS))
 
 
 def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) -> Conversation:
@@ -264,7 +314,13 @@ def _folded(conversation: Conversation, rows: list[dict[str, Any]], path: Path) 
         try:
             if entry["type"] == "conversation":
                 kb_id, kb_name, at = _texts(known_version(entry, path, CONVERSATION), "kb_id", "kb_name", "at")
-                conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at)
+                named = (_texts(other, "kb_id", "kb_name") for other in entry.get("others", ()))
+                others = tuple((other, name) for other, name in named)
+                conversation = replace(conversation, kb_id=kb_id, kb_name=kb_name, started_at=at, others=others)
+            elif entry["type"] == "title":
+                conversation = replace(conversation, given_title=_texts(entry, "title")[0])
+            elif entry["type"] == "pin":
+                conversation = replace(conversation, pinned=entry["pinned"] is True)
             elif entry["type"] == "question":
                 turn_id, question, mode, at = _texts(entry, "turn", "question", "mode", "at")
                 if mode not in MODES or not turn_id:

@@ -10,3 +10,5 @@ MOST_CONVERSATIONS = 1_000
 """Conversations of one visitor, with all knowledge bases together."""
 GRACE_S = 60.0
 """How long an answer goes on after its visitor has closed the last page, in seconds: enough for a reload."""
+MOST_TITLE_CHARS = 200
+"""Characters of the title that somebody gives a conversation."""

@@ -23,7 +23,7 @@ def purge_chat(conversations: Path, logs: Iterable[Path], purged: Purged) -> int
 
 
 def _conversation(rows: list[Row], purged: Purged) -> list[Row]:
-    if not any(row.get("type") == "conversation" and row.get("kb_id") == purged.kb_id for row in rows):
+    if not any(row.get("type") == "conversation" and purged.kb_id in _asked(row) for row in rows):
         return rows
     touched = {row.get("turn") for row in rows if row.get("type") == "answer" and _quotes(row["answer"], purged)}
     for turn, text in _streamed(rows).items():
@@ -42,6 +42,11 @@ def _conversation(rows: list[Row], purged: Purged) -> list[Row]:
         else:
             found.append(purged.text.without_in(row, purged.kb_id))
     return found
+
+
+def _asked(row: Row) -> list[object]:
+    """Return the ids of the knowledge bases of a conversation, from its first line."""
+    return [row.get("kb_id"), *(other.get("kb_id") for other in row.get("others") or ())]
 
 
 def _is_mark(row: Row, turn: object, purged: Purged) -> bool:
@@ -64,7 +69,8 @@ def _sources(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _is_of(source: Mapping[str, Any], purged: Purged) -> bool:
     """Return whether a passage is of a purged document."""
-    return source.get("file") in purged.paths or purged.text.quoted_in(str(source.get("text", "")))
+    of_kb = source.get("doc_id", purged.kb_id) == purged.kb_id
+    return (of_kb and source.get("file") in purged.paths) or purged.text.quoted_in(str(source.get("text", "")))
 
 
 def _quotes(answer: Mapping[str, Any], purged: Purged) -> bool:

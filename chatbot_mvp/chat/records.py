@@ -21,7 +21,7 @@ from chatbot_mvp.storage.formats import complete
 from chatbot_mvp.types import Chunk
 
 _CANDIDATES_KEPT = 10
-_OF_VERSION = (("version", 0), ("version_id", ""), ("updated_at", ""))
+_ADDED_LATER = (("version", 0), ("version_id", ""), ("updated_at", ""), ("kb_name", ""))
 """Keys of a source that older answers do not have."""
 
 
@@ -216,7 +216,8 @@ def source_json(source: Source) -> dict[str, Any]:
 
     ``file`` is None if the files of the knowledge base are not known, ``page`` also for formats without pages.
     ``version`` (number) and ``version_id`` name the version that was cited, ``updated_at`` is when the file's content
-    came; 0 and "" if they are not known, as in answers of before there were versions.
+    came; 0 and "" if they are not known, as in answers of before there were versions. ``kb_name`` names the knowledge
+    base if several were asked.
     """
     chunk = source.chunk
     return {
@@ -229,6 +230,7 @@ def source_json(source: Source) -> dict[str, Any]:
         "version": source.place.version if source.place else 0,
         "version_id": source.place.version_id if source.place else "",
         "updated_at": source.place.updated_at if source.place else "",
+        "kb_name": source.place.kb_name if source.place else "",
         "start": chunk.start,
         "end": chunk.end,
         "text": chunk.text,
@@ -257,6 +259,5 @@ def _source(value: Mapping[str, Any]) -> Source:
     chunk = Chunk(value["chunk_id"], value["doc_id"], value["section"], value["text"], value["start"], value["end"])
     place = None
     if value["file"] is not None:
-        version, version_id, at = (value.get(name, none) for name, none in _OF_VERSION)
-        place = FilePlace(value["file"], value["page"], version, version_id, at)
+        place = FilePlace(value["file"], value["page"], *(value.get(name, none) for name, none in _ADDED_LATER))
     return Source(value["number"], chunk, tuple((start, end) for start, end in value["highlights"]), place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,16 @@ from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
-from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn, new_session
+from chatbot_mvp.chat.conversations import NO_OTHERS, Conversation, ConversationStore, Turn, new_session
 from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn
-from chatbot_mvp.errors import LimitError
+from chatbot_mvp.errors import KbNotFound, LimitError
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.lru import BoundedCache
+from chatbot_mvp.text import fold
 
 _LAST_WORDS_S = 10.0
 _UNSAVED_KEPT = 64
@@ -46,13 +47,13 @@ class ChatSessions:
         return new_session()
 
     @performs(Action.ASK)
-    def start(self, session: str, kb_id: str, kb_name: str) -> str:
-        """Start a conversation with a knowledge base and return its id.
+    def start(self, session: str, kb_id: str, kb_name: str, others: Mapping[str, str] = NO_OTHERS) -> str:
+        """Start a conversation with a knowledge base, and ``others`` (id -> name), and return its id.
 
         Raises:
             FileNotWritten, LimitError (too_many_conversations)
         """
-        return self._store.start(session, kb_id, kb_name)
+        return self._store.start(session, kb_id, kb_name, others)
 
     @performs(Action.ASK)
     def begin(
@@ -170,8 +171,42 @@ class ChatSessions:
 
     @performs(Action.READ)
     def conversations(self, session: str, kb_id: str) -> list[Conversation]:
-        """List a session's conversations with a knowledge base, newest first."""
+        """List a session's conversations that ask a knowledge base, the one that was last asked first."""
         return self._store.list(session, kb_id)
+
+    @performs(Action.READ)
+    def heads(self, session: str, wanted: str = "") -> list[Conversation]:
+        """List a session's conversations without the answers of their turns, the one that was last asked first.
+
+        Args:
+            wanted: words, or parts of words, that title and questions must have, in any case and with or without
+                accents; "" for all conversations.
+        """
+        words = fold(wanted).split()
+        found = self._store.heads(session)
+        return [head for head in found if _has(head, words)] if words else found
+
+    @performs(Action.ARRANGE_CONVERSATIONS)
+    def rename(self, session: str, conversation_id: str, title: str) -> None:
+        """Give a conversation a title, of which ``MOST_TITLE_CHARS`` are kept; "" for its first question.
+
+        Raises:
+            ConversationNotFound, FileNotWritten
+        """
+        self._note(session, conversation_id, "title", title=" ".join(title.split())[: limits.MOST_TITLE_CHARS])
+
+    @performs(Action.ARRANGE_CONVERSATIONS)
+    def pin(self, session: str, conversation_id: str, pinned: bool) -> None:
+        """Pin a conversation, or no longer.
+
+        Raises:
+            ConversationNotFound, FileNotWritten
+        """
+        self._note(session, conversation_id, "pin", pinned=pinned)
+
+    def _note(self, session: str, conversation_id: str, kind: str, **fields: Any) -> None:
+        self._store.load(session, conversation_id)  # what is deleted must not come back as one line
+        self._store.append(session, conversation_id, {"type": kind, **fields, "at": utc_now()}, durable=True)
 
     @performs(Action.DELETE_CONVERSATION)
     def delete(self, session: str, conversation_id: str) -> None:
@@ -211,13 +246,21 @@ class ChatSessions:
     def add_question(
         self, session: str, conversation_id: str, turn_id: str, kind: QuestionKind | None, answer: str = ""
     ) -> bool:
-        """Add a turn's question to the knowledge base's benchmark; return False if it is already there.
+        """Add a turn's question to the benchmark of the knowledge base that it is about (``Conversation.kb_of``).
+
+        Returns:
+            False if it is already there.
 
         Raises:
             ConversationNotFound, FileNotWritten
+            KbNotFound: that knowledge base was deleted.
         """
         conversation = self._store.load(session, conversation_id)
-        return add_question(self.questions_path(conversation.kb_id), conversation.turn(turn_id), kind, answer)
+        turn = conversation.turn(turn_id)
+        path = self.questions_path(conversation.kb_of(turn))
+        if not path.parent.is_dir():
+            raise KbNotFound(kb_id=path.parent.name, legal=", ".join(sorted(p.name for p in self._kb_dir.glob("*"))))
+        return add_question(path, turn, kind, answer)
 
     @performs(Action.READ)
     def export(self, session: str, conversation_id: str, form: str, language: str) -> str:
@@ -228,3 +271,9 @@ class ChatSessions:
         """
         found = self.conversation(session, conversation_id)
         return as_json(found) if form == "json" else as_markdown(found, language)
+
+
+def _has(head: Conversation, words: Sequence[str]) -> bool:
+    """Return whether title and questions of a conversation have each of some folded words."""
+    said = fold("\n".join([head.title, *(turn.question for turn in head.turns)]))
+    return all(word in said for word in words)

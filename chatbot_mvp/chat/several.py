@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,14 +41,17 @@ class StreamOverSeveral(AnswerStream):
         nearest = answer.nearest
         return replace(
             answer,
-            sources=tuple(map(self._place, answer.sources)),
-            nearest=replace(nearest, passages=tuple(map(self._place, nearest.passages))) if nearest else None,
+            sources=self.with_places(answer.sources),
+            nearest=replace(nearest, passages=self.with_places(nearest.passages)) if nearest else None,
         )
 
+    def with_places(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        return tuple(map(self._place, sources))
+
     def _place(self, source: Source) -> Source:
-        """Return a source with its file behind the name of its knowledge base."""
+        """Return a source with its place, which names its knowledge base."""
         own = self._asked[source.chunk.doc_id]
         [found] = placed([source], own.places)
         if found.place is None or found.place.file == own.kb_name:
             return found
-        return replace(found, place=replace(found.place, file=f"{own.kb_name}: {found.place.file}"))
+        return replace(found, place=replace(found.place, kb_name=own.kb_name))

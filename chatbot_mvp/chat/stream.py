@@ -115,6 +115,10 @@ class AnswerStream:
         if self._stream is not None:
             self._stream.close()
 
+    def with_places(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        """Return sources with their places, as its answer will have them."""
+        return placed(sources, self._places)
+
     def __iter__(self) -> Iterator[Event]:
         started = time.perf_counter()
         model, settings = self._model, self._settings

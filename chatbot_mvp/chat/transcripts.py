@@ -152,7 +152,7 @@ def quality_line(quality: Quality, language: str) -> str:
 def as_markdown(conversation: Conversation, language: str) -> str:
     """Format a conversation as Markdown, with headings in ``language``."""
     words = _WORDS.get(language, _WORDS["en"])
-    parts = [f"# {words['title'].format(name=conversation.kb_name)}", conversation.started_at]
+    parts = [f"# {words['title'].format(name=', '.join(conversation.kb_names.values()))}", conversation.started_at]
     parts.append(words["outcomes"].format(**conversation.outcomes))
     if conversation.damaged:
         parts.append(f"> {words['damaged'].format(count=conversation.damaged)}")
@@ -185,6 +185,8 @@ def as_json(conversation: Conversation) -> str:
         "conversation_id": conversation.conversation_id,
         "kb_id": conversation.kb_id,
         "kb_name": conversation.kb_name,
+        "kb_names": conversation.kb_names,
+        "title": conversation.title,
         "started_at": conversation.started_at,
         "outcomes": conversation.outcomes,
         "damaged_lines": conversation.damaged,
@@ -264,7 +266,7 @@ def _nearest_lines(answer: AnswerRecord, nearest: Nearest, words: dict[str, str]
 def _place(source: Source, words: dict[str, str], span: str = "") -> str:
     """Return file, page, version, day of its last change and characters of a source; without what is not known."""
     place = source.place
-    parts = [place.file] if place else []
+    parts = [place.title] if place else []
     if place and place.page:
         parts.append(words["page"].format(page=place.page))
     if place and place.version:

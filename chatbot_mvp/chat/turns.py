@@ -118,7 +118,8 @@ class LiveTurn:
 
     def _produce(self) -> None:
         now = self._store.load(self.conversation.session, self.conversation.conversation_id)
-        stream = self._answering.stream(now.kb_id, self._question, self._context, now.history_of(self.turn_id))
+        history = now.history_of(self.turn_id)
+        stream = self._answering.stream_over(now.kb_ids, self._question, self._context, history)
         with self._changed:
             self._stream = stream
         if self._cancelled:
@@ -134,7 +135,8 @@ class LiveTurn:
         for event in stream:
             if isinstance(event, Retrieved):
                 hits = event.search.trace.chunks_final
-                self._set(found=tuple(Source(number, hit.chunk, ()) for number, hit in enumerate(hits, 1)))
+                found = [Source(number, hit.chunk, ()) for number, hit in enumerate(hits, 1)]
+                self._set(found=stream.with_places(found))
             elif isinstance(event, Piece):
                 unsaved += event.text
                 self._set(text=self._progress.text + event.text)

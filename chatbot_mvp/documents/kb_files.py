@@ -52,6 +52,13 @@ class FilePlace:
     """Id of that version; "" if it is not known."""
     updated_at: str = ""
     """When the content of the file came, ISO 8601, UTC; "" if it is not known."""
+    kb_name: str = ""
+    """Name of its knowledge base, if several were asked and the file does not bear it already; else ""."""
+
+    @property
+    def title(self) -> str:
+        """The file, behind the name of its knowledge base if several were asked."""
+        return f"{self.kb_name}: {self.file}" if self.kb_name else self.file
 
 
 def text_hash(text: str) -> str:

@@ -97,7 +97,6 @@ class KbPipelines(KbTexts):
         found = self.pipeline(kb_id, progress, search, version).with_selection(settings)
         return self.limited(kb_id, found, DocumentFilter.from_text(settings.kb_filter), version)
 
-    @performs(Action.ASK)
     def growing(
         self, kb_id: str, progress: ProgressCallback = ignore_progress, search: OtherSearch = (), version: str = ""
     ) -> GrowingPipeline:
@@ -128,7 +127,7 @@ class KbPipelines(KbTexts):
 
         factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
 
-        key = _key(record, now, search)
+        key = _key([record], now, search)
 
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
             chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, record.version)
@@ -214,6 +213,7 @@ class KbPipelines(KbTexts):
             raise nothing_found(found, documents)
         return limited
 
+    @performs(Action.ASK)
     def over(
         self, kb_ids: Sequence[str], progress: ProgressCallback = ignore_progress, search: OtherSearch = ()
     ) -> GrowingPipeline:
@@ -232,8 +232,8 @@ class KbPipelines(KbTexts):
         now = self._live.snapshot
         settings = with_search(now.settings, other_search(now.settings, search)).with_changes(vector_store="exact")
         language = max(records, key=lambda record: record.chars).language
-        name = JOINED.join(record.kb_id for record in records)
-        key = (name, *(record.sha256 for record in records), str(now.version), repr(other_search(now.settings, search)))
+        key = _key(records, now, search)
+        name = key[0]
         factory = self._factory.asking(following(self._factory.providers, settings.chosen_provider))
 
         def grow(report: ProgressCallback) -> Iterator[Pipeline]:
@@ -244,13 +244,14 @@ class KbPipelines(KbTexts):
         return self._pipelines.get(key, lambda: GrowingPipeline(name, grow, progress))
 
     @performs(Action.READ)
-    def vectors_under_way(self, kb_id: str, search: OtherSearch = ()) -> GrowingPipeline | None:
-        """The pipeline over a knowledge base if vectors are missing in it; None if not, or if nobody has asked yet.
+    def vectors_under_way(self, kb_ids: Sequence[str], search: OtherSearch = ()) -> GrowingPipeline | None:
+        """The pipeline over knowledge bases if vectors are missing in it; None if not, or if nobody has asked yet.
 
         Raises:
             KbNotFound, KbUnreadable, InvalidSetting
         """
-        found = self._pipelines.peek(_key(self.store.record(kb_id), self._live.snapshot, search))
+        records = [self.store.record(kb_id) for kb_id in sorted(set(kb_ids))]
+        found = self._pipelines.peek(_key(records, self._live.snapshot, search))
         return found if found is not None and (found.growing or found.failure is not None) else None
 
     def forget_text(self, kb_id: str) -> None:
@@ -259,6 +260,7 @@ class KbPipelines(KbTexts):
         super().forget_text(kb_id)
 
 
-def _key(record: KbRecord, now: Snapshot, search: OtherSearch) -> Key:
+def _key(records: Sequence[KbRecord], now: Snapshot, search: OtherSearch) -> Key:
+    name, texts = JOINED.join(record.kb_id for record in records), (record.sha256 for record in records)
     # The version is part of the key: a pipeline holds the language model of the provider it was built with.
-    return (record.kb_id, record.sha256, str(now.version), repr(other_search(now.settings, search)))
+    return (name, *texts, str(now.version), repr(other_search(now.settings, search)))

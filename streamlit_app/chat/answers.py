@@ -77,7 +77,8 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
     if answer.sources:
         st.markdown(f"**{t('chat.sources')}**")
         show_sources(answer.sources, anchor)
-        source_buttons(answer.sources, anchor)
+        if asks:
+            source_buttons(answer.sources, anchor)
     if answer.nearest is not None:
         show_nearest(turn, answer.nearest, asks)
     show_hint(answer)

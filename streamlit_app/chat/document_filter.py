@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from chatbot_mvp.api import ALL_DOCUMENTS, DocumentFilter, KbRecord
@@ -12,41 +14,41 @@ _LISTS = ("folders", "tags", "documents")
 _DAYS = ("since", "until")
 
 
-def ask_filter(kb: KbRecord) -> DocumentFilter:
-    """Draw the popover of a knowledge base with several documents; return what is chosen there.
+def ask_filter(kbs: Sequence[KbRecord]) -> DocumentFilter:
+    """Draw the popover of knowledge bases with several documents; return what is chosen there, which holds in all.
 
-    The choice stays with the session, apart for each knowledge base.
+    The choice stays with the session, apart for each choice of knowledge bases.
     """
-    documents = get_app().kb_changes.documents(kb.kb_id)
+    documents = [document for kb in kbs for document in get_app().kb_changes.documents(kb.kb_id)]
     if len(documents) < 2:
         return ALL_DOCUMENTS
     legal = {
         "folders": sorted({folder for one in documents for folder in _folders(one.folder)}),
         "tags": sorted({tag for one in documents for tag in one.tags}),
-        "documents": [one.path for one in documents],
+        "documents": list(dict.fromkeys(one.path for one in documents)),
     }
     for name in (*_LISTS, *_DAYS, "dated"):
         # Written again, because Streamlit drops a widget's value when its page is left.
-        if (value := st.session_state.get(_key(kb, name))) is not None:
+        if (value := st.session_state.get(_key(kbs, name))) is not None:
             known = [one for one in value if one in legal[name]] if name in _LISTS else value
-            st.session_state[_key(kb, name)] = known
-    chosen = _chosen(kb)
+            st.session_state[_key(kbs, name)] = known
+    chosen = _chosen(kbs)
     found = len(chosen.chosen_of(documents))
     label = t("filter.some", count=number(found)) if chosen else t("filter.all")
     with st.popover(label, icon=":material/filter_alt:", width="stretch"):
         st.caption(t("filter.help"))
         for name in _LISTS:
             if legal[name]:
-                st.multiselect(t(f"filter.{name}"), legal[name], key=_key(kb, name), placeholder=t("filter.any"))
+                st.multiselect(t(f"filter.{name}"), legal[name], key=_key(kbs, name), placeholder=t("filter.any"))
         for place, name in zip(st.columns(2), _DAYS, strict=True):
-            place.date_input(t(f"filter.{name}"), value=None, key=_key(kb, name), format="YYYY-MM-DD")
+            place.date_input(t(f"filter.{name}"), value=None, key=_key(kbs, name), format="YYYY-MM-DD")
         st.segmented_control(
             t("filter.dated"),
             ("updated", "created"),
-            key=_key(kb, "dated"),
+            key=_key(kbs, "dated"),
             format_func=lambda name: t(f"filter.dated.{name}"),
         )
-        st.button(t("filter.reset"), icon=":material/filter_alt_off:", type="tertiary", on_click=_reset, args=(kb,))
+        st.button(t("filter.reset"), icon=":material/filter_alt_off:", type="tertiary", on_click=_reset, args=(kbs,))
         if chosen and found:
             st.caption(t("filter.meets", count=number(found), total=number(len(documents))))
     if chosen and not found:
@@ -71,11 +73,11 @@ def filter_text(documents: DocumentFilter) -> str:
     return " · ".join(parts)
 
 
-def _chosen(kb: KbRecord) -> DocumentFilter:
+def _chosen(kbs: Sequence[KbRecord]) -> DocumentFilter:
     state = st.session_state
-    folders, tags, paths = (tuple(sorted(state.get(_key(kb, name)) or ())) for name in _LISTS)
-    since, until = (day.isoformat() if (day := state.get(_key(kb, name))) else "" for name in _DAYS)
-    return DocumentFilter(folders, tags, paths, since, until, state.get(_key(kb, "dated")) or "updated")
+    folders, tags, paths = (tuple(sorted(state.get(_key(kbs, name)) or ())) for name in _LISTS)
+    since, until = (day.isoformat() if (day := state.get(_key(kbs, name))) else "" for name in _DAYS)
+    return DocumentFilter(folders, tags, paths, since, until, state.get(_key(kbs, "dated")) or "updated")
 
 
 def _folders(folder: str) -> list[str]:
@@ -84,12 +86,12 @@ def _folders(folder: str) -> list[str]:
     return ["/".join(parts[: at + 1]) for at in range(len(parts))]
 
 
-def _key(kb: KbRecord, name: str) -> str:
-    return f"filter-{name}-{kb.kb_id}"
+def _key(kbs: Sequence[KbRecord], name: str) -> str:
+    return f"filter-{name}-{'+'.join(sorted(kb.kb_id for kb in kbs))}"
 
 
-def _reset(kb: KbRecord) -> None:
+def _reset(kbs: Sequence[KbRecord]) -> None:
     for name in _LISTS:
-        st.session_state[_key(kb, name)] = []
+        st.session_state[_key(kbs, name)] = []
     for name in (*_DAYS, "dated"):
-        st.session_state[_key(kb, name)] = None
+        st.session_state[_key(kbs, name)] = None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import KbRecord
 from streamlit_app.shared.i18n import t
-from streamlit_app.shared.session import choose
+from streamlit_app.shared.session import new_conversation
 
 _KEYS = {
     "/": "input",
@@ -35,10 +34,10 @@ def keyboard_button() -> None:
         _show_keys()
 
 
-def hidden_buttons(kb: KbRecord) -> None:
+def hidden_buttons() -> None:
     """Draw, unseen, what a key does for which no button is always on the page."""
     with st.container(key="keys-hidden"):
-        st.button(t("talk.new"), key="keys-new", on_click=choose, args=(kb, ""))
+        st.button(t("talk.new"), key="keys-new", on_click=new_conversation)
 
 
 def _show_keys() -> None:

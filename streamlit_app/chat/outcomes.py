@@ -34,6 +34,10 @@ _REASONS = ("relevance", "declined", "unsupported")
 """Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
 
 
+_SUGGESTIONS = 4
+"""Suggested questions at most, shared among the knowledge bases; each has at least one."""
+
+
 def show_outcome(turn: Turn, answer: AnswerRecord) -> None:
     """Draw one quiet line: outcome, number of passages, and their age if it is notable. In general mode no outcome."""
     passages = answer.sources if answer.outcome == "answered" else answer.nearest.passages if answer.nearest else ()
@@ -117,13 +121,13 @@ def _form(count: int) -> str:
     return "one" if count == 1 else "many"
 
 
-def show_follow_ups(kb: KbRecord, turns: Sequence[Turn], context: UserContext) -> None:
+def show_follow_ups(kbs: Sequence[KbRecord], turns: Sequence[Turn], context: UserContext) -> None:
     """Draw a button per question that may follow the last answer. Found once: later runs of the script keep them."""
-    key = (turns[-1].turn_id, kb.version, context.documents, current_language())
+    key = (turns[-1].turn_id, *(kb.version for kb in kbs), context.documents, current_language())
     kept, questions = st.session_state.get("chat_follow_ups", (None, ()))
     if kept != key:
         try:
-            questions = get_app().answering.follow_ups([kb.kb_id], turns, context)
+            questions = get_app().answering.follow_ups([kb.kb_id for kb in kbs], turns, context)
         except ChatbotError:
             return  # the user will see the error when asking a question
         st.session_state.chat_follow_ups = key, questions
@@ -141,12 +145,14 @@ def show_follow_ups(kb: KbRecord, turns: Sequence[Turn], context: UserContext) -
             )
 
 
-def suggestions(kb: KbRecord, documents: DocumentFilter) -> None:
+def suggestions(kbs: Sequence[KbRecord], documents: DocumentFilter) -> None:
     """Draw one button per suggestion about the chosen documents; clicking it asks the question."""
+    each = max(1, _SUGGESTIONS // len(kbs))
     try:
-        questions = get_app().kbs.suggested_questions(kb.kb_id, documents=documents)
+        asked = [get_app().kbs.suggested_questions(kb.kb_id, each, documents) for kb in kbs]
     except ChatbotError:
         return  # the user will see the error when asking a question
+    questions = dict.fromkeys(question for some in asked for question in some)
     grid = card_grid("suggestions", narrowest=320)
     for row, question in enumerate(questions):
         grid.button(

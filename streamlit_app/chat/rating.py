@@ -70,5 +70,5 @@ def _form(conversation: Conversation, turn: Turn) -> None:
     if not add:
         st.success(t("feedback.thanks"), icon=":material/check_circle:")
         return
-    path = service.questions_path(conversation.kb_id)
+    path = service.questions_path(conversation.kb_of(turn))
     st.success(t("feedback.added" if added else "feedback.known", path=path), icon=":material/check_circle:")

@@ -14,7 +14,7 @@ from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end
 from streamlit_app.shared.links import open_run
-from streamlit_app.shared.session import conversations
+from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app
 from streamlit_app.shared.style import card_grid
 
@@ -59,7 +59,7 @@ def tour_state() -> TourState:
     job = next((job for job in jobs if job.job_id == own), jobs[0] if jobs else None)
     steps = {
         "kb": bool(records),
-        "ask": any(conversation.turns for record in records for conversation in conversations(record)),
+        "ask": any(head.turns for head in app.chat.heads(session_name())),
         "measure": bool(runs),
         "read": bool(runs) and st.session_state.get("tour_read", False),
     }
@@ -156,7 +156,7 @@ def _ask() -> None:
     with errors_shown():
         questions = get_app().kbs.suggested_questions(record.kb_id)
         if questions:
-            st.session_state.chat_draft = questions[0]
+            st.session_state.kb_id, st.session_state.chat_draft = record.kb_id, questions[0]
         st.switch_page(PAGES["chat"][0])
 
 

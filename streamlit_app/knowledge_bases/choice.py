@@ -1,4 +1,4 @@
-"""Chooses the knowledge base of a page, or lets the user add one there."""
+"""Chooses the knowledge base of a page, or those that the chat asks, or lets the user add one there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from chatbot_mvp.api import KbRecord
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
 from streamlit_app.shared.i18n import t
+from streamlit_app.shared.session import also_key, chosen_kbs
 from streamlit_app.shared.state import active_kb, get_app, kb_names
 
 
@@ -58,3 +59,23 @@ def choose_kb(where: DeltaGenerator, active: KbRecord, width: int | None = None)
     ]
     st.session_state.kb_id, st.session_state.kb_name = kb.kb_id, kb.kb_name
     return kb
+
+
+def choose_several(where: DeltaGenerator, active: KbRecord) -> list[KbRecord]:
+    """Draw ``choose_kb`` and, if there are others, a list of those to ask as well; return all that are chosen."""
+    kb = choose_kb(where, active, width=210)
+    records = get_app().kbs.records()
+    if len(records) > 1:
+        key, names = also_key(kb.kb_id), kb_names(records)
+        # Written again, because Streamlit drops a widget's value when its page is left.
+        st.session_state[key] = [other.kb_id for other in chosen_kbs()[1:]]
+        where.multiselect(
+            t("chat.also"),
+            [record.kb_id for record in records if record.kb_id != kb.kb_id],
+            key=key,
+            format_func=names.__getitem__,
+            placeholder=t("chat.also_none"),
+            help=t("chat.also_help"),
+            width=230,
+        )
+    return chosen_kbs()

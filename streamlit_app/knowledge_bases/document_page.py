@@ -167,7 +167,8 @@ def _asked(record: KbRecord, document: KbDocument) -> None:
     for conversation in conversations(record):
         for turn in conversation.turns:
             sources = turn.answer.sources if turn.answer else ()
-            cited = [one for one in sources if one.place is not None and one.place.file == document.path]
+            own = [one for one in sources if one.chunk.doc_id == record.kb_id]
+            cited = [one for one in own if one.place is not None and one.place.file == document.path]
             if not cited:
                 continue
             found += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -111,8 +112,8 @@ def _asked_target(place: str, into: KbRecord) -> str:
     return into.kb_id if chosen == "current" else ""
 
 
-def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
-    """Build the indexes of a knowledge base with a progress bar, until it can be asked; the vectors follow.
+def prepare_kbs(records: Sequence[KbRecord], retrieval: tuple[tuple[str, Any], ...] = ()) -> None:
+    """Build the indexes over knowledge bases with a progress bar, until they can be asked; the vectors follow.
 
     Args:
         retrieval: overrides of the search settings in this session, as in ``UserContext``.
@@ -123,7 +124,7 @@ def prepare_kb(record: KbRecord, retrieval: tuple[tuple[str, Any], ...] = ()) ->
         if progress.total and progress.done < progress.total:
             bar.progress(share_done(progress), phase_text(progress))
 
-    get_app().kbs.growing(record.kb_id, show, retrieval).best()
+    get_app().kbs.over([record.kb_id for record in records], show, retrieval).best()
     bar.empty()
 
 
@@ -132,7 +133,7 @@ def take_sample() -> KbRecord | None:
     with errors_shown():
         record = get_app().kbs.add_sample()
         st.session_state.kb_id = record.kb_id
-        prepare_kb(record)
+        prepare_kbs([record])
         return record
     return None
 

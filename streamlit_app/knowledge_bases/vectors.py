@@ -1,6 +1,8 @@
-"""Shows how far the vectors of a knowledge base are computed, until all are there."""
+"""Shows how far the vectors of knowledge bases are computed, until all are there."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -11,16 +13,16 @@ from streamlit_app.shared.jobs import phase_text, share_done
 from streamlit_app.shared.state import error_text, get_app
 
 
-def vectors_status(kb_id: str, search: OtherSearch) -> None:
+def vectors_status(kb_ids: Sequence[str], search: OtherSearch) -> None:
     """Draw one line while vectors are missing. It refreshes itself, and goes when all are there."""
-    under_way = get_app().kbs.vectors_under_way(kb_id, search)
+    under_way = get_app().kbs.vectors_under_way(kb_ids, search)
     if under_way is not None:
-        st.fragment(_line, run_every="1s" if under_way.growing else None)(kb_id, search)
+        st.fragment(_line, run_every="1s" if under_way.growing else None)(kb_ids, search)
 
 
-def _line(kb_id: str, search: OtherSearch) -> None:
+def _line(kb_ids: Sequence[str], search: OtherSearch) -> None:
     try:
-        under_way = get_app().kbs.vectors_under_way(kb_id, search)
+        under_way = get_app().kbs.vectors_under_way(kb_ids, search)
     except ChatbotError:  # the knowledge base was deleted meanwhile
         return
     if under_way is None:

@@ -96,8 +96,9 @@ def _source_html(source: Source, anchor: str) -> str:
     chunk = source.chunk
     name = f"{anchor}-{source.number}" if anchor else ""
     place = " · ".join(part for part in _place(source) if part)
+    kb_name = f"{source.place.kb_name} · " if source.place and source.place.kb_name else ""
     return (
-        f'<details class="source"><summary>[{source.number}] {html.escape(chunk.section)}</summary>'
+        f'<details class="source"><summary>[{source.number}] {html.escape(kb_name + chunk.section)}</summary>'
         f"{passage_html(chunk, source.highlights, name)}"
         f'<p class="place">{html.escape(place)}{_link_html(source)}</p>{_now_html(source)}</details>'
     )
@@ -156,7 +157,7 @@ def _place(source: Source) -> tuple[str, str]:
     place = source.place or get_app().kbs.place(chunk.doc_id, source.offset)
     if place is None:
         return "", said
-    parts = [place.file]
+    parts = [place.title]
     if place.page:
         parts.append(t("chat.source_page", page=number(place.page)))
     if place.version:

@@ -9,7 +9,7 @@ from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.asking import Asking, place_of, show_branch, shown_branch, take_asking
 from streamlit_app.chat.composer import composer, page_script
-from streamlit_app.chat.conversation_menu import conversation_menu
+from streamlit_app.chat.conversation_list import list_conversations, show_gone
 from streamlit_app.chat.document_filter import ask_filter
 from streamlit_app.chat.keyboard import hidden_buttons
 from streamlit_app.chat.knobs import ask_knobs
@@ -17,31 +17,51 @@ from streamlit_app.chat.message_actions import open_message
 from streamlit_app.chat.outcomes import show_counts, show_follow_ups, suggestions
 from streamlit_app.chat.source_pane import panes, show_pane
 from streamlit_app.home.tour import show_tour_in_chat
-from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
-from streamlit_app.knowledge_bases.upload import prepare_kb, tell_truncated, upload_panel, upload_popover
+from streamlit_app.knowledge_bases.choice import choose_several, require_kb
+from streamlit_app.knowledge_bases.upload import prepare_kbs, tell_truncated, upload_panel, upload_popover
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
-from streamlit_app.shared.session import begin_conversation, current_conversation, session_name
+from streamlit_app.shared.session import (
+    begin_conversation,
+    chosen_kbs,
+    conversation_to_read,
+    current_conversation,
+    follow_address,
+    session_name,
+    write_address,
+)
 from streamlit_app.shared.state import get_app, show_error
 
 PAGE = "chat", ":material/forum:"
 
 st.title(t("nav.chat"))
+in_vain = follow_address()
+if (gone := conversation_to_read()) is not None:
+    write_address(gone.kb_ids, gone)
+    list_conversations(gone)
+    show_gone(gone)
+    for turn in gone.branch(shown_branch(gone)):
+        with st.container(key=f"turn-{turn.turn_id}"):
+            show_turn(gone, turn, debug=False, asks=False)
+    st.stop()
+if not chosen_kbs():
+    list_conversations(None)  # what was said stays, also without any knowledge base
 show_profile()
 active = require_kb("chat", t("chat.no_kb"))
 # A container that wraps: columns would cut the texts of the buttons on narrow screens.
 bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
-kb = choose_kb(bar, active, width=210)
+kbs = choose_several(bar, active)
+kb = kbs[0]
 upload_popover(bar, kb)
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
 with bar.container(width=170):
-    documents = ask_filter(kb)
+    documents = ask_filter(kbs)
 with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
 context = replace(context, documents=documents)
-menu = bar.container(width=165).empty()
-tell_truncated(kb)
+for one in kbs:
+    tell_truncated(one)
 
 upload_panel(only=kb.kb_id)
 vectors_line = st.container()
@@ -56,18 +76,18 @@ context = replace(context, provider=provider)
 asking = Asking(typed) if typed else take_asking()
 shown: tuple[Turn, ...] = ()
 with history:
-    conversation, live = current_conversation(kb)
+    conversation, live = current_conversation(kbs)
     page_script(open_message(conversation) if conversation else "")
-    hidden_buttons(kb)
+    hidden_buttons()
     if asking:
         try:
-            prepare_kb(kb, context.retrieval)
-            conversation_id = conversation.conversation_id if conversation else begin_conversation(kb)
+            prepare_kbs(kbs, context.retrieval)
+            conversation_id = conversation.conversation_id if conversation else begin_conversation(kbs)
             own = asking.context(context, get_app().settings.llm_temperature)
             after = place_of(asking, conversation) if conversation else None
             get_app().chat.begin(session_name(), conversation_id, asking.question, own, after)
             show_branch(conversation_id, "")
-            conversation, live = current_conversation(kb)
+            conversation, live = current_conversation(kbs)
         except LimitError as error:
             # The question returns to its box, whose text can only be set before it is drawn.
             st.session_state.chat_refused, st.session_state.chat_draft = error, asking.question
@@ -76,11 +96,13 @@ with history:
             show_error(error)
     with beside:
         show_pane(conversation)
-    with menu:
-        conversation_menu(kb, conversation)
+    write_address([one.kb_id for one in kbs], conversation)
+    list_conversations(conversation)
+    if in_vain and conversation is None:
+        st.warning(t(in_vain), icon=":material/link_off:")
     if conversation is None or not conversation.turns:
         st.caption(t("chat.hint"))
-        suggestions(kb, documents)
+        suggestions(kbs, documents)
     else:
         counts = st.empty()
         if conversation.damaged:
@@ -98,7 +120,7 @@ with history:
     next_questions = st.container()
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
 with vectors_line:
-    vectors_status(kb.kb_id, context.retrieval)
+    vectors_status([one.kb_id for one in kbs], context.retrieval)
 if shown:
     with next_questions:  # when all else is drawn: their search takes time
-        show_follow_ups(kb, shown, context)
+        show_follow_ups(kbs, shown, context)

@@ -129,7 +129,8 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     assert (entry["question"], entry["note"]) == (QUESTION, "El viaje es inventado.")
     assert records(slow_server)[-1]["reasons"] == ["wrong"]
     chat.keyboard.press("Escape")
-    chat.get_by_role("button", name="Conversación").click()
+    chat.get_by_role("button", name=f"Opciones de «{QUESTION}»").click()
+    chat.get_by_role("menuitem", name="Exportar").click()
     with chat.expect_download() as download:
         chat.get_by_role("button", name="Exportar en Markdown").click()
     text = Path(download.value.path()).read_text("utf-8")

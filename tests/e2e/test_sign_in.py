@@ -182,6 +182,10 @@ def test_conversations_are_found_by_who_signed_in_on_any_browser_and_by_nobody_e
         visit(page, site.server, "Chat")
         settle(page)
         assert page.locator("[data-testid='stChatMessage']").filter(has_text=QUESTION).count() == found
+        assert page.get_by_role("button", name=f"Opciones de «{QUESTION}»").count() == found
+    other.goto(first.url)
+    other.get_by_text("no es suya").wait_for()
+    assert other.get_by_text(QUESTION).count() == 0
 
 
 def test_a_cookie_of_another_secret_signs_nobody_in(people: Any, site: Site) -> None:

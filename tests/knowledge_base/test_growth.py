@@ -128,12 +128,12 @@ def test_a_failed_model_leaves_answers_from_words_and_is_tried_again(app: App, g
     assert app.answering.ask(kb.kb_id, QUESTION).vectors_share == 0.0
     with pytest.raises(ProviderUnavailable):
         app.kbs.pipeline(kb.kb_id)
-    under_way = app.kbs.vectors_under_way(kb.kb_id)
+    under_way = app.kbs.vectors_under_way([kb.kb_id])
     assert under_way is not None
     assert under_way.failure is gated.failure
     gated.failure = None
     assert app.answering.ask(kb.kb_id, QUESTION).vectors_share == 1.0
-    assert app.kbs.vectors_under_way(kb.kb_id) is None
+    assert app.kbs.vectors_under_way([kb.kb_id]) is None
 
 
 def test_a_strategy_without_words_waits_for_vectors(settings: Settings, gated: GatedEmbedder) -> None:

@@ -160,7 +160,7 @@ def test_a_turn_that_a_dead_server_left_is_told(start: Start) -> None:
     assert "A medias" in texts(page)
 
 
-def test_new_conversation_and_deletion(start: Start) -> None:
+def test_a_new_conversation_leaves_the_other_in_the_side_bar(start: Start) -> None:
     app = start(DemoModel())
     page = asked(open_page("chat"), QUESTION)
     next(button for button in page.button if button.label == "Nueva conversación").click().run()
@@ -168,9 +168,10 @@ def test_new_conversation_and_deletion(start: Start) -> None:
     asked(page, "¿Cuánto se paga por kilómetro en coche propio?")
     kb_id = app.kbs.records()[0].kb_id
     assert len(app.chat.conversations(page.session_state["chat_session"], kb_id)) == 2
-    next(button for button in page.button if button.label == "Borrar la conversación").click().run()
-    assert not page.exception
-    assert [c.title for c in app.chat.conversations(page.session_state["chat_session"], kb_id)] == [QUESTION]
+    [_, other] = [button for button in page.sidebar.button if (button.key or "").startswith("talk-open-")]
+    assert other.label == QUESTION
+    other.click().run()
+    assert said(page, "23 días laborables", "kilómetro en coche") == [True, False]
 
 
 def test_twenty_sessions_at_once_each_see_their_own(start: Start) -> None:

@@ -91,7 +91,7 @@ def _of_conversations(root: Path, kb_id: str, session: str) -> Iterator[tuple[st
         except (ConversationNotFound, FileOfLaterVersion) as error:
             _log.warning("%s", error)
             continue
-        for turn in conversation.turns if conversation.kb_id == kb_id else ():
+        for turn in conversation.turns if conversation.kb_ids == (kb_id,) else ():
             searched = turn.answer.search_query if turn.answer else ""
             yield turn.asked_at, " ".join((searched or turn.question).split())
 

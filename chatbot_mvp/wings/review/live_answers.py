@@ -40,7 +40,8 @@ class LiveAnswers:
         """Return the answers about a knowledge base, newest first. Equal questions are one item.
 
         An item shows the latest answer with a thumbs down, else the latest one. Answers without a passage, which a
-        model gave from its own knowledge, are left out. Reads the newest 500 answers in the newest 2,000 conversations.
+        model gave from its own knowledge, and answers over several knowledge bases are left out. Reads the newest 500
+        answers in the newest 2,000 conversations.
 
         Args:
             chunks: the chunks of the knowledge base.
@@ -73,6 +74,8 @@ class LiveAnswers:
             found = self._store.load(path.parent.name, path.stem)
         except (ConversationNotFound, FileOfLaterVersion) as error:
             _log.warning("%s", error)
+            return ()
+        if found.others:  # an answer from several knowledge bases tells nothing of one of them
             return ()
         items = (
             (_item(turn, turn.answer), _chunk_ids(turn.answer))

@@ -229,6 +229,8 @@ def test_the_last_questions_of_the_chat_are_asked(app: App, kb_id: str) -> None:
             "at": f"2026-11-0{row + 1}",
         }
         store.append(session, conversation, entry)
+    over_two = store.start(session, kb_id, "normas", {"another": "otras"})
+    store.append(session, over_two, {**entry, "question": "¿Qué dicen las dos?"})
     plan = app.get(Effects).plan(kb_id)
     assert plan.source == "chat"
     assert [one.question for one in plan.questions] == [QUESTIONS[0].question.upper(), QUESTIONS[2].question]

@@ -3,12 +3,6 @@
 A promise is broken if the true share of wrong answers at its threshold is above the promised level. At most 5 % of
 the calibrations may end in a broken promise. Three parts: single questions as draws; questions of documents, which are
 alike within a document, calibrated by document and, for comparison, by question; the second promise for far questions.
-<<<<<<<< HEAD:tests/wings/promise/simulation.py
-========
-
-    python benchmarks/wings/promise/simulation.py [--part questions|documents|far] [--calibrations 2000] [--level 0.05]
-        [--questions 200] [--documents 100]
->>>>>>>> h-gatew:benchmarks/wings/promise/simulation.py
 """
 
 from __future__ import annotations

@@ -84,6 +84,8 @@ def test_only_the_named_session_is_read_and_no_other_knowledge_base(app: App, kb
     mine = ask(app, kb_id, DIET)
     ask(app, kb_id, DAYS)
     ask(app, other, DAYS)
+    both = app.chat.start(mine, kb_id, "normas.md", {other: "otras.md"})
+    assert app.chat.begin(mine, both, TOWER, UserContext()).join(20)
     assert [one.question for one in app.get(Reviews).waiting(kb_id, ANA, session=mine)] == [DIET]
     assert len(app.get(Reviews).waiting(kb_id, ANA)) == 2
     assert (
