@@ -210,7 +210,8 @@ ELSEWHERE = "¿Xqzw kjxv?"
 
 
 def said(page: AppTest, *parts: str) -> list[bool]:
-    shown = "\n".join([texts(page), *(button.label for button in page.button)])
+    """Whether each part is shown beside the side bar, whose list has the questions of other conversations."""
+    shown = "\n".join([texts(page), *(button.label for button in page.main.button)])
     return [part in shown for part in parts]
 
 
