@@ -37,6 +37,8 @@ from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.knowledge_base.versions import KbDocument
+from chatbot_mvp.llm.connections import Connection
+from chatbot_mvp.llm.local_models import Offer
 from chatbot_mvp.llm.providers import ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.metrics.spec import shown_in

@@ -1,0 +1,163 @@
+"""How each provider is connected, for people who connect one: what it needs, where texts go, what it costs."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Literal
+from urllib.parse import urlsplit
+
+from chatbot_mvp import logs
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.llm.prices import PriceRow, load_prices, question_usage
+from chatbot_mvp.llm.provider import Provider
+from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
+from chatbot_mvp.settings.access import Action, performs
+from chatbot_mvp.settings.connections import KeyState, ProviderAccess
+from chatbot_mvp.settings.fields import MODEL_SETTINGS
+from chatbot_mvp.settings.keys import KeyPlace
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.settings.model import Settings
+
+ConnectionState = Literal["ready", "needs_key", "needs_model", "not_running", "not_installed"]
+
+_PORT_S = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A provider as Admin connects it."""
+
+    name: str
+    state: ConnectionState
+    command: str
+    """What installs its package."""
+    key: KeyState | None
+    """None for a provider without keys."""
+    key_url: str
+    """Page where a key is made; "" if not known."""
+    address: str
+    """Of the server; "" for a provider without one."""
+    address_changeable: bool
+    model: str
+    """"" if none is chosen, or it has none."""
+    model_changeable: bool
+    """Whether Admin may choose another model of the same provider."""
+    models: tuple[str, ...] | None
+    """Names of its models as last listed; None if they were not."""
+    stays_here: bool
+    """Whether questions and passages stay on this machine."""
+    usd_per_thousand: float | None
+    """US dollars for a thousand usual questions; None if the price is not known."""
+    price: PriceRow | None
+
+
+class Connections:
+    """Connects providers: keys, addresses and models. Safe to share between sessions."""
+
+    def __init__(self, live: LiveSettings, providers: Providers) -> None:
+        self._live = live
+        self._providers = providers
+        self._access = ProviderAccess(live)
+        self._listed: dict[tuple[str, str], tuple[str, ...]] = {}
+        logs.mask(live.current.secret_values)
+
+    @performs(Action.CHECK)
+    def all(self) -> list[Connection]:
+        """Describe every provider, in the order of the registry.
+
+        A server that should be at work on this machine is tried, which takes no time; no request goes elsewhere.
+        """
+        return [self._of(provider) for provider in PROVIDERS.values()]
+
+    @performs(Action.CHANGE_SETTINGS)
+    def connect(self, name: str, key: str = "", address: str | None = None, place: KeyPlace = "memory") -> None:
+        """Put a key, an address or both into effect; arguments and errors are those of ``ProviderAccess.connect``."""
+        # Before it is used, so that no line of a log can have it.
+        logs.mask([key.strip()])
+        self._access.connect(find_provider(name).name, key, address, place)
+        self._providers.forget_check(name)
+
+    @performs(Action.CHANGE_SETTINGS)
+    def forget_key(self, name: str) -> None:
+        """Remove the key of a provider from where it is kept; errors are those of ``ProviderAccess.forget_key``."""
+        self._access.forget_key(find_provider(name).name)
+        self._providers.forget_check(name)
+
+    @performs(Action.CHECK)
+    def list_models(self, name: str) -> Sequence[str]:
+        """Ask a provider for its models, and keep the list; errors are those of ``Providers.models``."""
+        found = tuple(self._providers.models(name))
+        self._listed[name, PROVIDERS[name].base_url(self._live.current)] = found
+        return found
+
+    @performs(Action.CHANGE_SETTINGS)
+    def choose_model(self, name: str, model: str) -> None:
+        """Choose the model of a provider; errors are those of ``LiveSettings.change``."""
+        self._live.change(MODEL_SETTINGS[name], model.strip())
+        self._providers.forget_check(name)
+
+    def _of(self, provider: Provider) -> Connection:
+        settings, name = self._live.current, provider.name
+        has_address = provider.compatible
+        address = provider.base_url(settings) if has_address else ""
+        here = not provider.has_model or bool(provider.place) or is_loopback(provider.base_url(settings))
+        listens = not (provider.own_server and here) or _listens(address)
+        if listens and provider.own_server and here and (name, address) not in self._listed:
+            with suppress(ChatbotError):
+                self.list_models(name)
+        model = settings.model_of(name)
+        prices = load_prices(settings.data_dir / "prices.toml")
+        usage = question_usage(settings.kb_max_context_chars)
+        free = provider.place or not provider.has_model
+        variable = MODEL_SETTINGS.get(name, "")
+        return Connection(
+            name,
+            _state(provider, settings, listens),
+            provider.command,
+            self._access.key_state(name) if provider.keys else None,
+            provider.key_url,
+            address,
+            has_address and self._access.address_changeable(name),
+            model,
+            bool(variable) and self._live.changeable(variable),
+            self._listed.get((name, provider.base_url(settings))),
+            here,
+            0.0 if free else _thousand(prices.cost(name, model, usage)),
+            prices.row(name, model),
+        )
+
+
+def _thousand(cost: float | None) -> float | None:
+    return None if cost is None else 1_000 * cost
+
+
+def _state(provider: Provider, settings: Settings, listens: bool) -> ConnectionState:
+    if not is_installed(provider):
+        return "not_installed"
+    if provider.keys and provider.missing(settings):
+        return "needs_key"
+    if not listens:
+        return "not_running"
+    return "needs_model" if provider.missing(settings) else "ready"
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether an address is one of this machine."""
+    host = urlsplit(address).hostname or ""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def _listens(address: str) -> bool:
+    parts = urlsplit(address)
+    with suppress(OSError, ValueError):
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        with socket.create_connection((parts.hostname or "", port), _PORT_S):
+            return True
+    return False
