@@ -38,6 +38,7 @@ from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.knowledge_base.versions import KbDocument
 from chatbot_mvp.llm.connections import Connection
+from chatbot_mvp.llm.hub import HubFile
 from chatbot_mvp.llm.local_models import Offer
 from chatbot_mvp.llm.providers import ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS

@@ -19,8 +19,8 @@ class ProviderError(ChatbotError):
 class ProviderNotConfigured(ProviderError):
     exit_code = 2
     texts = {
-        "provider_not_configured": "The provider {provider!r} cannot be used yet; missing: {missing}. Set it in the "
-        "environment, .env or .streamlit/secrets.toml, or choose another provider.",
+        "provider_not_configured": "The provider {provider!r} cannot be used yet; missing: {missing}. Set it in "
+        "Admin, the environment, .env or .streamlit/secrets.toml, or choose another provider.",
     }
 
 

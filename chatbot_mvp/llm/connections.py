@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from chatbot_mvp import logs
 from chatbot_mvp.errors import ChatbotError
-from chatbot_mvp.llm.prices import PriceRow, load_prices, question_usage
+from chatbot_mvp.llm.prices import PriceRow, Prices, load_prices, question_usage
 from chatbot_mvp.llm.provider import Provider
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
@@ -25,7 +25,7 @@ from chatbot_mvp.settings.model import Settings
 
 ConnectionState = Literal["ready", "needs_key", "needs_model", "not_running", "not_installed"]
 
-_PORT_S = 0.3
+_PORT_S, _LOOK_S = 0.3, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,9 @@ class Connections:
 
         A server that should be at work on this machine is tried, which takes no time; no request goes elsewhere.
         """
-        return [self._of(provider) for provider in PROVIDERS.values()]
+        settings = self._live.current
+        prices = load_prices(settings.data_dir / "prices.toml")
+        return [self._of(provider, settings, prices) for provider in PROVIDERS.values()]
 
     @performs(Action.CHANGE_SETTINGS)
     def connect(self, name: str, key: str = "", address: str | None = None, place: KeyPlace = "memory") -> None:
@@ -101,19 +103,20 @@ class Connections:
         self._live.change(MODEL_SETTINGS[name], model.strip())
         self._providers.forget_check(name)
 
-    def _of(self, provider: Provider) -> Connection:
-        settings, name = self._live.current, provider.name
-        has_address = provider.compatible
+    def _of(self, provider: Provider, settings: Settings, prices: Prices) -> Connection:
+        name, has_address = provider.name, provider.compatible
         address = provider.base_url(settings) if has_address else ""
         here = not provider.has_model or bool(provider.place) or is_loopback(provider.base_url(settings))
         listens = not (provider.own_server and here) or _listens(address)
         if listens and provider.own_server and here and (name, address) not in self._listed:
+            self._listed[name, address] = ()  # what accepts connections and says nothing is waited for once
             with suppress(ChatbotError):
-                self.list_models(name)
+                self._listed[name, address] = tuple(self._providers.models(name, _LOOK_S))
         model = settings.model_of(name)
-        prices = load_prices(settings.data_dir / "prices.toml")
-        usage = question_usage(settings.kb_max_context_chars)
-        free = provider.place or not provider.has_model
+        cost, price = 0.0 if here else None, None  # the table has the prices of the vendors' own servers
+        if not here and (not has_address or address == provider.usual_address):
+            cost = prices.cost(name, model, question_usage(settings.kb_max_context_chars))
+            price = prices.row(name, model)
         variable = MODEL_SETTINGS.get(name, "")
         return Connection(
             name,
@@ -127,13 +130,9 @@ class Connections:
             bool(variable) and self._live.changeable(variable),
             self._listed.get((name, provider.base_url(settings))),
             here,
-            0.0 if free else _thousand(prices.cost(name, model, usage)),
-            prices.row(name, model),
+            None if cost is None else 1_000 * cost,
+            price,
         )
-
-
-def _thousand(cost: float | None) -> float | None:
-    return None if cost is None else 1_000 * cost
 
 
 def _state(provider: Provider, settings: Settings, listens: bool) -> ConnectionState:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,8 @@ from chatbot_mvp.types import ProgressCallback
 _LIST = Path(__file__).with_name("local_models.toml")
 _OFFERED = 3
 _KEPT_S = 300.0
-"""How long an answer of the hub is used."""
+_REFUSED_S = 30.0
+"""How long an answer of the hub is used, and a refusal: a page is drawn often."""
 _MARGIN_BYTES = 500_000_000
 """Space on the disk that a download leaves free."""
 _GB = 1e9
@@ -63,10 +63,15 @@ class LocalModels:
     def __init__(self, live: LiveSettings, providers: Providers) -> None:
         self._live = live
         self._providers = providers
-        self._told: dict[str, tuple[float, list[HubFile]]] = {}
-        self._lock = threading.Lock()
+        self._told: dict[str, tuple[float, list[HubFile] | ChatbotError]] = {}
 
     # --- choosing
+
+    @property
+    def memory_gb(self) -> float | None:
+        """Memory of this machine; None if not known."""
+        memory = memory_bytes()
+        return None if memory is None else memory / _GB
 
     @performs(Action.CHECK)
     def offers(self) -> list[Offer]:
@@ -93,13 +98,16 @@ class LocalModels:
         """Return the GGUF files of a model on the hub, smallest first. Raises as ``hub.gguf_files``."""
         endpoint = self._live.current.hf_endpoint
         key = f"{endpoint} {repo}"
-        with self._lock:
-            at, files = self._told.get(key, (0.0, []))
-        if not files or time.monotonic() - at > _KEPT_S:
-            files = gguf_files(endpoint, repo)
-            with self._lock:
-                self._told[key] = (time.monotonic(), files)
-        return files
+        at, found = self._told.get(key, (-_KEPT_S, []))
+        if time.monotonic() - at > (_REFUSED_S if isinstance(found, ChatbotError) else _KEPT_S):
+            try:
+                found = gguf_files(endpoint, repo)
+            except ChatbotError as problem:
+                found = problem
+            self._told[key] = (time.monotonic(), found)
+        if isinstance(found, ChatbotError):
+            raise found
+        return found
 
     def _file(self, repo: str, name: str) -> HubFile:
         files = {file.name: file for file in self.files(repo)}

@@ -75,6 +75,14 @@ class Provider:
         """True if its address may be that of any server that speaks OpenAI's protocol."""
         return self.package == "openai"
 
+    @property
+    def usual_address(self) -> str:
+        """Address of the vendor's own server; "" if there is none."""
+        from chatbot_mvp.settings.model import Settings
+
+        variable = self._address_setting
+        return (str(Settings.model_fields[variable].default) if variable else "") or self.usual_url
+
     def base_url(self, settings: Settings) -> str:
         """Where it is; "" where that says nothing."""
         variable = self._address_setting

@@ -123,7 +123,8 @@ class Providers(ModelSource):
         Raises:
             UnknownChoice: no such provider.
         """
-        return self._checked(name, lambda model: (model.check(self._patience()), ""))
+        timeout_s = min(_CHECK_SECONDS, self._live.current.nim_request_timeout)
+        return self._checked(name, lambda model: (model.check(timeout_s), ""))
 
     @performs(Action.CHECK)
     def try_out(self, name: str) -> ProviderCheck:
@@ -142,7 +143,7 @@ class Providers(ModelSource):
         return self._checked(name, ask)
 
     @performs(Action.CHECK)
-    def models(self, name: str) -> list[str]:
+    def models(self, name: str, timeout_s: float = _CHECK_SECONDS) -> list[str]:
         """Ask a provider for the names of its models that may answer questions, in alphabetical order.
 
         Raises:
@@ -152,11 +153,8 @@ class Providers(ModelSource):
         settings, model = self._live.current, MODEL_SETTINGS.get(name, "")
         # The list tells which name to set, so it is asked for without one, too.
         unnamed = {model: "-"} if model and not getattr(settings, model) else {}
-        found = create_remote_model(settings.with_changes(provider=name, **unnamed)).models(self._patience())
+        found = create_remote_model(settings.with_changes(provider=name, **unnamed)).models(timeout_s)
         return sorted(one for one in {*found} if not _OTHER_MODEL.search(one))
-
-    def _patience(self) -> float:
-        return min(_CHECK_SECONDS, self._live.current.nim_request_timeout)
 
     def _checked(self, name: str, attempt: Callable[[RemoteModel], tuple[float, str]]) -> ProviderCheck:
         provider = find_provider(name)
