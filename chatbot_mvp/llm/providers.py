@@ -183,6 +183,15 @@ class Providers(ModelSource):
             list(pool.map(self.check, names))
         return self.statuses()
 
+    @performs(Action.READ)
+    def judge_for(self, provider: str) -> str:
+        """Return a provider that can judge the answers of another one: the first that is configured; "" if none is.
+
+        A model that is too small for reliable answers is none. Whoever starts a run decides whether texts go there.
+        """
+        able = (one for one in self.statuses() if one.configured and PROVIDERS[one.name].has_model and not one.note)
+        return next((one.name for one in able if one.name != provider), "")
+
     def model(self, settings: Settings) -> ChatModel:
         """The model of ``settings``' provider, made once.
 
