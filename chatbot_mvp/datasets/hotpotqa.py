@@ -57,12 +57,16 @@ def write(order: Order, progress: ProgressCallback = ignore_progress) -> Notes:
         # Files of different addresses may have equal names, so each address has its own folder.
         folder = order.cache / hashlib.sha256(url.encode()).hexdigest()[:16]
         target = folder / url.rpartition("/")[2]
-        download(url, target, partial(DatasetNotReceived, "download_failed", url=url), progress)
+        download(url, target, partial(_not_received, url), progress)
         sources.append(target)
     notes = convert(sources, order.folder, order.split, progress)
     for target in sources:
         shutil.rmtree(target.parent, ignore_errors=True)
     return notes
+
+
+def _not_received(url: str, reason: str) -> DatasetNotReceived:
+    return DatasetNotReceived("download_failed", url=url, reason=reason)
 
 
 def convert(

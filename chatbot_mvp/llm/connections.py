@@ -78,9 +78,15 @@ class Connections:
 
     @performs(Action.CHANGE_SETTINGS)
     def connect(self, name: str, key: str = "", address: str | None = None, place: KeyPlace = "memory") -> None:
-        """Put a key, an address or both into effect; arguments and errors are those of ``ProviderAccess.connect``."""
+        """Put a key, an address or both into effect; arguments and errors are those of ``ProviderAccess.connect``.
+
+        The provider in use stays in use.
+        """
         # Before it is used, so that no line of a log can have it.
         logs.mask([key.strip()])
+        if not self._providers.fixed:
+            # A key alone sends nobody's documents anywhere: "auto" would follow some keys and addresses.
+            self._live.choose_provider(self._providers.chosen)
         self._access.connect(find_provider(name).name, key, address, place)
         self._providers.forget_check(name)
 

@@ -149,7 +149,10 @@ class LocalModels:
         url = file_url(self._live.current.hf_endpoint, file)
         if not target.is_file():
             self._require_room(file, target)
-            failed = partial(LocalModelError, "local_model_not_received", file=file.name, url=url)
+
+            def failed(reason: str) -> LocalModelError:
+                return LocalModelError("local_model_not_received", file=file.name, url=url, reason=reason)
+
             download(url, target, failed, progress, sha256=file.sha256)
         with suppress(InvalidSetting):  # LOCAL_MODEL_PATH is set outside Admin, which wins
             self.use(f"{file.repo}/{file.name}", instead_of=chosen)

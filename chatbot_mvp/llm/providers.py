@@ -116,7 +116,6 @@ class Providers(ModelSource):
         if not status.configured:
             raise ProviderNotConfigured(provider=status.name, missing=status.missing)
 
-    @performs(Action.CHECK)
     def check(self, name: str) -> ProviderCheck:
         """Try a provider with one short request; the result is kept for ``statuses``.
 
@@ -142,7 +141,6 @@ class Providers(ModelSource):
 
         return self._checked(name, ask)
 
-    @performs(Action.CHECK)
     def models(self, name: str, timeout_s: float = _CHECK_SECONDS) -> list[str]:
         """Ask a provider for the names of its models that may answer questions, in alphabetical order.
 

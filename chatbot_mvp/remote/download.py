@@ -20,7 +20,7 @@ _TRIES = 4
 def download(
     url: str,
     target: Path,
-    failed: Callable[..., ChatbotError],
+    failed: Callable[[str], ChatbotError],
     progress: ProgressCallback = ignore_progress,
     pause: float = 1.0,
     sha256: str = "",
@@ -46,10 +46,10 @@ def download(
                 return
             except _Broken as error:
                 if error.final or attempt == _TRIES:
-                    raise failed(reason=str(error)) from error
+                    raise failed(str(error)) from error
                 time.sleep(pause * 2 ** (attempt - 1))
             except OSError as error:
-                raise failed(reason=f"it cannot be kept: {error}") from error
+                raise failed(f"it cannot be kept: {error}") from error
 
 
 class _Broken(Exception):

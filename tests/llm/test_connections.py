@@ -187,6 +187,12 @@ def test_a_typed_key_is_in_no_log_error_or_status(
     assert not any(KEY in text for text in said)
 
 
+@pytest.mark.parametrize("name", ["gemini", "nim"])
+def test_a_key_alone_sends_nothing_anywhere(name: str, app: App, settings: Settings) -> None:
+    app.connections.connect(name, KEY, "http://127.0.0.1:1/v1" if name == "nim" else None, "dotenv")
+    assert app.settings.provider == restarted(settings).settings.provider == "demo"
+
+
 @pytest.mark.parametrize("place", ["memory", "dotenv"])
 def test_what_is_no_key_is_refused_and_not_repeated(app: App, place: keys.KeyPlace, clean_env: Path) -> None:
     with pytest.raises(ChatbotError) as refused:

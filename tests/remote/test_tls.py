@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler
 from functools import partial
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatbot_mvp.errors import ChatbotError, DatasetNotReceived
+from chatbot_mvp.datasets.hotpotqa import _not_received
+from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.registry import PROVIDERS
@@ -79,7 +80,7 @@ def endpoint(settings: Settings, url: str) -> object:
 
 
 def fetched(settings: Settings, url: str) -> object:
-    failed = partial(DatasetNotReceived, "download_failed", url=url)
+    failed = partial(_not_received, url)
     return download(f"{url}/corpus.jsonl", settings.data_dir / "corpus.jsonl", failed, pause=0.01)
 
 

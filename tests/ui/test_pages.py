@@ -181,7 +181,7 @@ def test_a_provider_that_does_not_answer_is_told_with_the_next_step(
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:1/v1")
     admin = open_page("admin")
     admin.button(key="try-ollama").click().run()
-    assert "no responde" in texts(admin)
+    assert "no está en marcha" in texts(admin)
     assert "NIM_REQUEST_TIMEOUT" in texts(admin)
 
 
