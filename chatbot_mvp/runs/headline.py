@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from chatbot_mvp.metrics.statistics.bootstrap import percentile_intervals
+from chatbot_mvp.metrics.statistics.share import Share
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
 
@@ -21,17 +19,9 @@ class Headline:
     """How many questions a run answered right."""
 
     run_id: str
-    right: int
-    """Yes/no questions with the right label, and others whose answer contains the reference word for word."""
-    questions: int
-    """Questions that are scored in all runs of the comparison."""
-    interval: tuple[float, float] | None
-    """95 % interval of the share, 0-1; None with fewer than two questions."""
-
-    @property
-    def share(self) -> float:
-        """Right answers per question, 0-1."""
-        return self.right / self.questions
+    right: Share
+    """Of the questions that are scored in all runs of the comparison: yes/no questions with the right label, and others
+    whose answer contains the reference word for word."""
 
 
 def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
@@ -46,16 +36,9 @@ def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
     shared = sorted(set.intersection(*map(set, scores)))
     if not shared:
         return ()
-    columns = np.array([[side[key] for side in scores] for key in shared], dtype=np.float64)
-    intervals = percentile_intervals(columns)
     return tuple(
-        Headline(
-            result.run_id,
-            int(column.sum()),
-            len(shared),
-            None if np.isnan(ends).any() else (float(ends[0]), float(ends[1])),
-        )
-        for result, column, ends in zip(results, columns.T, intervals, strict=True)
+        Headline(result.run_id, Share(round(sum(side[key] for key in shared)), len(shared)))
+        for result, side in zip(results, scores, strict=True)
     )
 
 

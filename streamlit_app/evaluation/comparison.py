@@ -64,19 +64,19 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
 def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
     """Draw the one figure of each run; all others are behind it."""
     st.markdown(f"**{t('compare.right')}**")
-    for place, (column, one) in enumerate(
-        zip(st.columns(len(comparison.headlines)), comparison.headlines, strict=True)
-    ):
+    base = comparison.headlines[0].right.value or 0.0
+    for column, one in zip(st.columns(len(comparison.headlines)), comparison.headlines, strict=True):
+        share, (low, high) = one.right.value or 0.0, one.right.interval or (0.0, 1.0)
         change = None
-        if place:
-            points = 100 * (one.share - comparison.headlines[0].share)
-            change = t("compare.right_points", points=f"{'+' if points >= 0 else '−'}{number(abs(points), 1)}")
-        column.metric(plain(labels[one.run_id]), f"{number(100 * one.share)} %", change, border=True)
-        told = t("compare.right_of", right=number(one.right), questions=number(one.questions))
-        if one.interval:
-            ends = [number(100 * end) for end in one.interval]
-            told = f"{told} · {t('compare.right_interval', low=ends[0], high=ends[1])}"
-        column.caption(told)
+        if one is not comparison.headlines[0]:
+            points = 100 * (share - base)
+            # Streamlit reads the sign for the arrow: a hyphen, not a minus sign.
+            change = t("compare.right_points", points=f"{'+' if points >= 0 else '-'}{number(abs(points), 1)}")
+        with column.container(border=True, height="stretch"):
+            st.metric(plain(labels[one.run_id]), f"{number(100 * share)} %", change)
+            ends = t("compare.right_interval", low=number(100 * low), high=number(100 * high))
+            told = t("compare.right_of", right=number(one.right.count), questions=number(one.right.total))
+            st.caption(f"{told} · {ends}")
     st.caption(t("compare.right_help"))
 
 

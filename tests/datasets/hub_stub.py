@@ -6,8 +6,8 @@ import hashlib
 import json
 import socket
 from collections import deque
-from urllib.parse import urlsplit
 from http.server import BaseHTTPRequestHandler
+from urllib.parse import urlsplit
 
 from tests.loopback import LoopbackServer
 

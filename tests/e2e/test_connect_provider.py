@@ -53,10 +53,10 @@ def test_a_key_is_typed_tried_and_the_chat_answers_with_the_chosen_model(page, s
     card = page.locator(".st-key-provider-card-openai")
     card.get_by_role("button", name="Configurar").click()
     card.get_by_label("Dirección del servidor").fill(f"{provider.url}/v1")
-    for key, told in (("sk-wrong-0815", "ha rechazado la clave"), (KEY, "Listo")):
+    for key, told in (("sk-wrong-0815", "ha rechazado la clave"), (KEY, "«Listo»")):
         card.get_by_role("textbox", name="Clave").fill(key)
         card.get_by_role("button", name="Guardar y probar").click()
-        card.get_by_text(told).wait_for()
+        card.get_by_text(told).wait_for(timeout=60_000)
         settle(page)
         assert card.get_by_role("textbox", name="Clave").input_value() == ""
     card.get_by_role("combobox", name="Modelo").click()
