@@ -121,7 +121,7 @@ def _answers() -> None:
         return
     st.toggle(t("admin.judge", model=settings.judge), help=t("admin.judge_help"), key="run_judge")
     if st.session_state.run_judge and settings.judge == settings.language_model:
-        st.caption(f":orange[{t('admin.judge_same')}]")
+        st.markdown(f":small[:orange[{t('admin.judge_same')}]]")
 
 
 def _show_plan(plan: RunPlan) -> None:

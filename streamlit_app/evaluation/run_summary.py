@@ -55,7 +55,7 @@ def show_tiles(result: RunResult) -> None:
         text = t("eval.models", generator=result.generator, judge=judge) if judge else t("eval.no_judge")
         st.caption(text if judge else f"{t('eval.generator', generator=result.generator)} {text}")
         if judge == result.generator:
-            st.caption(f":orange[{t('eval.judge_same')}]")
+            st.markdown(f":small[:orange[{t('eval.judge_same')}]]")
     if result.kind == KB:
         parts = [f"{plain(word('mykb.kind', kind))}: {score(value)}" for kind, value in result.auroc.items()]
         st.caption(t("eval.auroc", parts=Markdown(" · ".join(parts))))

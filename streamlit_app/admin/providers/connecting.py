@@ -92,7 +92,7 @@ def _model(connection: Connection) -> None:
     """Choose the model: one of those listed, or any other by its name."""
     if not connection.model_changeable:
         if connection.model:
-            st.caption(t("providers.model_outside", model=code(connection.model)))
+            st.caption(t("providers.model_outside", model=connection.model))
         return
     name, listed = connection.name, connection.models
     options = list(dict.fromkeys([*([connection.model] if connection.model else []), *(listed or ())]))

@@ -68,7 +68,7 @@ def _offer(offer: Offer) -> None:
     if offer.file:
         text.caption(_facts(offer.file))
     elif offer.problem:
-        text.caption(f":orange[{error_text(offer.problem)}]")
+        text.markdown(f":small[:orange[{error_text(offer.problem)}]]")
     if not offer.here:
         with get:
             _download(offer.repo, offer.name, disabled=offer.file is None)
@@ -98,7 +98,7 @@ def _download(repo: str, name: str, disabled: bool = False) -> None:
 def _facts(file: HubFile) -> str:
     licence = plain(file.license) if file.license else t("admin.data.not_stated")
     return t(
-        "local.facts", size=_size(file.size_bytes), license=licence, repo=file.repo, sha256=code(f"{file.sha256[:12]}…")
+        "local.facts", size=_size(file.size_bytes), license=licence, repo=file.repo, sha256=f"{file.sha256[:12]}…"
     )
 
 

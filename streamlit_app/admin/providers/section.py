@@ -10,7 +10,7 @@ from chatbot_mvp.api import Connection, ProviderStatus
 from streamlit_app.admin.providers.connecting import connect_panel
 from streamlit_app.admin.providers.local import local_panel
 from streamlit_app.admin.providers.table import latency
-from streamlit_app.shared.i18n import Markdown, code, moment, number, plain, t, t_or
+from streamlit_app.shared.i18n import Markdown, moment, number, plain, t, t_or
 from streamlit_app.shared.metrics import dollars
 from streamlit_app.shared.state import errors_shown, get_app, show_error
 
@@ -42,13 +42,13 @@ def _card(connection: Connection, status: ProviderStatus) -> None:
         colour = _COLOURS.get(connection.state, "gray")
         badges.append(f":{colour}-badge[{t(f'providers.state.{connection.state}')}]")
     text.markdown(f"**{t_or(f'provider.title.{name}', name)}** {' '.join(badges)}")
-    model = [code(connection.model)] if connection.model else []
-    what = " · ".join([*model, t_or(f"provider.{name}", "")])
-    text.caption(f"{what}  \n{_where(connection)} · {_cost(connection)}")
+    model = [plain(connection.model)] if connection.model else []
+    text.caption(" · ".join([*model, t_or(f"provider.{name}", "")]))
+    text.markdown(f":small[{_where(connection)} · {_cost(connection)}]")  # in a caption, a link is too pale to read
     with buttons.container(horizontal=True, horizontal_alignment="right"):
         _buttons(connection, status)
     if status.note:
-        st.caption(f":orange[{t(f'providers.note.{status.note}')}]")
+        st.markdown(f":small[:orange[{t(f'providers.note.{status.note}')}]]")
     _show_check(status)
     if st.session_state.get(_OPEN) == name:
         st.divider()
