@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, InvalidSetting
 from chatbot_mvp.settings.access import Action, performs
-from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, PROVIDER_NAMES, PROVIDER_SETTINGS
+from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, PROVIDER_NAMES
 from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
-from chatbot_mvp.settings.keys import KeyPlace, in_keyring
+from chatbot_mvp.settings.held import HeldValues, binds_key
+from chatbot_mvp.settings.keys import KeyPlace
 from chatbot_mvp.settings.model import AUTO, Settings, where_set
 from chatbot_mvp.settings.saved import (
     Applied,
@@ -75,8 +76,7 @@ class LiveSettings:
         self._chosen: dict[str, Any] = {}
         self._provider = ""
         self._applied: tuple[Applied, ...] = ()
-        self._held: dict[str, tuple[Any, KeyPlace]] = {}
-        """Keys, and addresses kept with them, that are in effect and not among the choices: value and place."""
+        self._held = HeldValues(given, self._outside)
         self._snapshot = Snapshot(0, self._effective({}, ""))
         try:
             self._read_again()
@@ -120,7 +120,11 @@ class LiveSettings:
         choices = read_choices(self._path)
         chosen: dict[str, Any] = {}
         for name, value in choices.settings.items():
-            if not (name in CHANGEABLE or name in _CONNECTED) or name in self._outside or self._binds_key(name):
+            if (
+                not (name in CHANGEABLE or name in _CONNECTED)
+                or name in self._outside
+                or binds_key(name, self._outside)
+            ):
                 continue
             try:
                 self._given.with_changes(**chosen, **{name: value})
@@ -128,7 +132,7 @@ class LiveSettings:
                 _log.warning("%s: %s", self._path, error)
                 continue
             chosen[name] = value
-        self._read_keyring(choices.in_keyring, chosen)
+        self._held = self._held.with_keyring(choices.in_keyring, chosen)
         settings = self._effective(chosen, choices.provider)
         self._chosen, self._provider, self._applied = chosen, choices.provider, choices.applied
         self._put(settings)
@@ -136,29 +140,6 @@ class LiveSettings:
     def _put(self, settings: Settings) -> None:
         if settings != self._snapshot.settings:
             self._snapshot = Snapshot(self._snapshot.version + 1, settings)
-
-    def _binds_key(self, name: str) -> bool:
-        """Return whether a setting is the address of a provider whose key is set outside Admin."""
-        mark = PROVIDER_SETTINGS.get(name)
-        return (
-            mark is not None
-            and mark.role == "address"
-            and any(
-                (other.provider, other.role) == (mark.provider, "key") and key in self._outside
-                for key, other in PROVIDER_SETTINGS.items()
-            )
-        )
-
-    def _read_keyring(self, names: tuple[str, ...], chosen: Mapping[str, Any]) -> None:
-        self._held = {name: held for name, held in self._held.items() if held[1] != "keyring"}
-        for name in names:
-            mark = PROVIDER_SETTINGS.get(name)
-            if mark is None or mark.role != "key" or name in self._outside or name in self._held:
-                continue
-            of = ADDRESS_SETTINGS.get(mark.provider, "")
-            address = chosen.get(of, getattr(self._given, of)) if of else ""
-            if key := in_keyring(name.upper(), str(address)):
-                self._held[name] = (key, "keyring")
 
     # --- the provider
 
@@ -277,9 +258,7 @@ class LiveSettings:
         """
         with self._lock:
             self._refresh()
-            before = self._held
-            held = {**before, **{name: (value, place) for name, value in values.items()}}
-            self._held = {name: one for name, one in held.items() if one[0] is not None}
+            before, self._held = self._held, self._held.with_values(values, place)
             try:
                 self._put(self._effective(self._chosen, self._provider))
             except InvalidSetting:
@@ -358,12 +337,11 @@ class LiveSettings:
         return settings.with_changes(provider=provider)
 
     def _without_provider(self, chosen: Mapping[str, Any]) -> Settings:
-        return self._given.with_changes(**{**chosen, **{name: value for name, (value, _) in self._held.items()}})
+        return self._given.with_changes(**{**chosen, **self._held.values})
 
     def _source(self, name: str, places: Mapping[str, Source]) -> Source:
         if name in self._held:
-            value, place = self._held[name]
-            return place if value else "default"
+            return self._held.place_of(name) or "default"
         if name in self._outside:
             return places.get(name, "given")
         return "admin" if name in self._chosen else "default"
