@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.runs.headline import headlines
 from streamlit_app.shared.state import get_app
 from tests.llm.openai_stub import OpenAiStub
@@ -36,6 +37,7 @@ def test_two_providers_are_told_apart_and_one_figure_stands_first(data_dir: Path
         own = {"openai_base_url": f"{server.url}/v1", "openai_api_key": "k"}
         one = runs.run_now(provider="openai", **own, **asked).run_id
         two = runs.run_now(provider="openai", openai_model_name="gpt-4.1-nano", **own, **asked).run_id
+    assert f"{one}: 0/3, 95 % interval 0.000 to 0.5" in comparison_text(get_app().details.compare([one, two]))
     page = open_page("evaluation", compare=f"{one},{two}")
     labels = [metric.label for metric in page.metric]
     assert labels == ["A · LEXICAL · openai/gpt-4.1-mini", "B · LEXICAL · openai/gpt-4.1-nano"]
