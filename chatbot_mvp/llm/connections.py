@@ -87,7 +87,10 @@ class Connections:
         if not self._providers.fixed:
             # A key alone sends nobody's documents anywhere: "auto" would follow some keys and addresses.
             self._live.choose_provider(self._providers.chosen)
-        self._access.connect(find_provider(name).name, key, address, place)
+        provider = find_provider(name)
+        # Shown where none is set, the vendor's own address stays unset: with one, NIM counts as one's own server.
+        where = "" if address == provider.usual_address else address
+        self._access.connect(provider.name, key, where, place)
         self._providers.forget_check(name)
 
     @performs(Action.CHANGE_SETTINGS)

@@ -150,6 +150,13 @@ def test_another_address_forgets_the_key(app: App, provider: OpenAiStub) -> None
     assert of(app).address == "https://api.openai.com/v1"
 
 
+def test_the_vendors_own_address_needs_a_key(app: App) -> None:
+    app.connections.connect("nim", address=of(app, "nim").address)
+    assert (of(app, "nim").state, app.settings.llm_base_url) == ("needs_key", "")
+    app.connections.connect("nim", KEY, of(app, "nim").address)
+    assert (of(app, "nim").state, app.settings.llm_base_url) == ("ready", "")
+
+
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
 def test_what_is_set_outside_admin_wins_and_its_key_goes_nowhere_else(
     name: str, clean_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
