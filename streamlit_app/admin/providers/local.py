@@ -97,9 +97,7 @@ def _download(repo: str, name: str, disabled: bool = False) -> None:
 
 def _facts(file: HubFile) -> str:
     licence = plain(file.license) if file.license else t("admin.data.not_stated")
-    return t(
-        "local.facts", size=_size(file.size_bytes), license=licence, repo=file.repo, sha256=f"{file.sha256[:12]}…"
-    )
+    return t("local.facts", size=_size(file.size_bytes), license=licence, repo=file.repo, sha256=f"{file.sha256[:12]}…")
 
 
 def _size(size_bytes: int) -> str:
