@@ -26,7 +26,7 @@ from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
-from chatbot_mvp.evaluation.kb.thresholds import Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
@@ -40,9 +40,13 @@ from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.knowledge_base.versions import KbDocument
+from chatbot_mvp.llm.connections import Connection
+from chatbot_mvp.llm.hub import HubFile
+from chatbot_mvp.llm.local_models import Offer
 from chatbot_mvp.llm.providers import ProviderStatus
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.metrics.spec import shown_in
+from chatbot_mvp.metrics.statistics.share import Share
 from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import SYSTEMS

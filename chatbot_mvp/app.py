@@ -35,6 +35,8 @@ from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.one_document import KbDocuments
 from chatbot_mvp.knowledge_base.purged_text import Purged
 from chatbot_mvp.knowledge_base.uploads import Uploads
+from chatbot_mvp.llm.connections import Connections
+from chatbot_mvp.llm.local_models import LocalModels
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.rows import Start
@@ -76,6 +78,10 @@ class App:
         """Who may use Admin."""
         self.providers = providers
         """Language models: what is configured, chosen and reachable; choosing and checking."""
+        self.connections = Connections(live, providers)
+        """Providers as they are connected: keys, addresses and lists of models."""
+        self.local_models = LocalModels(live, providers)
+        """Language models for this machine: offered, downloaded, used."""
         self.embedders = embedders
         """Embedding models by name."""
         self.kbs = KnowledgeBases(live, factory, embedders)

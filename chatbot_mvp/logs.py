@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -130,11 +130,23 @@ class _JsonLines(logging.Formatter):
         return terminal.json_line(self._mask(line), default=str)
 
 
+def mask(secrets: Iterable[str]) -> None:
+    """Mask these texts, too, in every line from now on: keys that came after the start."""
+    _LATE[:] = _forms({*_LATE, *secrets})
+
+
+_LATE: list[str] = []
+
+
+def _forms(secrets: Iterable[str]) -> list[str]:
+    long = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
+    # Longest first, because one secret may be part of another. URLs contain the quoted form.
+    return sorted(long | {quote(secret, safe="") for secret in long}, key=len, reverse=True)
+
+
 class _Mask:
     def __init__(self, secrets: Sequence[str]) -> None:
-        long = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
-        # Longest first, because one secret may be part of another. URLs contain the quoted form.
-        self._secrets = sorted(long | {quote(secret, safe="") for secret in long}, key=len, reverse=True)
+        self._secrets = _forms(secrets)
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -144,7 +156,7 @@ class _Mask:
         return value if value is None or isinstance(value, int | float) else self.text(str(value))
 
     def text(self, text: str) -> str:
-        for secret in self._secrets:
+        for secret in (*_LATE, *self._secrets):
             text = text.replace(secret, MASK)
         return text
 

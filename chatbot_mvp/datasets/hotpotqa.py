@@ -6,12 +6,13 @@ import hashlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.datasets.row_files import Columns, Row, read_rows
 from chatbot_mvp.datasets.source import Notes, Order
-from chatbot_mvp.errors import DatasetError, EmptyDataset
+from chatbot_mvp.errors import DatasetError, DatasetNotReceived, EmptyDataset
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 BASE_URL = "https://huggingface.co/datasets/hotpotqa/hotpot_qa/resolve/main/distractor"
@@ -49,19 +50,23 @@ def write(order: Order, progress: ProgressCallback = ignore_progress) -> Notes:
         DatasetNotReceived (download_failed): a file could not be downloaded. The next try continues there.
         DatasetError: a file is not in the hub's format.
     """
-    from chatbot_mvp.datasets.download import download  # its HTTP client is only needed here
+    from chatbot_mvp.remote.download import download  # its HTTP client is only needed here
 
     sources = []
     for url in urls(order.address, order.split):
         # Files of different addresses may have equal names, so each address has its own folder.
         folder = order.cache / hashlib.sha256(url.encode()).hexdigest()[:16]
         target = folder / url.rpartition("/")[2]
-        download(url, target, progress)
+        download(url, target, partial(_not_received, url), progress)
         sources.append(target)
     notes = convert(sources, order.folder, order.split, progress)
     for target in sources:
         shutil.rmtree(target.parent, ignore_errors=True)
     return notes
+
+
+def _not_received(url: str, reason: str) -> DatasetNotReceived:
+    return DatasetNotReceived("download_failed", url=url, reason=reason)
 
 
 def convert(

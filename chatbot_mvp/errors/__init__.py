@@ -30,7 +30,8 @@ class of its own has what code catches by name, or what ends a command with anot
     ├── ProviderError               a provider could not serve a request
     │   ├── ProviderNotConfigured                                                 (exit code 2)
     │   ├── ProviderBadRequest, ProviderPromptTooLong, ProviderRateLimited, ProviderReplyUnusable, ProviderUnavailable
-    │   └── ProviderQuotaExhausted, ProviderLeft, RequestStopped
+    │   ├── ProviderQuotaExhausted, ProviderLeft, RequestStopped
+    │   └── LocalModelError         a model for this machine
     ├── LimitError                  more than one visitor, or the server, may have
     ├── SignInError                 signing in to Admin failed, or is needed
     ├── DataFolderError             the data folder as a whole

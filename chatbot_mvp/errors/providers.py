@@ -19,8 +19,8 @@ class ProviderError(ChatbotError):
 class ProviderNotConfigured(ProviderError):
     exit_code = 2
     texts = {
-        "provider_not_configured": "The provider {provider!r} cannot be used yet; missing: {missing}. Set it in the "
-        "environment, .env or .streamlit/secrets.toml, or choose another provider.",
+        "provider_not_configured": "The provider {provider!r} cannot be used yet; missing: {missing}. Set it in "
+        "Admin, the environment, .env or .streamlit/secrets.toml, or choose another provider.",
     }
 
 
@@ -77,4 +77,21 @@ class RequestStopped(ProviderError):
     texts = {
         "request_stopped": "The request to the provider {provider!r} was stopped, because its answer is not wanted "
         "any more. Ask again.",
+    }
+
+
+class LocalModelError(ProviderError):
+    """A model for this machine could not be found, downloaded or removed."""
+
+    texts = {
+        "hub_unreachable": "The hub at {address} did not answer about {repo!r}: {reason}. Check the connection and "
+        "HF_ENDPOINT, and try again.",
+        "hub_model_unknown": "The hub at {address} has no model {repo!r} that everybody may download: {reason}. Check "
+        "the name, as in Qwen/Qwen2.5-1.5B-Instruct-GGUF.",
+        "hub_file_unknown": "{repo!r} has no file {file!r} in one piece. It has: {legal}.",
+        "local_model_no_room": "{file!r} needs {needed_gb} GB, and {folder!r} has {free_gb} GB free. Free up space, or "
+        "choose a smaller model; what has already arrived is kept.",
+        "local_model_not_received": "{file!r} could not be downloaded from {url!r}: {reason}. Try again: what has "
+        "already arrived is kept.",
+        "local_model_not_here": "There is no downloaded model {file!r}. Downloaded: {legal}.",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
+from chatbot_mvp.runs.headline import Headline
 
 _SHOWN = 5  # changed questions shown per direction; the JSON has all of them
 
@@ -16,10 +17,17 @@ def comparison_text(comparison: Comparison) -> str:
         lines.append(f"different versions: {', '.join(str(number or '?') for number in comparison.versions)}")
         if comparison.changed_passages:
             lines.append(f"expected passage changed: {', '.join(comparison.changed_passages)}")
+    if comparison.headlines:
+        lines += ["right answers (of questions that all runs answered):", *map(_headline, comparison.headlines)]
     for run in comparison.runs:
         lines += ["", run.run_id, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]
     lines += ["", "interval: 95 % paired bootstrap; p: paired randomisation test, corrected by Holm in the last column"]
     return "\n".join(lines)
+
+
+def _headline(one: Headline) -> str:
+    low, high = one.right.interval or (0.0, 1.0)
+    return f"  {one.run_id}: {one.right.count}/{one.right.total}, 95 % interval {low:.3f} to {high:.3f}"
 
 
 def _table(metrics: Sequence[MetricDelta]) -> list[str]:

@@ -36,6 +36,16 @@ class PriceRow(BaseModel):
     """Where the price can be checked."""
 
 
+_CHARS_PER_TOKEN = 4
+QUESTION_TOKENS, ANSWER_TOKENS = 500, 200
+"""Of a usual question of the chat: instructions and question, without the passages, and the answer."""
+
+
+def question_usage(context_chars: int) -> Usage:
+    """Return the tokens of a usual question with so many characters of passages."""
+    return Usage(QUESTION_TOKENS + context_chars // _CHARS_PER_TOKEN, ANSWER_TOKENS)
+
+
 @dataclass(frozen=True)
 class Prices:
     """Price table: (provider, model) -> row."""

@@ -46,6 +46,8 @@ class Provider:
     """Maximum concurrent requests that it can serve; None if not known."""
     tells_context: bool = False
     """Whether ``/v1/models`` may report the context length of its model."""
+    key_url: str = ""
+    """Page of the provider where a key is made."""
     note: Callable[[Settings], str] = lambda settings: ""
     """Returns "small_model" if the model is too small for reliable answers, otherwise ""."""
 
@@ -62,6 +64,24 @@ class Provider:
         return tuple(
             name for name, mark in PROVIDER_SETTINGS.items() if (mark.provider, mark.role) == (self.name, "key")
         )
+
+    @property
+    def own_server(self) -> bool:
+        """True if it is a server of one's own, which needs no key."""
+        return self.has_model and not self.keys and not self.place
+
+    @property
+    def compatible(self) -> bool:
+        """True if its address may be that of any server that speaks OpenAI's protocol."""
+        return self.package == "openai"
+
+    @property
+    def usual_address(self) -> str:
+        """Address of the vendor's own server; "" if there is none."""
+        from chatbot_mvp.settings.model import Settings
+
+        variable = self._address_setting
+        return (str(Settings.model_fields[variable].default) if variable else "") or self.usual_url
 
     def base_url(self, settings: Settings) -> str:
         """Where it is; "" where that says nothing."""

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from chatbot_mvp.errors import ChatbotError, ProviderLeft, ProviderNotConfigured
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
+from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Message
 from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.llm.creation import create_chat_model, create_remote_model
 from chatbot_mvp.llm.registry import PROVIDERS, find_provider, is_installed
+from chatbot_mvp.llm.remote_model import RemoteModel
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.llm.wrapped import WrappedStream
 from chatbot_mvp.remote.limiter import set_process_cap
 from chatbot_mvp.settings.access import Action, performs
-from chatbot_mvp.settings.fields import PROVIDER_SETTINGS, ROWS
+from chatbot_mvp.settings.fields import MODEL_SETTINGS, PROVIDER_SETTINGS, ROWS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.types import T
 
 _CHECK_SECONDS = 10.0
+_TRIAL = "Responda con una sola palabra: listo"
+_TRIAL_CHARS = 80
+_OTHER_MODEL = re.compile(r"embed|whisper|tts|dall-e|moderation|rerank|transcribe|realtime|image|speech|guard", re.I)
+"""Names of models that answer no questions."""
 _MODEL_FIELDS = {*PROVIDER_SETTINGS, *(name for name, row in ROWS.items() if row.group == "provider")}
 """Settings that a model is made from."""
 
@@ -37,6 +43,8 @@ class ProviderCheck:
     error: ChatbotError | None
     at: str
     """When, in ISO 8601 and UTC."""
+    reply: str = ""
+    """What its model answered, if it was asked a question."""
 
 
 @dataclass(frozen=True)
@@ -108,25 +116,62 @@ class Providers(ModelSource):
         if not status.configured:
             raise ProviderNotConfigured(provider=status.name, missing=status.missing)
 
-    @performs(Action.CHECK)
     def check(self, name: str) -> ProviderCheck:
         """Try a provider with one short request; the result is kept for ``statuses``.
 
         Raises:
             UnknownChoice: no such provider.
         """
+        timeout_s = min(_CHECK_SECONDS, self._live.current.nim_request_timeout)
+        return self._checked(name, lambda model: (model.check(timeout_s), ""))
+
+    @performs(Action.CHECK)
+    def try_out(self, name: str) -> ProviderCheck:
+        """Ask a provider's model one short question; the result is kept for ``statuses``. It may cost a little.
+
+        Raises:
+            UnknownChoice: no such provider.
+        """
+        options = ChatOptions(max_tokens=self._live.current.llm_max_tokens)
+        request = ChatRequest((Message("user", _TRIAL),), options)
+
+        def ask(model: RemoteModel) -> tuple[float, str]:
+            completion = model.complete(request)
+            return completion.seconds, completion.text.strip()[:_TRIAL_CHARS]
+
+        return self._checked(name, ask)
+
+    def models(self, name: str, timeout_s: float = _CHECK_SECONDS) -> list[str]:
+        """Ask a provider for the names of its models that may answer questions, in alphabetical order.
+
+        Raises:
+            UnknownChoice: no such provider.
+            ProviderNotConfigured, MissingPackage, InvalidSetting, ProviderError
+        """
+        settings, model = self._live.current, MODEL_SETTINGS.get(name, "")
+        # The list tells which name to set, so it is asked for without one, too.
+        unnamed = {model: "-"} if model and not getattr(settings, model) else {}
+        found = create_remote_model(settings.with_changes(provider=name, **unnamed)).models(timeout_s)
+        return sorted(one for one in {*found} if not _OTHER_MODEL.search(one))
+
+    def _checked(self, name: str, attempt: Callable[[RemoteModel], tuple[float, str]]) -> ProviderCheck:
         provider = find_provider(name)
-        seconds, error = None, None
+        seconds, error, reply = None, None, ""
         try:
             if provider.has_model:
-                settings = self._live.current.with_changes(provider=name)
-                seconds = create_remote_model(settings).check(min(_CHECK_SECONDS, settings.nim_request_timeout))
+                impatient = self._live.current.with_changes(provider=name, nim_max_retries=0)
+                seconds, reply = attempt(create_remote_model(impatient))
         except ChatbotError as failure:
             error = failure
-        check = ProviderCheck(error is None, seconds, error, utc_now())
+        check = ProviderCheck(error is None, seconds, error, utc_now(), reply)
         with self._lock:
             self._checks[name] = check
         return check
+
+    def forget_check(self, name: str) -> None:
+        """Drop what came of trying a provider, whose key, address or model is another one now."""
+        with self._lock:
+            self._checks.pop(name, None)
 
     @performs(Action.CHECK)
     def check_configured(self) -> list[ProviderStatus]:
@@ -136,6 +181,15 @@ class Providers(ModelSource):
             list(pool.map(self.check, names))
         return self.statuses()
 
+    @performs(Action.READ)
+    def judge_for(self, provider: str) -> str:
+        """Return a provider that can judge the answers of another one: the first that is configured; "" if none is.
+
+        A model that is too small for reliable answers is none. Whoever starts a run decides whether texts go there.
+        """
+        able = (one for one in self.statuses() if one.configured and PROVIDERS[one.name].has_model and not one.note)
+        return next((one.name for one in able if one.name != provider), "")
+
     def model(self, settings: Settings) -> ChatModel:
         """The model of ``settings``' provider, made once.
 
@@ -143,7 +197,8 @@ class Providers(ModelSource):
             UnknownChoice, ProviderNotConfigured, MissingPackage, InvalidSetting
         """
         self._follow_settings()
-        key = settings.model_dump_json(include=_MODEL_FIELDS)
+        # Written settings mask the secrets; a model with another key is another model.
+        key = f"{settings.model_dump_json(include=_MODEL_FIELDS)} {settings.secret_values}"
         with self._lock:
             if key not in self._models:
                 self._models[key] = create_chat_model(settings)

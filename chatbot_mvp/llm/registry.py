@@ -94,8 +94,16 @@ _ROWS = (
         command="pip install google-generativeai",
         wire=_gemini,
         always_shown=True,
+        key_url="https://aistudio.google.com/apikey",
     ),
-    Provider("groq", package="groq", command="pip install groq", wire=_groq, always_shown=True),
+    Provider(
+        "groq",
+        package="groq",
+        command="pip install groq",
+        wire=_groq,
+        always_shown=True,
+        key_url="https://console.groq.com/keys",
+    ),
     Provider(
         "nim",
         package="openai",
@@ -104,6 +112,7 @@ _ROWS = (
         own_server_without_key=True,
         wire=_openai,
         tells_context=True,
+        key_url="https://build.nvidia.com/settings/api-keys",
     ),
     Provider(
         "openai",
@@ -111,6 +120,7 @@ _ROWS = (
         command="pip install openai",
         wire=partial(_openai, limit_name="max_completion_tokens"),
         tells_context=True,
+        key_url="https://platform.openai.com/api-keys",
     ),
     Provider("ollama", needs=("ollama_model_name",), package="openai", command="pip install openai", wire=_openai),
     Provider(

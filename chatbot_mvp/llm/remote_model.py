@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
@@ -68,9 +68,7 @@ class RemoteModel:
             ProviderError: the request failed.
         """
         started = time.perf_counter()
-        names = Calls(self._calls.endpoint, self._calls.limiter, retries=0, longest_wait=0.0).run(
-            lambda: self._wire.models(timeout), self._failure_of
-        )
+        names = self.models(timeout)
         seconds = time.perf_counter() - started
         endpoint = self._calls.endpoint
         # Ollama lists "llama3.2" as "llama3.2:latest".
@@ -85,6 +83,16 @@ class RemoteModel:
                 variable=endpoint.model_variable,
             )
         return seconds
+
+    def models(self, timeout: float) -> Sequence[str]:
+        """Request the names of the provider's models once, without retries; ``timeout`` in seconds.
+
+        Raises:
+            ProviderError: the request failed.
+        """
+        return Calls(self._calls.endpoint, self._calls.limiter, retries=0, longest_wait=0.0).run(
+            lambda: self._wire.models(timeout), self._failure_of
+        )
 
     def _usage(self, prompt_tokens: int | None, completion_tokens: int | None) -> Usage:
         usage = Usage(prompt_tokens, completion_tokens)

@@ -12,6 +12,7 @@ from chatbot_mvp.errors import NotComparable, UnknownChoice
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
+from chatbot_mvp.runs.headline import Headline, headlines
 from chatbot_mvp.runs.kinds import KB, run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.manifest import TREC, RunManifest
@@ -94,6 +95,8 @@ class Comparison:
     is not known. Empty if all searched the same text."""
     changed_passages: tuple[str, ...] = ()
     """Ids of the questions whose expected passage is not the same in all these versions."""
+    headlines: tuple[Headline, ...] = ()
+    """How many questions each run answered right, the base first; empty unless all runs have answers."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -150,6 +153,7 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
             for row, other in enumerate(others)
         ),
         **_across_versions(runs),
+        headlines=headlines([run.result for run in runs]),
     )
 
 

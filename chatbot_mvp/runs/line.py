@@ -49,6 +49,11 @@ class RunLine:
     started_at: Name
     finished_at: Name
 
+    @property
+    def system(self) -> str:
+        """What was measured, as labels name it: the strategy and, where answers were generated, provider/model."""
+        return " · ".join(part for part in (self.strategy, self.generator) if part)
+
 
 def line_of(result: RunResult) -> RunLine:
     """Return the line of a finished run."""

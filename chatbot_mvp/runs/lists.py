@@ -181,6 +181,8 @@ class Point:
     started_at: str
     """ISO 8601, UTC."""
     strategy: str
+    system: str
+    """As in ``RunLine``."""
     fingerprint: str
     value: float
     interval: Interval | None
@@ -254,6 +256,7 @@ def history_of(series: Series, metric: str) -> History:
                 run_id=run.run_id,
                 started_at=run.started_at,
                 strategy=run.strategy,
+                system=run.system,
                 fingerprint=run.fingerprint,
                 value=value,
                 interval=interval,

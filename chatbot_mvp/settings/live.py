@@ -10,22 +10,27 @@ from typing import Any, Literal
 
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, InvalidSetting
 from chatbot_mvp.settings.access import Action, performs
-from chatbot_mvp.settings.fields import PROVIDER_NAMES
+from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, PROVIDER_NAMES
 from chatbot_mvp.settings.forms import CHANGEABLE, SettingForm, form_of
+from chatbot_mvp.settings.held import HeldValues, binds_key
+from chatbot_mvp.settings.keys import KeyPlace
 from chatbot_mvp.settings.model import AUTO, Settings, where_set
 from chatbot_mvp.settings.saved import (
     Applied,
     Stamp,
-    forget_setting,
     read_choices,
     save_applied,
     save_provider,
-    save_setting,
+    save_settings,
     stamp_of,
     undo_applied,
 )
 
-Source = Literal["environment", "dotenv", "secrets", "given", "admin", "default"]
+Source = Literal["environment", "dotenv", "secrets", "given", "admin", "memory", "keyring", "default"]
+
+_CONNECTED = frozenset((*ADDRESS_SETTINGS.values(), "local_model_path"))
+"""Settings that Admin changes where it connects providers, and nowhere else: a configuration that is applied as a whole
+may come from another machine, and must not say where keys and texts are sent."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +45,8 @@ class SettingRow:
     is_set: bool
     """Whether a secret has a value; always True for other settings."""
     source: Source
-    """Where the value comes from; "given" means an argument at start-up."""
+    """Where the value comes from; "given" means an argument at start-up, "memory" a key that was typed in Admin and is
+    forgotten when the server ends."""
     changeable: bool
     """Whether Admin may change it."""
 
@@ -70,6 +76,7 @@ class LiveSettings:
         self._chosen: dict[str, Any] = {}
         self._provider = ""
         self._applied: tuple[Applied, ...] = ()
+        self._held = HeldValues(given, self._outside)
         self._snapshot = Snapshot(0, self._effective({}, ""))
         try:
             self._read_again()
@@ -113,7 +120,11 @@ class LiveSettings:
         choices = read_choices(self._path)
         chosen: dict[str, Any] = {}
         for name, value in choices.settings.items():
-            if name not in CHANGEABLE or name in self._outside:
+            if (
+                not (name in CHANGEABLE or name in _CONNECTED)
+                or name in self._outside
+                or binds_key(name, self._outside)
+            ):
                 continue
             try:
                 self._given.with_changes(**chosen, **{name: value})
@@ -121,8 +132,12 @@ class LiveSettings:
                 _log.warning("%s: %s", self._path, error)
                 continue
             chosen[name] = value
+        self._held = self._held.with_keyring(choices.in_keyring, chosen)
         settings = self._effective(chosen, choices.provider)
         self._chosen, self._provider, self._applied = chosen, choices.provider, choices.applied
+        self._put(settings)
+
+    def _put(self, settings: Settings) -> None:
         if settings != self._snapshot.settings:
             self._snapshot = Snapshot(self._snapshot.version + 1, settings)
 
@@ -141,7 +156,7 @@ class LiveSettings:
         self._refresh()
         if self._provider in PROVIDER_NAMES:
             return "it was chosen in Admin"
-        return self._given.automatic_provider[1]
+        return self._without_provider(self._chosen).automatic_provider[1]
 
     def choose_provider(self, name: str) -> None:
         """Use another provider from the next request on, and after a restart.
@@ -168,24 +183,19 @@ class LiveSettings:
     def rows(self) -> list[SettingRow]:
         """Return a row per setting, in the order of the fields."""
         self._refresh()
-        current = self._given.with_changes(**self._chosen)
+        current = self._without_provider(self._chosen)
         places = where_set()
         rows = []
         for name in Settings.model_fields:
             form = form_of(name)
             value = getattr(current, name)
             secret = form.kind == "secret"
-            source: Source = "default"
-            if name in self._outside:
-                source = places.get(name, "given")
-            elif name in self._chosen:
-                source = "admin"
             rows.append(
                 SettingRow(
                     form,
                     None if secret else value,
                     bool(value.get_secret_value()) if secret else True,
-                    source,
+                    self._source(name, places),
                     self.changeable(name),
                 )
             )
@@ -208,7 +218,7 @@ class LiveSettings:
         self._require_changeable(name, value)
         with self._lock:
             self._effective({**self._chosen, name: value}, self._provider)
-            save_setting(self._path, name, value)
+            save_settings(self._path, {name: value})
             self._refresh()
 
     @performs(Action.CHANGE_SETTINGS)
@@ -222,7 +232,51 @@ class LiveSettings:
         """
         self._require_changeable(name, "")
         with self._lock:
-            forget_setting(self._path, name)
+            save_settings(self._path, {name: None})
+            self._refresh()
+
+    # --- keys and addresses of providers: see ``settings.connections``
+
+    def is_outside(self, name: str) -> bool:
+        """Return whether a setting is set outside Admin."""
+        return name in self._outside
+
+    def source_of(self, name: str) -> Source:
+        """Return where the value of a setting comes from."""
+        self._refresh()
+        return self._source(name, where_set())
+
+    def hold(self, values: Mapping[str, Any], place: KeyPlace = "memory") -> None:
+        """Put values into effect that are in no file of choices, in this process alone.
+
+        Args:
+            values: setting -> its value; None ends it.
+            place: where the values are kept.
+
+        Raises:
+            InvalidSetting: a value is not legal; nothing changes.
+        """
+        with self._lock:
+            self._refresh()
+            before, self._held = self._held, self._held.with_values(values, place)
+            try:
+                self._put(self._effective(self._chosen, self._provider))
+            except InvalidSetting:
+                self._held = before
+                raise
+
+    def save(self, values: Mapping[str, Any], in_keyring: Mapping[str, bool] | None = None) -> None:
+        """Keep values of connected providers with the other choices, and which keys the keyring has.
+
+        Args:
+            values: setting -> its value; None removes it.
+
+        Raises:
+            ConfigurationError (choice_not_kept): the file of choices cannot be written; nothing changes.
+            FileOfLaterVersion
+        """
+        with self._lock:
+            save_settings(self._path, values, in_keyring)
             self._refresh()
 
     # --- whole configurations
@@ -276,11 +330,21 @@ class LiveSettings:
         return self._applied
 
     def _effective(self, chosen: dict[str, Any], provider: str) -> Settings:
-        settings = self._given.with_changes(**chosen)
+        settings = self._without_provider(chosen)
         if self.provider_fixed or provider not in PROVIDER_NAMES:
             # A name that another version has saved is no reason to fail.
             provider = settings.chosen_provider
         return settings.with_changes(provider=provider)
+
+    def _without_provider(self, chosen: Mapping[str, Any]) -> Settings:
+        return self._given.with_changes(**{**chosen, **self._held.values})
+
+    def _source(self, name: str, places: Mapping[str, Source]) -> Source:
+        if name in self._held:
+            return self._held.place_of(name) or "default"
+        if name in self._outside:
+            return places.get(name, "given")
+        return "admin" if name in self._chosen else "default"
 
     def _require_changeable(self, name: str, value: Any) -> None:
         if name not in CHANGEABLE:

@@ -29,6 +29,10 @@ class SettingPaths(SettingFields):
     cache_dir = _Below("cache")
     models_dir = _Below("cache", "models")
     """Folder of embedding models that were converted for this machine's engines, or downloaded by fastembed."""
+    gguf_dir = _Below("cache", "gguf")
+    """Folder of the language models that were downloaded for ``local``."""
+    model_jobs_dir = _Below("model_jobs")
+    """Folder of the jobs that download language models."""
     datasets_dir = _Below("datasets")
     """Folder of the data sets added by users, one subfolder each."""
     reply_cache_path = _Below("cache", "replies.sqlite")

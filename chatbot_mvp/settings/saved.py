@@ -42,6 +42,8 @@ class Choices:
     """Name -> value of the changed settings."""
     applied: tuple[Applied, ...] = ()
     """Configurations that were applied as a whole and not undone, the latest last."""
+    in_keyring: tuple[str, ...] = ()
+    """Settings whose keys are in the system's keyring."""
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -65,6 +67,7 @@ def read_choices(path: Path) -> Choices:
         provider if isinstance(provider, str) else "",
         settings if isinstance(settings, dict) else {},
         tuple(Applied(entry["label"], entry["values"], entry["before"]) for entry in _applied(found)),
+        tuple(_in_keyring(found)),
     )
 
 
@@ -78,26 +81,24 @@ def save_provider(path: Path, provider: str) -> None:
     change_object(path, lambda found: found.update(provider=provider), APP_SETTINGS)
 
 
-def save_setting(path: Path, name: str, value: Any) -> None:
-    """Save one setting; other entries of the file are kept.
+def save_settings(path: Path, values: Mapping[str, Any], in_keyring: Mapping[str, bool] | None = None) -> None:
+    """Save settings in one step; other entries of the file are kept.
+
+    Args:
+        values: setting -> its value; None removes it.
+        in_keyring: setting -> whether its key is in the keyring now.
 
     Raises:
-        ConfigurationError (choice_not_kept): the file cannot be written.
-        FileOfLaterVersion
-    """
-    change_object(path, lambda found: found.update(settings={**_settings(found), name: value}), APP_SETTINGS)
-
-
-def forget_setting(path: Path, name: str) -> None:
-    """Remove one saved setting; other entries of the file are kept.
-
-    Raises:
-        ConfigurationError (choice_not_kept): the file cannot be written.
+        ConfigurationError (choice_not_kept): the file cannot be written; nothing changes.
         FileOfLaterVersion
     """
 
     def change(found: dict[str, Any]) -> None:
-        found["settings"] = {other: value for other, value in _settings(found).items() if other != name}
+        settings = {**_settings(found), **values}
+        found["settings"] = {name: value for name, value in settings.items() if value is not None}
+        if in_keyring:
+            kept = {**dict.fromkeys(_in_keyring(found), True), **in_keyring}
+            found["in_keyring"] = [name for name, there in kept.items() if there]
 
     change_object(path, change, APP_SETTINGS)
 
@@ -165,3 +166,8 @@ def _applied(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _settings(found: Mapping[str, Any]) -> Mapping[str, Any]:
     settings = found.get("settings")
     return settings if isinstance(settings, dict) else {}
+
+
+def _in_keyring(found: Mapping[str, Any]) -> list[str]:
+    names = found.get("in_keyring")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

@@ -9,7 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS, RunPlan
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.admin.presets import chosen_system, preset_bar
-from streamlit_app.admin.run_fields import begin_fields, changed, every_value, field, value
+from streamlit_app.admin.run_fields import begin_fields, changed, every_value, field, key_of, value
 from streamlit_app.shared.i18n import bare, duration, number, plain, t
 from streamlit_app.shared.metrics import round_dollars
 from streamlit_app.shared.state import get_app, show_error
@@ -107,7 +107,7 @@ def _answers() -> None:
     settings = get_app().settings.with_changes(
         generation_enabled=True,
         provider=value("provider"),
-        judge_provider=value("judge_provider"),
+        judge_provider=st.session_state[key_of("judge_provider")],
         judge_model_name=value("judge_model_name"),
         judge_metrics=",".join(JUDGE_METRICS),
     )
@@ -120,6 +120,8 @@ def _answers() -> None:
         st.caption(t("admin.no_judge"))
         return
     st.toggle(t("admin.judge", model=settings.judge), help=t("admin.judge_help"), key="run_judge")
+    if st.session_state.run_judge and settings.judge == settings.language_model:
+        st.markdown(f":small[:orange[{t('admin.judge_same')}]]")
 
 
 def _show_plan(plan: RunPlan) -> None:

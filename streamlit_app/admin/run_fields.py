@@ -75,6 +75,8 @@ def beyond() -> dict[str, Any]:
 def value(name: str) -> Any:
     """Return the value of a parameter's widget, in the type of its setting."""
     found = st.session_state[key_of(name)]
+    if name == "judge_provider" and not counts(name):
+        return get_app().settings.judge_provider
     if name == "judge_metrics":
         return ",".join(item for item in JUDGE_METRICS if item in found) if st.session_state.run_judge else ""
     return found
@@ -135,6 +137,8 @@ def _choice(name: str, options: list[str], shown: Any) -> None:
 
 def _usual(name: str) -> Any:
     found = _shown(name, getattr(get_app().settings, name))
+    if name == "judge_provider" and not found and not get_app().settings.judge_model_name:
+        return get_app().providers.judge_for(st.session_state.get(key_of("provider"), get_app().settings.provider))
     return found or list(JUDGE_METRICS) if name == "judge_metrics" else found
 
 

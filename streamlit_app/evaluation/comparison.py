@@ -51,11 +51,39 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     labels = _labels([by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)
     _show_versions(comparison)
+    if comparison.headlines:
+        _show_headlines(comparison, labels)
+        with st.expander(t("compare.figures"), icon=":material/table_chart:"):
+            _show_figures(comparison, labels)
+    else:
+        _show_figures(comparison, labels)
+    show_changes(comparison, labels)
+    _show_configuration(comparison, labels)
+
+
+def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
+    """Draw the one figure of each run; all others are behind it."""
+    st.markdown(f"**{t('compare.right')}**")
+    base = comparison.headlines[0].right.value or 0.0
+    for column, one in zip(st.columns(len(comparison.headlines)), comparison.headlines, strict=True):
+        share, (low, high) = one.right.value or 0.0, one.right.interval or (0.0, 1.0)
+        change = None
+        if one is not comparison.headlines[0]:
+            points = 100 * (share - base)
+            # Streamlit reads the sign for the arrow: a hyphen, not a minus sign.
+            change = t("compare.right_points", points=f"{'+' if points >= 0 else '-'}{number(abs(points), 1)}")
+        with column.container(border=True, height="stretch"):
+            st.metric(plain(labels[one.run_id]), f"{number(100 * share)} %", change)
+            ends = t("compare.right_interval", low=number(100 * low), high=number(100 * high))
+            told = t("compare.right_of", right=number(one.right.count), questions=number(one.right.total))
+            st.caption(f"{told} · {ends}")
+    st.caption(t("compare.right_help"))
+
+
+def _show_figures(comparison: Comparison, labels: Mapping[str, str]) -> None:
     _show_verdict(comparison, labels)
     _show_forest(comparison, labels)
     _show_table(comparison, labels)
-    show_changes(comparison, labels)
-    _show_configuration(comparison, labels)
 
 
 def _show_versions(comparison: Comparison) -> None:
@@ -112,15 +140,15 @@ def _names(runs: Sequence[RunLine]) -> dict[str, str]:
     searching = [run for run in runs if run_kind(run.kind).retrieves]
     answers = [run for run in runs if not run_kind(run.kind).retrieves]
     data_name = data_namer()
-    return run_names(searching, lambda run: (data_name(run), run.strategy, run.fingerprint)) | run_names(
+    return run_names(searching, lambda run: (data_name(run), run.system, run.fingerprint)) | run_names(
         answers, lambda run: (run.dataset, run.judge, run.fingerprint)
     )
 
 
 def _labels(runs: Sequence[RunLine]) -> dict[str, str]:
-    """Return run_id -> a letter with its strategy or the source of its answers, short enough for a legend."""
+    """Return run_id -> a letter with its strategy and model, or the source of its answers."""
     return {
-        run.run_id: f"{letter} · {run.strategy if run_kind(run.kind).retrieves else run.dataset}"
+        run.run_id: f"{letter} · {run.system if run_kind(run.kind).retrieves else run.dataset}"
         for letter, run in zip("ABCDE", runs, strict=False)
     }
 
@@ -214,7 +242,11 @@ def _show_forest(comparison: Comparison, labels: Mapping[str, str]) -> None:
 
 def _forest(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetChart:
     metrics = list(dict.fromkeys(frame["metric"]))
-    legend = alt.Legend(orient="top", columns=2, labelLimit=220) if len(names) > 1 else None
+    legend = (
+        alt.Legend(orient="top", columns=1 if max(map(len, names)) > 30 else 2, labelLimit=400)
+        if len(names) > 1
+        else None
+    )
     base = alt.Chart(frame).encode(
         y=alt.Y("metric:N", title=None, sort=metrics, axis=alt.Axis(labelOverlap=False, labelLimit=170, grid=False)),
         yOffset=alt.YOffset("run:N", sort=names),

@@ -132,7 +132,7 @@ def _rows(history: History) -> Sequence[dict[str, Any]]:
                 "run": f"{place} · {moment(point.started_at)}",
                 "run_id": point.run_id,
                 "when": moment(point.started_at),
-                "strategy": point.strategy or "–",
+                "strategy": point.system or "–",
                 "value": point.value,
                 "low": low,
                 "high": high,

@@ -40,7 +40,7 @@ def show_leaderboard() -> None:
         return
     _tell_others(field, fields, data_name(field))
     places = leaderboard(field, metric)
-    names = list(run_names([place.run for place in places], lambda run: (run.strategy,)).values())
+    names = list(run_names([place.run for place in places], lambda run: (run.system,)).values())
     _show_chart(places, names, metric)
     position = choose_row(
         _table(places, metric),

@@ -39,7 +39,7 @@ def show_list(runs: Sequence[RunLine]) -> None:
         return
     if len(found) < len(runs):
         st.caption(t("runs.found", count=number(len(found)), total=number(len(runs))))
-    names = list(run_names(found, lambda run: (data_name(run), run.strategy)).values())
+    names = list(run_names(found, lambda run: (data_name(run), run.system)).values())
     table = pd.DataFrame(_table(found, data_name))
     position = choose_row(table, names.__getitem__, f"runs-table-{asked}", title=t("runs.choose"), columns=_columns())
     _show_chosen(found[position])

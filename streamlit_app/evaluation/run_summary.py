@@ -54,6 +54,8 @@ def show_tiles(result: RunResult) -> None:
         judge = result.judge
         text = t("eval.models", generator=result.generator, judge=judge) if judge else t("eval.no_judge")
         st.caption(text if judge else f"{t('eval.generator', generator=result.generator)} {text}")
+        if judge == result.generator:
+            st.markdown(f":small[:orange[{t('eval.judge_same')}]]")
     if result.kind == KB:
         parts = [f"{plain(word('mykb.kind', kind))}: {score(value)}" for kind, value in result.auroc.items()]
         st.caption(t("eval.auroc", parts=Markdown(" · ".join(parts))))

@@ -49,7 +49,7 @@ def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) ->
     newest = runs[0]
     value = newest.metrics.get(name)
     st.metric(plain(metric_label(name)) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
-    said = [plain(newest.strategy), moment(newest.started_at)]
+    said = [plain(newest.system), moment(newest.started_at)]
     if interval := newest.intervals.get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))
     st.caption(" · ".join(part for part in said if part))
@@ -59,7 +59,7 @@ def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) ->
         for run_id in show_run_chart(shown, name, f"chart-{position}"):
             open_run(run_id)
         st.caption(t("home.chart_help", count=number(len(shown))))
-    names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], lambda run: (run.strategy,)).items()}
+    names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], lambda run: (run.system,)).items()}
     chosen = st.selectbox(
         t("home.run_of", name=data),
         list(names),

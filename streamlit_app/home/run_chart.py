@@ -34,7 +34,7 @@ def _chart(runs: Sequence[RunLine], name: str) -> alt.LayerChart | alt.FacetChar
                 "high": high,
                 "when": moment(run.started_at),
                 "metric": metric_label(name),
-                "strategy": run.strategy or "–",
+                "strategy": run.system or "–",
                 "said": f"{score(run.metrics[name])} ({interval_text(interval)})",
             }
         )

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from streamlit_app.admin.providers import providers_table
+from streamlit_app.admin.providers.table import providers_table
 from streamlit_app.home.last_runs import show_last_runs
 from streamlit_app.home.tiles import show_state
 from streamlit_app.home.tour import show_tour

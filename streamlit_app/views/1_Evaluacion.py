@@ -112,7 +112,7 @@ def _go(run_ids: Sequence[str]) -> None:
 def show_run(runs: Sequence[RunLine], run_id: str) -> None:
     """Draw one run in full."""
     data_name = data_namer()
-    names = run_names(runs, lambda run: (data_name(run), run.strategy))
+    names = run_names(runs, lambda run: (data_name(run), run.system))
     st.session_state["run_id"] = st.session_state["runs-run"] = run_id
     st.selectbox(
         t("eval.choose"),

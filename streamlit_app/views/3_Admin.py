@@ -6,7 +6,7 @@ import streamlit as st
 
 from streamlit_app.admin.datasets import datasets_section
 from streamlit_app.admin.launcher import launcher
-from streamlit_app.admin.providers import providers_section
+from streamlit_app.admin.providers.section import providers_section
 from streamlit_app.admin.settings_section import settings_section
 from streamlit_app.knowledge_bases.listing import kb_list, open_list
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import socket
 from collections import deque
 from http.server import BaseHTTPRequestHandler
+from urllib.parse import urlsplit
 
 from tests.loopback import LoopbackServer
 
 
 class HubStub(LoopbackServer):
-    """``GET /<path>`` redirects to ``/blob/<path>``, which has the bytes."""
+    """``GET /<path>`` redirects to ``/blob/<path>``, which has the bytes. ``/api/models/<repo>`` describes the files of
+    ``<repo>/resolve/main/``.
+    """
 
     def __init__(self) -> None:
         super().__init__(_Handler)
@@ -25,6 +29,16 @@ class HubStub(LoopbackServer):
         self.ignores_ranges = False
         self.checksum = ""
         """Named in place of the true one."""
+        self.said = {"cardData": {"license": "apache-2.0"}, "gated": False}
+        """What the description of each model has beside its files."""
+
+    def described(self, repo: str) -> dict[str, object] | None:
+        """As the hub describes a model; None if it has no file."""
+        begin = f"{repo}/resolve/main/"
+        files = {name.removeprefix(begin): content for name, content in self.files.items() if name.startswith(begin)}
+        kept = {name: {"sha256": hashlib.sha256(file).hexdigest(), "size": len(file)} for name, file in files.items()}
+        siblings = [{"rfilename": "README.md"}, *({"rfilename": name, "lfs": lfs} for name, lfs in kept.items())]
+        return {"id": repo, "siblings": siblings, **self.said} if files else None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -33,6 +47,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         server = self.server
+        if self.path.startswith("/api/models/"):
+            return self._describe(server.described(urlsplit(self.path).path.removeprefix("/api/models/")))
         content = server.files.get(self.path.removeprefix("/blob").lstrip("/"))
         if server.statuses:
             return self._empty(server.statuses.popleft())
@@ -67,6 +83,13 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         self.wfile.write(content[begin:])
         return None
+
+    def _describe(self, found: dict[str, object] | None) -> None:
+        body = json.dumps(found).encode()
+        self.send_response(200 if found else 401)  # as the hub answers for what is not there
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def _empty(self, status: int, **headers: str) -> None:
         self.send_response(status)

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chatbot_mvp.datasets import Dataset, download, fetching, hotpotqa, load_dataset
+from chatbot_mvp.datasets import Dataset, fetching, hotpotqa, load_dataset
 from chatbot_mvp.datasets.fetching import DATASET_SOURCES
+from chatbot_mvp.remote import download
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import Progress
 from tests.datasets.hub_stub import HubStub

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chatbot_mvp.datasets import download
+from chatbot_mvp.datasets.hotpotqa import _not_received
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.creation import create_chat_model
 from chatbot_mvp.llm.registry import PROVIDERS
+from chatbot_mvp.remote.download import download
 from chatbot_mvp.remote.http import JsonEndpoint, calls_for
 from chatbot_mvp.remote.s3 import S3Url, open_storage
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
@@ -78,7 +80,8 @@ def endpoint(settings: Settings, url: str) -> object:
 
 
 def fetched(settings: Settings, url: str) -> object:
-    return download.download(f"{url}/corpus.jsonl", settings.data_dir / "corpus.jsonl", pause=0.01)
+    failed = partial(_not_received, url)
+    return download(f"{url}/corpus.jsonl", settings.data_dir / "corpus.jsonl", failed, pause=0.01)
 
 
 def stored(settings: Settings, url: str) -> object:

@@ -163,10 +163,10 @@ def test_a_provider_is_chosen_in_admin_and_kept(data_dir: Path, no_keys: None, m
     monkeypatch.setenv("GROQ_API_KEY", "gsk-very-secret")
     admin = open_page("admin")
     assert admin.button(key="provider-gemini").disabled
-    assert "falta GEMINI_API_KEY" in texts(admin)
+    assert "**Gemini** :gray-badge[falta la clave]" in texts(admin)
     admin.button(key="provider-groq").click().run()
     assert not admin.exception
-    assert "**groq** · :green-badge[elegido]" in texts(admin)
+    assert "**Groq** :green-badge[:material/check: en uso]" in texts(admin)
     saved = json.loads((data_dir / "app_settings.json").read_text("utf-8"))
     assert saved == {"format_version": 1, "provider": "groq"}
     get_app.clear()
@@ -181,7 +181,7 @@ def test_a_provider_that_does_not_answer_is_told_with_the_next_step(
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:1/v1")
     admin = open_page("admin")
     admin.button(key="try-ollama").click().run()
-    assert "no responde" in texts(admin)
+    assert "no está en marcha" in texts(admin)
     assert "NIM_REQUEST_TIMEOUT" in texts(admin)
 
 

@@ -130,7 +130,7 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter, lo
         index_cached=None,
         vectors=None,
         results_dir=str(settings.results_dir),
-        warnings=[found.offline] if found.offline else [],
+        warnings=[text for text in (found.offline, _own_judge(settings)) if text],
     )
     if found.folder is None:
         return plan
@@ -173,6 +173,15 @@ def _own_documents(dataset: Dataset) -> str:
     count = len(dataset.queries_that_are_documents)
     return (
         f"{count} queries are documents themselves; each leaves itself out of its ranking, as in BEIR" if count else ""
+    )
+
+
+def _own_judge(settings: Settings) -> str:
+    if not settings.judge or settings.judge != settings.generator:
+        return ""
+    return (
+        f"the judge {settings.judge} is the model that it judges, and models tend to score their own answers higher; "
+        "set JUDGE_PROVIDER or JUDGE_MODEL_NAME"
     )
 
 

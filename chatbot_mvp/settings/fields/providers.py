@@ -48,6 +48,8 @@ class ProviderFields(Fields):
     ollama_base_url: Address = address_of("ollama", "http://127.0.0.1:11434/v1", "Address of `ollama`.")
     local_model_path: str = option_of("local", "")
     """GGUF file of the model that `local` runs inside the process."""
+    hf_endpoint: Address = "https://huggingface.co"
+    """Hub of Hugging Face that models for `local` are downloaded from, or a mirror of it."""
     local_context_tokens: int = option_of("local", 4_096, ge=256, le=1_048_576)
     """Context size of `local`: prompt and answer together (tokens)."""
     local_threads: Annotated[int, OF_THE_MACHINE] = option_of("local", 0, ge=0, le=1_024)

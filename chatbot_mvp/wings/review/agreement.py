@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chatbot_mvp.evaluation.kb.thresholds import Share
+from chatbot_mvp.metrics.statistics.share import Share
 
 
 @dataclass(frozen=True, slots=True)

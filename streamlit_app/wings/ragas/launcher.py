@@ -67,7 +67,7 @@ def _source() -> Source | None:
             st.info(t("ragas.no_runs"), icon=":material/info:")
             return None
         data_name = data_namer()
-        names = run_names(runs, lambda run: (data_name(run), run.strategy))
+        names = run_names(runs, lambda run: (data_name(run), run.system))
         return kind, str(st.selectbox(t("ragas.run"), list(names), format_func=names.__getitem__, key="ragas_run"))
     kb = active_kb()
     turns = sum(len(conversation.turns) for conversation in conversations(kb)) if kb else 0

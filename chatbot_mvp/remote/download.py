@@ -5,28 +5,35 @@ from __future__ import annotations
 import hashlib
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 
-from chatbot_mvp.errors import DatasetNotReceived
+from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 _TRIES = 4
 
 
-def download(url: str, target: Path, progress: ProgressCallback = ignore_progress, pause: float = 1.0) -> None:
+def download(
+    url: str,
+    target: Path,
+    failed: Callable[[str], ChatbotError],
+    progress: ProgressCallback = ignore_progress,
+    pause: float = 1.0,
+    sha256: str = "",
+) -> None:
     """Download ``url`` to ``target``, resuming from ``<target>.part`` if an earlier attempt left it.
 
-    Checks the size, and the SHA-256 if the server sends one (``X-Linked-ETag``, as the public hub does).
+    Checks the size, and the SHA-256 if it is known or the server sends one (``X-Linked-ETag``, as the public hub does).
 
     Args:
+        failed: makes the error, given its ``reason``; raised after four attempts, or one that a retry cannot help.
         progress: called in the phase "download" with bytes; may raise to stop.
         pause: seconds before the second attempt; doubled for each further one.
-
-    Raises:
-        DatasetNotReceived (download_failed): four attempts failed, or one failed in a way that a retry cannot help.
+        sha256: of the file, in hexadecimal; "" to believe the server.
     """
     make_folder(target.parent)
     timeout = httpx.Timeout(60, connect=10)
@@ -35,14 +42,14 @@ def download(url: str, target: Path, progress: ProgressCallback = ignore_progres
     with httpx.Client(follow_redirects=True, timeout=timeout, headers=headers) as client:
         for attempt in range(1, _TRIES + 1):
             try:
-                _attempt(client, url, target, progress)
+                _attempt(client, url, target, progress, sha256)
                 return
             except _Broken as error:
                 if error.final or attempt == _TRIES:
-                    raise DatasetNotReceived("download_failed", url=url, reason=str(error)) from error
+                    raise failed(str(error)) from error
                 time.sleep(pause * 2 ** (attempt - 1))
             except OSError as error:
-                raise DatasetNotReceived("download_failed", url=url, reason=f"it cannot be kept: {error}") from error
+                raise failed(f"it cannot be kept: {error}") from error
 
 
 class _Broken(Exception):
@@ -53,7 +60,7 @@ class _Broken(Exception):
         self.final = final
 
 
-def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCallback) -> None:
+def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCallback, known: str) -> None:
     part = target.with_name(f"{target.name}.part")
     note = target.with_name(f"{target.name}.etag")
     etag = note.read_text("utf-8") if note.is_file() and part.is_file() else ""
@@ -68,7 +75,7 @@ def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCal
                 raise _Broken("what had arrived is no beginning of the file")
             _refuse(reply)
             begin = have if reply.status_code == 206 else 0
-            size, sha256 = _size(reply, begin), _sha256(reply)
+            size, sha256 = _size(reply, begin), known or _sha256(reply)
             # Only a strong ETag guarantees identical bytes.
             strong = reply.headers.get("ETag", "")
             note.write_text("" if strong.startswith("W/") else strong, "utf-8")

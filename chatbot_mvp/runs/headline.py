@@ -1,0 +1,48 @@
+"""The one figure of runs with answers: how many questions each answered right, among those that all of them answered.
+
+It is the figure that people ask for, it needs no judge, and unlike F1 it does not fall with each word around the
+answer. It is derived from the scores of each question, so that runs of any version have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chatbot_mvp.metrics.statistics.share import Share
+from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.runs.rows import QueryRow
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """How many questions a run answered right."""
+
+    run_id: str
+    right: Share
+    """Of the questions that are scored in all runs of the comparison: yes/no questions with the right label, and others
+    whose answer contains the reference word for word."""
+
+
+def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
+    """Return the figure of each run over the same questions; empty if a run has no answers to questions with a
+    reference, or none that the others have.
+    """
+    if not all(result.generator for result in results):
+        return ()
+    scores = [
+        {row.query_id: right for row in result.per_query if (right := _right(row)) is not None} for result in results
+    ]
+    shared = sorted(set.intersection(*map(set, scores)))
+    if not shared:
+        return ()
+    return tuple(
+        Headline(result.run_id, Share(round(sum(side[key] for key in shared)), len(shared)))
+        for result, side in zip(results, scores, strict=True)
+    )
+
+
+def _right(row: QueryRow) -> float | None:
+    """Return 1.0 for a right answer, 0.0 for a wrong one; None if the question is not scored."""
+    label = row.metrics.get("accuracy")
+    return label if label is not None else row.metrics.get("answer_contains")

@@ -1,0 +1,64 @@
+"""Answers of two providers: another one judges, every label names provider and model, and one figure stands first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.exports.comparison_text import comparison_text
+from chatbot_mvp.runs.headline import headlines
+from streamlit_app.shared.state import get_app
+from tests.llm.openai_stub import OpenAiStub
+from tests.made_results import made_result
+from tests.ui.test_pages import open_page, texts
+
+
+def answered(run_id: str, scores: dict[str, dict[str, float | None]], generator: str = "groq/m") -> object:
+    rows = [{"query_id": key, "metrics": metrics} for key, metrics in scores.items()]
+    return made_result(run_id=run_id, generator=generator, per_query=rows)
+
+
+def test_the_headline_counts_right_answers_to_the_questions_that_all_runs_answered() -> None:
+    one = answered("a", {"q1": {"accuracy": 1.0}, "q2": {"answer_contains": 0.0}, "q3": {"answer_contains": 1.0}})
+    two = answered("b", {"q1": {"accuracy": 1.0}, "q2": {"answer_contains": 1.0}, "q3": {"answer_contains": None}})
+    found = headlines([one, two])  # type: ignore[list-item]
+    assert [(run.run_id, run.right.count, run.right.total) for run in found] == [("a", 1, 2), ("b", 2, 2)]
+    assert headlines([one, answered("c", {"q1": {"recall@5": 1.0}})]) == ()  # type: ignore[list-item]
+    assert headlines([one, answered("d", {"q1": {"accuracy": 1.0}}, generator="")]) == ()  # type: ignore[list-item]
+
+
+@pytest.mark.usefixtures("no_keys", "known_vectors")
+def test_two_providers_are_told_apart_and_one_figure_stands_first(data_dir: Path) -> None:
+    runs = get_app().runs
+    asked = {"eval_max_queries": 3, "generation_enabled": True, "judge_metrics": "", "retrieval_strategy": "LEXICAL"}
+    with OpenAiStub() as server:
+        own = {"openai_base_url": f"{server.url}/v1", "openai_api_key": "k"}
+        one = runs.run_now(provider="openai", **own, **asked).run_id
+        two = runs.run_now(provider="openai", openai_model_name="gpt-4.1-nano", **own, **asked).run_id
+    assert f"{one}: 0/3, 95 % interval 0.000 to 0.5" in comparison_text(get_app().details.compare([one, two]))
+    page = open_page("evaluation", compare=f"{one},{two}")
+    labels = [metric.label for metric in page.metric]
+    assert labels == ["A · LEXICAL · openai/gpt-4.1-mini", "B · LEXICAL · openai/gpt-4.1-nano"]
+    assert [metric.value for metric in page.metric] == ["0 %", "0 %"]
+    assert "0 de 3" in texts(page)
+    [base] = [box for box in page.selectbox if box.key == "compare-base"]
+    assert all("openai/gpt-4.1-" in option for option in base.options)
+    saved = json.loads((data_dir / "results" / one / f"{one}.json").read_text("utf-8"))
+    assert saved["generator"] == "openai/gpt-4.1-mini"
+
+
+@pytest.mark.parametrize(
+    ("others", "judge"), [({}, "openai/gpt-4.1-mini"), ({"GROQ_API_KEY": "k"}, "groq/llama-3.3-70b-versatile")]
+)
+@pytest.mark.usefixtures("data_dir", "no_keys")
+def test_another_model_judges_where_there_is_one_and_else_it_is_told(
+    others: dict[str, str], judge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"OPENAI_API_KEY": "k", "PROVIDER": "openai", **others}.items():
+        monkeypatch.setenv(name, value)
+    page = open_page("admin")
+    page.toggle(key="run_generate").set_value(True).run()
+    assert page.toggle(key="run_judge").label == f"Juzgar las respuestas con {judge}"
+    assert ("El juez sería el mismo modelo" in texts(page)) is not bool(others)
