@@ -3,6 +3,7 @@
 python -m benchmarks everyday                 the half that the engine is developed on
 python -m benchmarks everyday --half test     the half that is looked at only at the end
 python -m benchmarks everyday --shown         each answer, too
+python -m benchmarks everyday --kb FILE.md QUESTIONS.jsonl      questions in the format of ``kb evaluate``
 
 ``everyday/`` has eight documents and 104 questions of 52 kinds: one of each kind about the four documents of each
 half. They are asked in strict mode, of ``demo``, with the default strategy and the local embedding model. ``before`` of
@@ -12,6 +13,8 @@ answer, and the question has to be declined.
 
 *right* is an answer that is accepted, *wrong* any other answer: each has a tick. *declined rightly* and *wrongly* are
 questions without an answer. *nearest has it* counts those of the latter whose nearest passages have the answer.
+
+With ``--kb`` an answer is right if it quotes the question's ``paragraph``.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from benchmarks.script import ROOT, add_keep, data_folder, head, parser, row
 from chatbot_mvp.api import PastTurn
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.answer import Answer
+from chatbot_mvp.evaluation.kb.questions import load_questions
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.text import fold
 
@@ -58,7 +62,7 @@ class Question:
 
 def questions_of(document: str) -> list[Question]:
     lines = (FOLDER / f"{document}.jsonl").read_text("utf-8").splitlines()
-    return [Question(**{**json.loads(line)}) for line in lines]
+    return [Question(**json.loads(line)) for line in lines]
 
 
 def _has(text: str, part: str) -> bool:
@@ -92,6 +96,26 @@ def asked(app: App, document: str) -> Iterator[tuple[Question, Answer]]:
         yield question, app.answering.ask(record.kb_id, question.question, history=history)
 
 
+def print_kb(app: App, kb: Path, asked_for: Path, shown: bool) -> None:
+    record = app.kbs.add(kb.name, kb.read_bytes())
+    app.kbs.pipeline(record.kb_id)
+    sums = Counter[str]()
+    for question in load_questions(asked_for):
+        answer = app.answering.ask(record.kb_id, question.question)
+        expected = question.kind in (None, "answerable")
+        quoted = [" ".join(answer.text[one.start : one.end].split()) for one in answer.statements]
+        paragraph = " ".join((question.paragraph or "").split())
+        right = expected and any(text in paragraph for text in quoted)
+        verdict = "right" if right else "wrong with tick"
+        if answer.abstained:
+            verdict = f"declined {'wrongly' if expected else 'rightly'}"
+        sums[verdict] += 1
+        sums[f"{verdict}: {question.kind}"] += not expected
+        if shown:
+            print(row([question.kind, verdict, f"{answer.decision.evidence:.2f}", question.question, " / ".join(quoted)]))
+    print(json.dumps({"file": kb.name, **{name: number for name, number in sorted(sums.items()) if number}}), flush=True)
+
+
 def print_table(app: App, documents: Sequence[str], shown: bool) -> None:
     kinds, sums = [], Counter[str]()
     for document in documents:
@@ -117,8 +141,13 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--half", choices=tuple(HALVES), default="dev")
     options.add_argument("--shown", action="store_true")
+    options.add_argument("--kb", nargs=2, type=Path, metavar=("FILE.md", "QUESTIONS.jsonl"))
     add_keep(options)
     arguments = options.parse_args()
     with data_folder(arguments.keep) as folder:
         settings = load_settings(data_dir=Path(folder), llm_provider="demo")
-        print_table(build_app(settings), HALVES[arguments.half], arguments.shown)
+        app = build_app(settings)
+        if arguments.kb:
+            print_kb(app, *arguments.kb, arguments.shown)
+        else:
+            print_table(app, HALVES[arguments.half], arguments.shown)

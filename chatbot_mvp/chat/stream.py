@@ -12,7 +12,7 @@ from chatbot_mvp.chat.code_blocks import with_closed_fences
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.chat.holding import Holding
-from chatbot_mvp.chat.nearest import find_nearest
+from chatbot_mvp.chat.nearest import corrected, find_nearest
 from chatbot_mvp.chat.prompting import (
     PastTurn,
     chat_fingerprint,
@@ -22,7 +22,7 @@ from chatbot_mvp.chat.prompting import (
     open_messages,
 )
 from chatbot_mvp.chat.quality import rephrase
-from chatbot_mvp.chat.relevance import Decision, Outcome, decide
+from chatbot_mvp.chat.relevance import Decision, Outcome, decide, outcome_of
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.knowledge_base.places import Places
@@ -191,7 +191,9 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
     limit = settings.chat_max_tokens or (None if model.needs_evidence else usual)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     closeness = sentence_closeness(case.search.trace, case.pipeline.index)
-    grounding = Grounding(case.search.query, passages, language, closeness, case.pipeline.index.analyzer)
+    evidence = case.decision.evidence if case.context.mode == "strict" else None
+    asked, _ = corrected(case.search.query, case.search.trace, case.pipeline.index)
+    grounding = Grounding(asked, passages, language, closeness, case.pipeline.index.analyzer, evidence)
     return ChatRequest(messages, options, grounding)
 
 
@@ -210,7 +212,10 @@ def _answer(
         wanted_model = case.context.mode == "general" and not passages
         text = (no_model if wanted_model else no_evidence)(language)
         sources, statements = (), ()
-    outcome: Outcome = "answered" if why is None else "nearest" if case.decision.enough else case.decision.outcome
+    outcome: Outcome = "answered"
+    if why is not None:
+        in_doubt = case.decision.reason == "quotes"
+        outcome = outcome_of(False, case.search.trace) if in_doubt or not case.decision.enough else "nearest"
     nearest = None
     if outcome == "nearest" and case.context.mode == "strict":
         nearest = find_nearest(case.question, case.search.trace, case.pipeline.index, case.decision.relevance)
@@ -247,6 +252,8 @@ def _why_none(case: _Case, completion: Completion | None, text: str, statements:
         if case.decision.outcome == "refused":
             return "topic"
         return "relevance" if case.decision.reason == "relevance" else "evidence"
+    if not text and case.decision.reason == "quotes":
+        return "topic" if outcome_of(False, case.search.trace) == "refused" else "evidence"
     if not text or _declines(text):
         return "declined"
     strict = case.context.mode == "strict"
