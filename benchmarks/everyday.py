@@ -112,8 +112,12 @@ def print_kb(app: App, kb: Path, asked_for: Path, shown: bool) -> None:
         sums[verdict] += 1
         sums[f"{verdict}: {question.kind}"] += not expected
         if shown:
-            print(row([question.kind, verdict, f"{answer.decision.evidence:.2f}", question.question, " / ".join(quoted)]))
-    print(json.dumps({"file": kb.name, **{name: number for name, number in sorted(sums.items()) if number}}), flush=True)
+            print(
+                row([question.kind, verdict, f"{answer.decision.evidence:.2f}", question.question, " / ".join(quoted)])
+            )
+    print(
+        json.dumps({"file": kb.name, **{name: number for name, number in sorted(sums.items()) if number}}), flush=True
+    )
 
 
 def print_table(app: App, documents: Sequence[str], shown: bool) -> None:
@@ -148,6 +152,7 @@ def main() -> None:
         settings = load_settings(data_dir=Path(folder), llm_provider="demo")
         app = build_app(settings)
         if arguments.kb:
-            print_kb(app, *arguments.kb, arguments.shown)
+            kb, asked_for = arguments.kb
+            print_kb(app, kb, asked_for, arguments.shown)
         else:
             print_table(app, HALVES[arguments.half], arguments.shown)

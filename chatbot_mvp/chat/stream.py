@@ -191,7 +191,8 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
     limit = settings.chat_max_tokens or (None if model.needs_evidence else usual)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     closeness = sentence_closeness(case.search.trace, case.pipeline.index)
-    evidence = case.decision.evidence if case.context.mode == "strict" else None
+    # The scale of quotes has its middle at 0.5, that of the evidence at the threshold that was chosen.
+    evidence = case.decision.evidence - case.decision.min_evidence + 0.5 if case.context.mode == "strict" else None
     asked, _ = corrected(case.search.query, case.search.trace, case.pipeline.index)
     grounding = Grounding(asked, passages, language, closeness, case.pipeline.index.analyzer, evidence)
     return ChatRequest(messages, options, grounding)

@@ -136,7 +136,9 @@ def extreme(grounding: Grounding, reader: Reader) -> Unit | None:
                 continue
             cells = [[cell.strip() for cell in CELL.findall(passage.text[slice(*span)])] for span in items.spans]
             columns = _columns(plain, terms, items.columns, cells, reader)
-            rows = {_extreme([_figure(row[at]) if at < len(row) else None for row in cells], smallest) for at in columns}
+            rows = {
+                _extreme([_figure(row[at]) if at < len(row) else None for row in cells], smallest) for at in columns
+            }
             if len(rows) == 1 and (row := rows.pop()) is not None and items.intro:
                 span = items.spans[row]
                 return Unit(number, (items.intro, span), passage.text[slice(*span)], is_row=True)
@@ -160,7 +162,10 @@ def _columns(
 def _figure(cell: str) -> float | None:
     """Return the number of a cell, with hours as minutes; None if it has none."""
     figures = [(match.group().split()[0].rstrip("."), match[1]) for match in _FIGURE.finditer(cell)]
-    values = [float(re.sub(r"\.(?=\d{3}\b)", "", figure).replace(",", ".")) * (60 if hours else 1) for figure, hours in figures]
+    values = [
+        float(re.sub(r"\.(?=\d{3}\b)", "", figure).replace(",", ".")) * (60 if hours else 1)
+        for figure, hours in figures
+    ]
     return sum(values) if values else None
 
 

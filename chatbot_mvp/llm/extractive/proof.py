@@ -15,14 +15,27 @@ from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMBER, NUMERALS, Ask
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import Floats, Scores
 from chatbot_mvp.llm.extractive.units import Unit
-from chatbot_mvp.llm.extractive.values import CONTACTS, LIGHT_WORDS, class_noun, gives, is_unit, last_clause, plain_of, value_asked
+from chatbot_mvp.llm.extractive.values import (
+    CONTACTS,
+    LIGHT_WORDS,
+    class_noun,
+    gives,
+    is_unit,
+    last_clause,
+    plain_of,
+    value_asked,
+)
 from chatbot_mvp.text import fold
 
 VALUE, SHARE, CLOSE, CODE = 0.2, 0.4, 1.65, 1.0
 """What the proof of a unit gains, in units of the evidence: by a value of the kind asked for, by all words of the
 question, by being the closest in meaning, by a code of the question. Fitted (see decision 0208)."""
-SURE = 0.85
-"""From this evidence on (0-1), words of the question that no passage has are other words for what passages say."""
+NO_NAME, NO_CODE, NO_NOUN = 0.4, 0.6, 0.35
+"""What it loses by a name or a number of the question that no passage has, and by the noun behind "which"."""
+DOUBT = 0.5
+"""Below this evidence only a value of the kind asked for, or a code, is plain enough, …"""
+CLOSEST_OF_ALL, MOST = 0.98, 0.5
+"""… the value in the unit that is closest in meaning, or that has this share of the question."""
 UNKNOWN = 0.6
 """Factor for the weight of a word of the question that no passage has."""
 MET = 0.8
@@ -41,6 +54,8 @@ _RANGE = re.compile(
 )
 _CODES = re.compile(r"\b(?=\w*\d)\w+(?:[.,-]\w+)*\b")
 _SMALL = re.compile(r"\d{1,2}")
+_MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
+_ITEM = re.compile(r"\s*[-*+•]")
 _ROLE = re.compile(r"^(?:y )?(?:quien(?:es)? (?:es|son|era|fue)|who (?:is|are|was))\b")
 _PERSON = re.compile(
     r"\b\w{3,}(?:dor|tor|sor|tario|nario|cario|atario|ero|ista|ente|ante|logo|grafo)(?:a|as|es|s|os)?\b|\b\w+(?:doras?|toras?|eras?)\b|"
@@ -65,7 +80,9 @@ class Proof:
     share: Floats
     """Share of what else the question says that each unit has, 0-1, shape (U,)."""
     misses: npt.NDArray[np.bool_]
-    """Whether each unit lacks a name, number or known word of the question, shape (U,)."""
+    """Whether each unit lacks what the question names and another passage has, shape (U,)."""
+    doubt: Floats
+    """What each unit's proof loses by what the question names and no passage has, shape (U,)."""
     has_code: npt.NDArray[np.bool_]
     """Whether each unit has a code or name with a digit from the question, shape (U,)."""
 
@@ -80,9 +97,14 @@ class Proof:
         Args:
             evidence: that the passages answer the question, 0-1.
         """
-        close = scores.closeness if scores.closeness.any() else 1.0  # without vectors the rest decides
-        plain = VALUE * bool(self.value) + SHARE * self.share + CLOSE * close + CODE * self.has_code
-        return np.asarray(evidence + plain) * self.possible
+        measured = bool(scores.closeness.any())
+        close = scores.closeness if measured else 1.0  # without vectors the rest decides
+        plain = VALUE * bool(self.value) + SHARE * self.share + CLOSE * close + CODE * self.has_code - self.doubt
+        allowed = np.asarray(self.possible)
+        if evidence < DOUBT:
+            near = (close >= CLOSEST_OF_ALL) | (self.share >= MOST)
+            allowed = allowed & measured & (self.has_code | (bool(self.value) & near))
+        return np.asarray(evidence + plain) * allowed
 
 
 def prove(grounding: Grounding, scores: Scores, wanted: Asked, reader: Reader) -> Proof:
@@ -96,12 +118,12 @@ def prove(grounding: Grounding, scores: Scores, wanted: Asked, reader: Reader) -
     share, of_known = _shares(question, clause, rest, scores, reader)
     kind = wanted.kind if not value and not _ROLE.search(plain) else ""
     has_kind = np.array([_offers(value, kind, unit, wanted, fold(question), reader) for unit in scores.units], bool)
-    misses, codes = _misses(scores, grounding, clause, reader)
+    misses, doubt, codes = _misses(scores, grounding, clause, reader)
     if value not in CONTACTS:  # nothing else in the line of an address has to be in the question
         misses |= (of_known < LEAST_KNOWN) & (scores.closeness < CLOSEST)
-    if (noun := class_noun(plain)) and not value and (grounding.evidence or 0.0) < SURE:
-        misses |= ~_has_noun(noun, question, clause, scores, reader)
-    return Proof(value, has_kind, share, misses, codes)
+    if (noun := class_noun(plain)) and not value:
+        doubt += NO_NOUN * ~_has_noun(noun, question, clause, scores, reader)
+    return Proof(value, has_kind, share, misses, doubt, codes)
 
 
 def _shares(question: str, clause: str, rest: str, scores: Scores, reader: Reader) -> tuple[Floats, Floats]:
@@ -139,12 +161,16 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
     if value:
         return not unit.is_list and gives(value, plain, question)
     if kind == "number":
-        return _counts(plain, wanted.noun, question, reader)
+        return _counts(plain, wanted.noun if _MANY.search(question) else "", question, reader)
     if kind == "who":
         known = {word.stem for word in reader.words(question)}
         fresh = [word for word in reader.words(text) if word.stem not in known]
         named = [w for at, w in enumerate(fresh) if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row)]
-        return len(named) > 1 or bool(named and not unit.is_row) or any(map(_PERSON.fullmatch, map(fold, (w.text for w in fresh))))
+        return (
+            len(named) > 1
+            or bool(named and not unit.is_row)
+            or any(map(_PERSON.fullmatch, map(fold, (w.text for w in fresh))))
+        )
     if kind == "where":
         return any(found not in question for found in _SOMEWHERE.findall(plain))
     return True
@@ -165,24 +191,25 @@ def _counts(plain: str, noun: str, question: str, reader: Reader) -> bool:
 
 def _misses(
     scores: Scores, grounding: Grounding, clause: str, reader: Reader
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return for each unit whether it lacks a name or number of the question, and whether it has a code of it."""
-    evidence = grounding.evidence or 0.0
+) -> tuple[npt.NDArray[np.bool_], Floats, npt.NDArray[np.bool_]]:
+    """Return for each unit whether it misses a name or number, how doubtful that makes it, and if it has a code."""
     words = reader.words(clause)
     named = {word.stem for at, word in enumerate(words) if at and not word.is_stop and word.text[:1].isupper()}
     codes = set(_CODES.findall(fold(grounding.question)))
     texts = [passage.index_text for passage in grounding.passages]
-    if evidence >= SURE:  # what no passage names is then another word for what they name
-        named &= frozenset[str]().union(*map(reader.terms, texts))
-    lacks, has = [], []
+    known = frozenset[str]().union(*map(reader.terms, texts))
+    known_codes = {code for text in texts for code in _CODES.findall(fold(text))}
+    lacks, doubt, has = [], [], []
     for unit in scores.units:
         own = f"{unit.topic} {unit.lead} {unit.text}"
-        there = set(_CODES.findall(fold(own)))
         # Prose names its subject once; each row and item has its own.
-        alone = unit.is_row or unit.text.lstrip().startswith(("-", "*", "•"))
+        alone = unit.is_row or bool(_ITEM.match(unit.text))
         around = f"{grounding.passages[unit.passage].section} {own}" if alone else texts[unit.passage]
         plain = fold(around)
-        missing = {code for code in codes - set(_CODES.findall(plain)) if not (_SMALL.fullmatch(code) and _RANGE.search(plain))}
-        lacks.append(not named <= reader.terms(around) or bool(missing))
-        has.append(any(not _SMALL.fullmatch(code) for code in codes & there))
-    return np.array(lacks, bool), np.array(has, bool)
+        ranges = bool(_RANGE.search(plain))
+        absent = {code for code in codes - set(_CODES.findall(plain)) if not (ranges and _SMALL.fullmatch(code))}
+        unnamed = named - reader.terms(around)
+        lacks.append(bool(unnamed & known or absent & known_codes))
+        doubt.append(NO_NAME * bool(unnamed) + NO_CODE * bool(absent))
+        has.append(any(not _SMALL.fullmatch(code) for code in codes & set(_CODES.findall(fold(own)))))
+    return np.array(lacks, bool), np.array(doubt), np.array(has, bool)

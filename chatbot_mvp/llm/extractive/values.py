@@ -75,7 +75,8 @@ VALUES: dict[str, Value] = {
     ),
     "percentage": _value(
         r"que (?:porcentaje|descuento|parte del|proporcion|recargo|tanto por ciento)|(?:what|which) (?:percentage|share|discount|part)|how much (?:cheaper|discount|of)",
-        r"\d ?%|\b(?:por ciento|per ?cent|mitad|tercios?|tercera|cuart[oa]s?|dos tercios|half|quarters?|thirds?)\b|" + _MONEY,
+        r"\d ?%|\b(?:por ciento|per ?cent|mitad|tercios?|tercera|cuart[oa]s?|dos tercios|half|quarters?|thirds?)\b|"
+        + _MONEY,
     ),
     "frequency": _value(
         r"cada cuant\w+(?: (?:tiempo|dias|horas|meses))?|con (?:que|cuanta) frecuencia|cuantas veces|how often|how many times",
@@ -124,7 +125,9 @@ VALUES: dict[str, Value] = {
         r"(?:a )?donde (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+)|(?:to )?where (?:\w+ ){0,3}?(?:send|write)|(?:what|which) (?:address|e ?mail)|e ?mail(?: address)?",
         r"[\w.+-]+@[\w-]+\.\w+",
     ),
-    "why": _value(r"por que|a que se debe|why|how come", _WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b"),
+    "why": _value(
+        r"por que|a que se debe|why|how come", _WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b"
+    ),
     "age": _value(
         r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|(?:from |at )?what age|how old",
         rf"\b{_N} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*|nin[oa]s?)\b",
@@ -141,7 +144,9 @@ _AFTER_VERB = frozenset(
     """si para a al el la los las con por cuando en le lo un una me te se nos mi su no in if when the a an to my at with
     on for it i you we they""".split()
 )
-_VERBS = frozenset("motivo motivos caso casos objeto objetos forma formas manera modo razon reason case way hay pasa ocurre sucede significa incluye does did are was were has have can should must happens".split())
+_VERBS = frozenset(
+    "motivo motivos caso casos objeto objetos forma formas manera modo razon reason case way hay pasa ocurre sucede significa incluye does did are was were has have can should must happens".split()
+)
 
 
 def class_noun(plain: str) -> str:
