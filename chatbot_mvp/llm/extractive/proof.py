@@ -30,8 +30,10 @@ from chatbot_mvp.text import fold
 VALUE, SHARE, CLOSE, CODE = 0.2, 0.4, 1.65, 1.0
 """What the proof of a unit gains, in units of the evidence: by a value of the kind asked for, by all words of the
 question, by being the closest in meaning, by a code of the question. Fitted (see decision 0208)."""
-NO_NAME, NO_CODE, NO_NOUN = 0.4, 0.6, 0.35
+NO_NAME, NO_CODE, NO_NOUN = 0.4, 0.8, 0.35
 """What it loses by a name or a number of the question that no passage has, and by the noun behind "which"."""
+UNMEASURED = 0.9
+"""Closeness of every unit if there are no vectors: then the rest decides."""
 DOUBT = 0.5
 """Below this evidence only a value of the kind asked for, or a code, is plain enough, …"""
 CLOSEST_OF_ALL, MOST = 0.98, 0.5
@@ -98,7 +100,7 @@ class Proof:
             evidence: that the passages answer the question, 0-1.
         """
         measured = bool(scores.closeness.any())
-        close = scores.closeness if measured else 1.0  # without vectors the rest decides
+        close = scores.closeness if measured else UNMEASURED
         plain = VALUE * bool(self.value) + SHARE * self.share + CLOSE * close + CODE * self.has_code - self.doubt
         allowed = np.asarray(self.possible)
         if evidence < DOUBT:
