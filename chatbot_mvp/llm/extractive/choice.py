@@ -20,6 +20,7 @@ from chatbot_mvp.llm.extractive.proof import prove
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import Scores, compare
 from chatbot_mvp.llm.extractive.units import Unit, units_of
+from chatbot_mvp.llm.extractive.values import says_no
 
 FIT = 0.25
 """Value of offering the kind of answer asked for."""
@@ -127,14 +128,15 @@ def _eligible(scores: Scores) -> npt.NDArray[np.bool_]:
 
 
 def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
-    """Return the distinct units of all passages that do not only repeat the question."""
+    """Return the distinct units of all passages that do not only repeat the question. Denying it is no repetition."""
     known = reader.terms(grounding.question)
     distinct: dict[str, Unit] = {}
     if known:
         for number, passage in enumerate(grounding.passages):
             for unit in units_of(passage.text, number):
                 quoted = "\n".join(passage.text[start:end] for start, end in unit.spans)
-                if not reader.terms(quoted) <= known:
+                denies = says_no(quoted) and not says_no(grounding.question)
+                if denies or not reader.terms(quoted) <= known:
                     distinct.setdefault(unit.text, unit)
     return list(distinct.values())
 

@@ -19,6 +19,7 @@ from chatbot_mvp.llm.extractive.values import (
     CONTACTS,
     LIGHT_WORDS,
     class_noun,
+    contradicts,
     gives,
     is_unit,
     last_clause,
@@ -211,7 +212,8 @@ def _misses(
         ranges = bool(_RANGE.search(plain))
         absent = {code for code in codes - set(_CODES.findall(plain)) if not (ranges and _SMALL.fullmatch(code))}
         unnamed = named - reader.terms(around)
-        lacks.append(bool(unnamed & known or absent & known_codes))
+        other = contradicts(fold(unit.text), fold(clause))
+        lacks.append(other or bool(unnamed & known or absent & known_codes))
         doubt.append(NO_NAME * bool(unnamed) + NO_CODE * bool(absent))
         has.append(any(not _SMALL.fullmatch(code) for code in codes & set(_CODES.findall(fold(own)))))
     return np.array(lacks, bool), np.array(doubt), np.array(has, bool)

@@ -48,6 +48,23 @@ _MONEY = (
 _UNITS = re.compile(rf"\s*(?:{_UNIT_OF_TIME}|{_MEASURE}|euros?|€|%)(?!\w)")
 
 
+_AMOUNT = re.compile(rf"\b({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b")
+_LIMIT = re.compile(
+    rf"\b(mas de|mayor(?:es)? de|more than|over|menos de|menor(?:es)? de|less than|under) ({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b"
+)
+_ABOVE = ("mas", "mayor", "more", "over")
+_COUNTED = {
+    word: number
+    for words in (
+        "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "una",
+        "one two three four five six seven eight nine ten eleven twelve",
+    )
+    for number, word in enumerate(words.split(), 1)
+}
+_NO = re.compile(r"\b(?:no|nunca|tampoco|ningun[oa]?|not|never|none|nobody)\b")
+
+
 @dataclass(frozen=True)
 class Value:
     """A kind of value."""
@@ -189,3 +206,33 @@ def gives(kind: str, plain: str, question: str) -> bool:
 def is_unit(following: str) -> bool:
     """Return whether a folded text begins with a unit of time or measure, as behind a number."""
     return bool(_UNITS.match(following))
+
+
+def says_no(text: str) -> bool:
+    """Return whether a text denies something."""
+    return bool(_NO.search(fold(text)))
+
+
+def contradicts(plain: str, question: str) -> bool:
+    """Return whether a folded text is about other numbers than the one of a folded question.
+
+    "If you cancel more than seven days before" says nothing about five days. Only the numbers before the same unit of
+    time or measure are compared; with several of them in the question, none.
+    """
+    asked = [(_number(found[1]), found[2][:3]) for found in _AMOUNT.finditer(question)]
+    if len(asked) != 1 or asked[0][0] is None:
+        return False
+    number, unit = asked[0]
+    limits = [
+        (found[1].startswith(_ABOVE), limit)
+        for found in _LIMIT.finditer(plain)
+        if found[3].startswith(unit) and (limit := _number(found[2])) is not None
+    ]
+    return bool(limits) and all(number <= limit if above else number >= limit for above, limit in limits)
+
+
+def _number(word: str) -> float | None:
+    """Return the value of a number in figures, or of a numeral up to twelve; None for another one."""
+    if word in _COUNTED:
+        return float(_COUNTED[word])
+    return float(word) if word.isdigit() else None

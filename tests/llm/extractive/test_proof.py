@@ -17,6 +17,8 @@ SECTIONS = {
     "La tarjeta tarda cinco días en llegar.",
     "Pistas": "Hay cuatro pistas de tenis. Un partido dura una hora como máximo. La pista se reserva con Elena Robles en "
     "el 600 123 987.",
+    "Bajas": "Con más de siete días de aviso no se paga nada. Con menos de siete días de aviso se paga el mes. "
+    "No hay guardería.",
     "Prohibido": "- Fumar en las gradas\n- Entrar con perros\n- Comer en la piscina",
 }
 PASSAGES = tuple(
@@ -41,6 +43,10 @@ def reply(question: str, evidence: float = 0.75) -> str:
         ("¿A qué teléfono llamo para reservar la pista?", "600 123 987"),
         ("¿Con quién se reserva la pista?", "Elena Robles"),
         ("¿Cuántas pistas de tenis hay?", "Hay cuatro pistas de tenis."),
+        # Other numbers are other cases, and a denial repeats nothing.
+        ("¿Qué se paga con cinco días de aviso?", "Con menos de siete días de aviso se paga el mes."),
+        ("¿Qué se paga con 9 días de aviso?", "Con más de siete días de aviso no se paga nada."),
+        ("¿Hay guardería?", "No hay guardería."),
         # A list without a line above it is quoted as a whole.
         ("¿Qué está prohibido?", "- Fumar en las gradas\n- Entrar con perros\n- Comer en la piscina"),
         # What nobody counted is counted.
