@@ -213,7 +213,7 @@ def _misses(
         absent = {code for code in codes - set(_CODES.findall(plain)) if not (ranges and _SMALL.fullmatch(code))}
         unnamed = named - reader.terms(around)
         other = contradicts(fold(unit.text), fold(clause))
-        lacks.append(other or bool(unnamed & known or absent & known_codes))
+        lacks.append(other or alone and bool(unnamed & known or absent & known_codes))
         doubt.append(NO_NAME * bool(unnamed) + NO_CODE * bool(absent))
         has.append(any(not _SMALL.fullmatch(code) for code in codes & set(_CODES.findall(fold(own)))))
     return np.array(lacks, bool), np.array(doubt), np.array(has, bool)

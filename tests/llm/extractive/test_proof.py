@@ -36,7 +36,10 @@ def reply(question: str, evidence: float = 0.75) -> str:
 @pytest.mark.parametrize(
     ("question", "quoted"),
     [
-        ("¿Cuánto cuesta al mes la cuota infantil?", "| Socio | Mensual | Anual |\n|---|---|---|\n| Infantil | 18 € | 195 € |"),
+        (
+            "¿Cuánto cuesta al mes la cuota infantil?",
+            "| Socio | Mensual | Anual |\n|---|---|---|\n| Infantil | 18 € | 195 € |",
+        ),
         ("¿A qué hora cierra el bar?", "El bar cierra a las 23:30."),
         ("¿Cuánto dura un partido?", "Un partido dura una hora como máximo."),
         ("¿Cuánto tarda la tarjeta?", "La tarjeta tarda cinco días en llegar."),
