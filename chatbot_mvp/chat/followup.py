@@ -37,7 +37,9 @@ _DEMONSTRATIVE = re.compile(
 )
 _TIME = frozenset("ano mes semana dia tarde noche manana verano invierno year month week day morning evening".split())
 _CLITIC = re.compile(
-    r"^(?:y |pero )?(?:(?:a|de|con|en|por|para|desde|hasta) )?(?:quien(?:es)?|como|donde|adonde|cuando|cuanto|no|se|me) "
+    r"^(?:y |pero )?(?:(?:a|de|con|en|por|para|desde|hasta) )?"
+    r"(?:quien(?:es)?|como|donde|adonde|cuando|cuanto|"
+    r"no|se|me) "
     r"(?:(?:se|me|te) )?(?:lo|los|la|las|le|les) (?!que\b)\w+$"
 )
 """A question with a pronoun in place of a noun: "quién lo da", "cómo se la pide"."""

@@ -69,7 +69,7 @@ NUMERALS = (
 NUMBER = re.compile(rf"\b(?:\d[\d.,:]*|{NUMERALS})\b")
 _YEARS = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _DATE = re.compile(rf"\b(?:1\d{{3}}|20\d\d|{MONTHS}|{DAYS}|\d{{1,2}}[:.]\d\d|\d{{1,2}}/\d{{1,2}})\b")
-_WHY = re.compile(
+WHY = re.compile(
     r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|para que|"
     r"por ello|asi que|de modo que|because|since|due to|owing to|so that|in order to|as a result|therefore|caused?)\b"
 )
@@ -166,7 +166,7 @@ class Fit:
             "number": lambda text, plain: self._amount(plain),
             "who": lambda text, plain: self._name(text),
             "where": lambda text, plain: self._place(text),
-            "why": lambda text, plain: float(bool(_WHY.search(plain))),
+            "why": lambda text, plain: float(bool(WHY.search(plain))),
             "how": lambda text, plain: 0.5 * bool(_HOW.search(plain)),
             "yes_no": lambda text, plain: 0.5 * bool(_POLAR.search(plain)),
         }

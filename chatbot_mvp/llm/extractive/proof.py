@@ -1,4 +1,4 @@
-"""Tell how plainly each unit answers a question: the kind of value asked for, and the rest of what the question says."""
+"""Tell how plainly each unit answers a question, by what it asks for and by all else that it says."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ BEFORE = 0.4
 LIGHT = 0.3
 """Factor for the weight of words that say little."""
 _RANGE = re.compile(
-    r"\b(?:mas|menos|entre|hasta|desde|partir|menor(?:es)?|mayor(?:es)?|minim[oa]|maxim[oa]|under|over|least|most|up to|between|"
+    r"\b(?:mas|menos|entre|hasta|desde|partir|menor(?:es)?|mayor(?:es)?|minim[oa]|maxim[oa]|under|over|least|"
+    r"most|up to|between|"
     r"more|less|antes|despues|before|after|within|from)\b"
 )
 _CODES = re.compile(r"\b(?=\w*\d)\w+(?:[.,-]\w+)*\b")
@@ -61,12 +62,14 @@ _MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _ITEM = re.compile(r"\s*[-*+•]")
 _ROLE = re.compile(r"^(?:y )?(?:quien(?:es)? (?:es|son|era|fue)|who (?:is|are|was))\b")
 _PERSON = re.compile(
-    r"\b\w{3,}(?:dor|tor|sor|tario|nario|cario|atario|ero|ista|ente|ante|logo|grafo)(?:a|as|es|s|os)?\b|\b\w+(?:doras?|toras?|eras?)\b|"
+    r"\b\w{3,}(?:dor|tor|sor|tario|nario|cario|atario|ero|ista|ente|ante|logo|grafo)(?:a|as|es|s|os)?\b|"
+    r"\b\w+(?:doras?|toras?|eras?)\b|"
     r"\b(?:due[nñ][oa]s?|socios?|vecin[oa]s|padres|familias?|empresa|ayuntamiento|asociacion|banda|guia|medic[oa]|"
     r"owner|tenant|secretary|treasurer|committee|council|staff|company|volunteers?|people)\b"
 )
 _SOMEWHERE = re.compile(
-    r"\b(?:en|a|al|del?|desde|hasta|bajo|sobre|tras|detras|delante|junto|frente|dentro|fuera|cerca|lado|in|at|near|under|behind|next to|"
+    r"\b(?:en|a|al|del?|desde|hasta|bajo|sobre|tras|detras|delante|junto|frente|dentro|fuera|cerca|lado|in|at|"
+    r"near|under|behind|next to|"
     r"beside|on|from|into|above|below)(?: (?:a|de|al|del|of|to))? (?:(?:el|la|los|las|un|una|su|the|a|an|your|its) )?"
     rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|el |la |lo |\d|caso|total|cada|menos|mas|partir|{NUMERALS}\b)(\w+)"
 )
@@ -83,7 +86,7 @@ class Proof:
     share: Floats
     """Share of what else the question says that each unit has, 0-1, shape (U,)."""
     misses: npt.NDArray[np.bool_]
-    """Whether each unit lacks what the question names and another passage has, shape (U,)."""
+    """Whether each unit lacks what the question says and other units have, shape (U,)."""
     doubt: Floats
     """What each unit's proof loses by what the question names and no passage has, shape (U,)."""
     has_code: npt.NDArray[np.bool_]
@@ -154,7 +157,7 @@ def _has_noun(noun: str, question: str, clause: str, scores: Scores, reader: Rea
     stems = [word.stem for word in reader.words(clause) if fold(word.text) == noun and not word.is_stop]
     terms = reader.ordered_terms(question)
     columns = [at for at, term in enumerate(terms) if term in stems]
-    return scores.cover[:, columns].any(axis=1) if columns else np.ones(len(scores.units), bool)
+    return np.array([not columns or row[columns].any() for row in scores.cover], bool)
 
 
 def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, reader: Reader) -> bool:
@@ -213,7 +216,7 @@ def _misses(
         absent = {code for code in codes - set(_CODES.findall(plain)) if not (ranges and _SMALL.fullmatch(code))}
         unnamed = named - reader.terms(around)
         other = contradicts(fold(unit.text), fold(clause))
-        lacks.append(other or alone and bool(unnamed & known or absent & known_codes))
+        lacks.append(other or (alone and bool(unnamed & known or absent & known_codes)))
         doubt.append(NO_NAME * bool(unnamed) + NO_CODE * bool(absent))
         has.append(any(not _SMALL.fullmatch(code) for code in codes & set(_CODES.findall(fold(own)))))
     return np.array(lacks, bool), np.array(doubt), np.array(has, bool)

@@ -1,4 +1,4 @@
-"""Kinds of values that a question asks for, such as an amount of money, and what a text must have to give one.
+"""Kinds of values that questions ask for, such as an amount of money, and what a text must have to give one.
 
 All patterns are for folded texts: lower case, no accents.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from chatbot_mvp.llm.extractive.kinds import _WHY, DAYS, MONTHS, NUMERALS
+from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, WHY
 from chatbot_mvp.text import fold
 
 LIGHT_WORDS = frozenset(
-    """hacer hago hace puedo puede pueden podemos tengo tiene tienen tenemos quiero necesito necesita gustaria saber cosa
-    cosas alguien persona personas gente tipo dime favor llevar hay existe usar uso use dar da ver pasa pasar ocurre
+    """hacer hago hace puedo puede pueden podemos tengo tiene tienen tenemos quiero necesito necesita gustaria saber
+    cosa cosas alguien persona personas gente tipo
+    dime favor llevar hay existe usar uso use dar da ver pasa pasar ocurre
     deja dejan dejar dejo quedan haga debo debe deben hace sirve sirven cual tras
     need want get thing things people tell please make use have something someone happens""".split()
 )
@@ -21,36 +22,38 @@ LIGHT_WORDS = frozenset(
 
 _N = rf"(?:\d[\d.,]*|{NUMERALS}|media|half)"
 _UNIT_OF_TIME = (
-    r"(?:segundos?|minutos?|min|horas?|h|dias?|semanas?|quincenas?|mes(?:es)?|trimestres?|anos?|noches?|mensualidades|"
+    r"(?:segundos?|minutos?|min|horas?|h|dias?|semanas?|quincenas?|mes(?:es)?|trimestres?|anos?|noches?|"
+    r"mensualidades|"
     r"seconds?|secs?|ms|minutes?|mins?|hours?|days?|weeks?|months?|years?|nights?)"
 )
 _MEASURE = (
     r"(?:[mckd]?m[23]?|milimetros?|centimetros?|metros?|kilometros?|m?g|kg|kilos?|gramos?|toneladas?|[mc]?l|litros?|"
     r"mililitros?|hectareas?|pulgadas?|[km]?w|kwh|vatios?|voltios?|v|bar|[kmgt]b|"
-    r"inch(?:es)?|feet|foot|yards?|miles?|met(?:er|re)s?|lit(?:er|re)s?|pounds?|ounces?|grams?|characters?|caracteres)"
+    r"inch(?:es)?|feet|foot|yards?|miles?|met(?:er|re)s?|lit(?:er|re)s?|pounds?|ounces?|grams?|characters?|"
+    r"caracteres)"
 )
 _CLOCK = (
     r"\d{1,2}[:.]\d\d|\d{1,2} ?(?:h|am|pm|a\. ?m|p\. ?m)\b|\b(?:las|la una|a las) (?:\d{1,2}|" + NUMERALS + r")\b|"
-    r"\b(?:mediodia|medianoche|noon|midnight|sunrise|sunset|24 horas|24 hours|de noche|por la (?:manana|tarde|noche))\b"
+    r"\b(?:mediodia|medianoche|noon|midnight|sunrise|sunset|24 horas|24 hours|de noche|por la (?:manana|tarde|"
+    r"noche))\b"
 )
 _CALENDAR = rf"\b(?:{MONTHS}|{DAYS}|(?:1\d|20)\d\d|\d{{1,2}}/\d{{1,2}})\b"
 _WHEN = (
-    rf"{_CALENDAR}|{_CLOCK}|\b{_N} {_UNIT_OF_TIME}\b|\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|laborables?|verano|"
+    rf"{_CALENDAR}|{_CLOCK}|\b{_N} {_UNIT_OF_TIME}\b|\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|"
+    rf"laborables?|verano|"
     r"invierno|otono|primavera|antes|despues|cuando|mientras|al (?:llegar|salir|\w+[aei]r)|a partir|desde|hasta|tras|"
     r"once|if|si|before|after|when|while|until|till|from|during|always|never|today|daily|summer|winter)\b"
 )
 _MONEY = (
-    rf"\b{_N} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|cents?\b)|[€$£] ?\d|"
+    rf"\b{_N} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
+    rf"cents?\b)|[€$£] ?\d|"
     r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half)\b"
 )
-
-
 _UNITS = re.compile(rf"\s*(?:{_UNIT_OF_TIME}|{_MEASURE}|euros?|€|%)(?!\w)")
-
-
 _AMOUNT = re.compile(rf"\b({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b")
 _LIMIT = re.compile(
-    rf"\b(mas de|mayor(?:es)? de|more than|over|menos de|menor(?:es)? de|less than|under) ({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b"
+    rf"\b(mas de|mayor(?:es)? de|more than|over|menos de|menor(?:es)? de|less than|"
+    rf"under) ({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b"
 )
 _ABOVE = ("mas", "mayor", "more", "over")
 _COUNTED = {
@@ -79,47 +82,63 @@ def _value(asked: str, given: str) -> Value:
     return Value(re.compile(rf"(?:\b|^)(?:{asked})\b"), re.compile(given))
 
 
-_PAY = r"cuesta|cuestan|costara|cuestar?ia|costaria|vale|valen|valdria|cobra|cobran|cobrais|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|abonar|sale|piden|dan"
+_PAY = (
+    r"cuesta|cuestan|costara|cuestar?ia|costaria|vale|valen|valdria|cobra|cobran|cobrais|abona|abonan|pago|paga|"
+    r"pagan|pagamos|pagaba|pagar|abonar|sale|piden"
+)
 VALUES: dict[str, Value] = {
     "money": _value(
-        rf"(?:de )?cuanto (?:(?:me|te|se|le|les|nos|os|hay|que|tengo|tiene|tienen|tenemos|debo|hace|falta|mas|va|a|puede|dinero) ){{0,4}}?(?:{_PAY})(?: (?:al|por|cada) (?:mes|ano|dia|noche|trimestre|semana))?|cuanto dinero|cuantos euros|"
+        rf"(?:de )?cuanto (?:(?:me|te|se|le|les|nos|os|hay|que|tengo|tiene|tienen|tenemos|debo|hace|falta|mas|va|"
+        rf"a|puede|dinero) ){{0,4}}?(?:{_PAY})(?: (?:al|por|cada) (?:mes|ano|dia|noche|trimestre|semana))?|"
+        rf"cuanto dinero|cuantos euros|"
         r"(?:que|cual es el|cuales son los) (?:precios?|tarifas?|importes?|costes?)|precios?|tarifas?|"
-        r"(?:de )?cuanto (?:es|son|seria) (?=(?:el|la|los|las) (?:\w+ )?(?:cuotas?|fianza|renta|alquiler|matricula|precio|multa|recargo|saldo|"
+        r"(?:de )?cuanto (?:es|son|seria) (?=(?:el|la|los|las) (?:\w+ )?(?:cuotas?|fianza|renta|alquiler|"
+        r"matricula|precio|multa|recargo|saldo|"
         r"presupuesto|senal|dieta|suplemento|deposito|importe|tasa|sancion|salario|sueldo|entrada|billete))|"
         r"how much (?:\w+ ){0,6}?(?:cost|costs|pay|paid|charge|charged)|how much (?:is|are) (?=the|a|an)|"
-        r"what (?:\w+ ){1,5}?(?:cost|costs)|(?:what is|what are|which is) the (?:price|prices|fee|fees|cost|costs|charge)|price|prices",
+        r"what (?:\w+ ){1,5}?(?:cost|costs)|(?:what is|what are|which is) the (?:price|prices|fee|fees|cost|"
+        r"costs|charge)|price|prices",
         _MONEY,
     ),
     "percentage": _value(
-        r"que (?:porcentaje|descuento|parte del|proporcion|recargo|tanto por ciento)|(?:what|which) (?:percentage|share|discount|part)|how much (?:cheaper|discount|of)",
+        r"que (?:porcentaje|descuento|parte del|proporcion|recargo|tanto por ciento)|(?:what|"
+        r"which) (?:percentage|share|discount|part)|how much (?:cheaper|discount|of)",
         r"\d ?%|\b(?:por ciento|per ?cent|mitad|tercios?|tercera|cuart[oa]s?|dos tercios|half|quarters?|thirds?)\b|"
         + _MONEY,
     ),
     "frequency": _value(
-        r"cada cuant\w+(?: (?:tiempo|dias|horas|meses))?|con (?:que|cuanta) frecuencia|cuantas veces|how often|how many times",
-        r"\b(?:cada|vez|veces|diari\w+|semanal\w*|mensual\w*|trimestral\w*|anual\w*|tod[oa]s l[oa]s|al (?:dia|mes|ano)|a la semana|"
-        r"every|daily|weekly|monthly|yearly|annual\w*|once|twice|times|per (?:day|week|month|year)|a (?:day|week|month|year))\b",
+        r"cada cuant\w+(?: (?:tiempo|dias|horas|meses))?|con (?:que|cuanta) frecuencia|cuantas veces|how often|"
+        r"how many times",
+        r"\b(?:cada|vez|veces|diari\w+|semanal\w*|mensual\w*|trimestral\w*|anual\w*|tod[oa]s l[oa]s|al (?:dia|"
+        r"mes|ano)|a la semana|"
+        r"every|daily|weekly|monthly|yearly|annual\w*|once|twice|times|per (?:day|week|month|year)|a (?:day|"
+        r"week|month|year))\b",
     ),
     "deadline": _value(
-        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|how soon|what (?:is the )?(?:deadline|notice)",
+        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|how soon|"
+        r"what (?:is the )?(?:deadline|notice)",
         rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b|{_CALENDAR}|\b(?:antes|vispera|primeros|before|day)\b",
     ),
     "duration": _value(
-        r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|tarda|tardan|tardara|tardais|tardar|lleva|tiempo)|cuanto tiempo|cuant[oa]s "
+        r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|tarda|tardan|tardara|tardais|"
+        r"tardar|lleva|tiempo)|cuanto tiempo|cuant[oa]s "
         rf"(?:{_UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
         rf"how (?:long|fast|quickly)|how many {_UNIT_OF_TIME}|how much time",
         rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b",
     ),
     "time": _value(
-        r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |until )?what time|which hours?|what (?:are the )?(?:opening )?hours",
+        r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |"
+        r"until )?what time|which hours?|what (?:are the )?(?:opening )?hours",
         _CLOCK,
     ),
     "days": _value(
         r"que dias?(?: de la semana)?|(?:on )?(?:which|what) days?",
-        rf"{_CALENDAR}|\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|weekends?)\b|\bdia \d|\bdias \d",
+        rf"{_CALENDAR}|\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|"
+        rf"weekends?)\b|\bdia \d|\bdias \d",
     ),
     "when": _value(
-        r"(?:desde |hasta |para )cuando|^(?:y )?cuando|(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|since when|^(?:and )?when|(?:on |in )?(?:what|which) (?:date|month|year)",
+        r"(?:desde |hasta |para )cuando|^(?:y )?cuando|(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|"
+        r"since when|^(?:and )?when|(?:on |in )?(?:what|which) (?:date|month|year)",
         _WHEN,
     ),
     "temperature": _value(
@@ -127,26 +146,33 @@ VALUES: dict[str, Value] = {
         r"\d ?(?:°|º|grados?\b|degrees?\b|[cf]\b)",
     ),
     "measure": _value(
-        r"cuant[oa]s? (?:\w+ )?(?:mide|miden|pesa|pesan|pesar|cabe|ocupa|ocupan|consume|gasta|metros|kilos|litros|kilometros|gramos)|"
-        r"(?:que|cual es (?:el|la)|cuales son las) (?:medidas?|tamano|altura|anchura|ancho|largo|peso|capacidad|longitud|superficie|distancia|potencia|velocidad)|"
-        r"(?:a )?que distancia|how (?:tall|wide|big|heavy|deep|high|large|far)|(?:what|which) (?:size|weight|height|length|width|distance|capacity)",
+        r"cuant[oa]s? (?:\w+ )?(?:mide|miden|pesa|pesan|pesar|cabe|ocupa|ocupan|consume|gasta|metros|kilos|"
+        r"litros|kilometros|gramos)|"
+        r"(?:que|cual es (?:el|la)|cuales son las) (?:medidas?|tamano|altura|anchura|ancho|largo|peso|capacidad|"
+        r"longitud|superficie|distancia|potencia|velocidad)|"
+        r"(?:a )?que distancia|how (?:tall|wide|big|heavy|deep|high|large|far)|(?:what|which) (?:size|weight|"
+        r"height|length|width|distance|capacity)",
         rf"\b{_N} ?(?:{_MEASURE})\b|\b{_N} (?:personas|plazas|cubiertos|people|seats)\b",
     ),
     "phone": _value(
-        r"(?:a |en |cual es (?:el|tu|su) |por )?(?:que )?(?:numero de )?telefonos?(?: (?:\w+ )?llam\w+)?|(?:a )?que numero (?:\w+ )?(?:llam\w+|marc\w+|telefon\w+)|"
+        r"(?:a |en |cual es (?:el|tu|su) |por )?(?:que )?(?:numero de )?telefonos?(?: (?:\w+ )?llam\w+)?|"
+        r"(?:a )?que numero (?:\w+ )?(?:llam\w+|marc\w+|telefon\w+)|"
         r"(?:what|which) (?:phone |telephone )?number (?:\w+ ){0,3}call|(?:phone|telephone)(?: number)?",
         r"(?<![\d.,])\+?\d{2,5}(?:[ .-]?\d{2,4}){2,4}(?![\d.,]?\d)|\b(?:112|091|911|999)\b",
     ),
     "email": _value(
-        r"(?:a |cual es (?:el|la) )?(?:que )?(?:direccion de )?(?:correos?(?: electronico)?|e ?mails?|mail)(?: (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+))?|"
-        r"(?:a )?donde (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+)|(?:to )?where (?:\w+ ){0,3}?(?:send|write)|(?:what|which) (?:address|e ?mail)|e ?mail(?: address)?",
+        r"(?:a |cual es (?:el|la) )?(?:que )?(?:direccion de )?(?:correos?(?: electronico)?|e ?mails?|"
+        r"mail)(?: (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+))?|"
+        r"(?:a )?donde (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+)|(?:to )?where (?:\w+ ){0,3}?(?:send|write)|"
+        r"(?:what|which) (?:address|e ?mail)|e ?mail(?: address)?",
         r"[\w.+-]+@[\w-]+\.\w+",
     ),
     "why": _value(
-        r"por que|a que se debe|why|how come", _WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b"
+        r"por que|a que se debe|why|how come", WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b"
     ),
     "age": _value(
-        r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|(?:from |at )?what age|how old",
+        r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|"
+        r"(?:from |at )?what age|how old",
         rf"\b{_N} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*|nin[oa]s?)\b",
     ),
 }
@@ -161,24 +187,27 @@ _AFTER_VERB = frozenset(
     """si para a al el la los las con por cuando en le lo un una me te se nos mi su no in if when the a an to my at with
     on for it i you we they""".split()
 )
-_VERBS = frozenset(
-    "motivo motivos caso casos objeto objetos forma formas manera modo razon reason case way hay pasa ocurre sucede significa incluye does did are was were has have can should must happens".split()
+_NOT_CLASSES = frozenset(
+    """motivo motivos caso casos objeto objetos forma formas manera modo razon hay pasa ocurre sucede significa incluye
+    reason case way does did are was were has have can should must happens""".split()
 )
 
 
 def class_noun(plain: str) -> str:
     """Return the noun behind "which" ("raza" in "¿qué raza de perros…?") in a folded question; "" if none is seen."""
     found = _CLASS.search(plain)
-    if not found or found[1] in LIGHT_WORDS | _VERBS or found[2] in _AFTER_VERB or not found[2]:
+    if not found or found[1] in LIGHT_WORDS | _NOT_CLASSES or found[2] in _AFTER_VERB or not found[2]:
         return ""
     return found[1]
 
 
 def last_clause(question: str) -> str:
+    """Return the question that stands last in a text, such as that of a follow-up behind the one before."""
     return question[question.rfind("¿") + 1 :] if "¿" in question else question
 
 
 def plain_of(text: str) -> str:
+    """Return the folded words of a text, without punctuation."""
     return " ".join(re.sub(r"[^\w\s'-]", " ", fold(text)).split())
 
 
@@ -220,9 +249,9 @@ def contradicts(plain: str, question: str) -> bool:
     time or measure are compared; with several of them in the question, none.
     """
     asked = [(_number(found[1]), found[2][:3]) for found in _AMOUNT.finditer(question)]
-    if len(asked) != 1 or asked[0][0] is None:
+    number, unit = asked[0] if len(asked) == 1 else (None, "")
+    if number is None:
         return False
-    number, unit = asked[0]
     limits = [
         (found[1].startswith(_ABOVE), limit)
         for found in _LIMIT.finditer(plain)

@@ -9,14 +9,16 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.types import Chunk
 
+HEAD = "| Socio | Mensual | Anual |\n|---|---|---|\n"
 SECTIONS = {
-    "Horario": "El club abre de martes a domingo. El bar cierra a las 23:30. La piscina está abierta de junio a septiembre.",
+    "Horario": "El club abre de martes a domingo. El bar cierra a las 23:30. "
+    "La piscina está abierta de junio a septiembre.",
     "Cuotas": "| Socio | Mensual | Anual |\n|---|---|---|\n| Adulto | 31 € | 340 € |\n| Infantil | 18 € | 195 € |\n"
     "| Pareja | 52 € | 570 € |\n\nLa taquilla se paga aparte.",
     "Alta": "Para el alta se entregan:\n\n- una copia del DNI\n- dos fotos\n- el justificante del banco\n\n"
     "La tarjeta tarda cinco días en llegar.",
-    "Pistas": "Hay cuatro pistas de tenis. Un partido dura una hora como máximo. La pista se reserva con Elena Robles en "
-    "el 600 123 987.",
+    "Pistas": "Hay cuatro pistas de tenis. Un partido dura una hora como máximo. "
+    "La pista se reserva con Elena Robles en el 600 123 987.",
     "Bajas": "Con más de siete días de aviso no se paga nada. Con menos de siete días de aviso se paga el mes. "
     "No hay guardería.",
     "Prohibido": "- Fumar en las gradas\n- Entrar con perros\n- Comer en la piscina",
