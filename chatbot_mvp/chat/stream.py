@@ -208,15 +208,15 @@ def _answer(
 ) -> Answer:
     passages, language = case.passages, case.context.language or case.language
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
+    if case.decision.reason == "quotes" and not text:  # no quote was plain enough: the evidence decides after all
+        decided = replace(case.decision, outcome=outcome_of(False, case.search.trace), reason="evidence")
+        case, passages = replace(case, decision=decided), ()
     why = _why_none(case, completion, text, statements)
     if why is not None:
         wanted_model = case.context.mode == "general" and not passages
         text = (no_model if wanted_model else no_evidence)(language)
         sources, statements = (), ()
-    outcome: Outcome = "answered"
-    if why is not None:
-        in_doubt = case.decision.reason == "quotes"
-        outcome = outcome_of(False, case.search.trace) if in_doubt or not case.decision.enough else "nearest"
+    outcome: Outcome = "answered" if why is None else "nearest" if case.decision.enough else case.decision.outcome
     nearest = None
     if outcome == "nearest" and case.context.mode == "strict":
         nearest = find_nearest(case.question, case.search.trace, case.pipeline.index, case.decision.relevance)
@@ -253,8 +253,6 @@ def _why_none(case: _Case, completion: Completion | None, text: str, statements:
         if case.decision.outcome == "refused":
             return "topic"
         return "relevance" if case.decision.reason == "relevance" else "evidence"
-    if not text and case.decision.reason == "quotes":
-        return "topic" if outcome_of(False, case.search.trace) == "refused" else "evidence"
     if not text or _declines(text):
         return "declined"
     strict = case.context.mode == "strict"

@@ -64,8 +64,8 @@ _ROLE = re.compile(r"^(?:y )?(?:quien(?:es)? (?:es|son|era|fue)|who (?:is|are|wa
 _PERSON = re.compile(
     r"\b\w{3,}(?:dor|tor|sor|tario|nario|cario|atario|ero|ista|ente|ante|logo|grafo)(?:a|as|es|s|os)?\b|"
     r"\b\w+(?:doras?|toras?|eras?)\b|"
-    r"\b(?:due[nñ][oa]s?|socios?|vecin[oa]s|padres|familias?|empresa|ayuntamiento|asociacion|banda|guia|medic[oa]|"
-    r"owner|tenant|secretary|treasurer|committee|council|staff|company|volunteers?|people)\b"
+    r"\b(?:due[nñ][oa]s?|socios?|vecin[oa]s|padres|familias?|empresa|ayuntamiento|asociacion|banda|equipo|personal|guia|medic[oa]|"
+    r"owner|tenant|secretary|treasurer|committee|council|staff|team|company|volunteers?|people)\b"
 )
 _SOMEWHERE = re.compile(
     r"\b(?:en|a|al|del?|desde|hasta|bajo|sobre|tras|detras|delante|junto|frente|dentro|fuera|cerca|lado|in|at|"
