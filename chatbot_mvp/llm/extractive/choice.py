@@ -135,7 +135,8 @@ def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
         for number, passage in enumerate(grounding.passages):
             for unit in units_of(passage.text, number):
                 quoted = "\n".join(passage.text[start:end] for start, end in unit.spans)
-                denies = says_no(quoted) and not says_no(grounding.question)
+                checked = grounding.evidence is not None
+                denies = checked and says_no(quoted) and not says_no(grounding.question)
                 if denies or not reader.terms(quoted) <= known:
                     distinct.setdefault(unit.text, unit)
     return list(distinct.values())
