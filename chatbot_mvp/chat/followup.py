@@ -32,6 +32,22 @@ _POINTERS = frozenset(
     there ones he she him her""".split()
 )
 
+_DEMONSTRATIVE = re.compile(
+    r"\b(?:es[aeo]s?|aquel(?:la|los|las)?|dich[oa]s?|mism[oa]s?|that|this|these|those|such|same) (\w+)", re.I
+)
+_TIME = frozenset("ano mes semana dia tarde noche manana verano invierno year month week day morning evening".split())
+_CLITIC = re.compile(
+    r"^(?:y |pero )?(?:(?:a|de|con|en|por|para|desde|hasta) )?"
+    r"(?:quien(?:es)?|como|donde|adonde|cuando|cuanto|"
+    r"no|se|me) "
+    r"(?:(?:se|me|te) )?(?:lo|los|la|las|le|les) (?!que\b)\w+$"
+)
+"""A question with a pronoun in place of a noun: "quién lo da", "cómo se la pide"."""
+_OWN_TOPIC = re.compile(
+    r"\b(?:el|la|los|las|un|una|unos|unas|the|an?|mi|mis|my|your) (?!(?:que|cual|mas|menos)\b)\w{3,}", re.I
+)
+"""A noun of its own: such a question needs no other one, unless it points back."""
+
 Cue = Literal["pointing", "short", ""]
 
 
@@ -77,15 +93,27 @@ def leaning(question: str, pipeline: Pipeline) -> Cue:
 
     Returns:
         "pointing" if it starts with a connector, contains a word that points back, or has at most one term; "short" if
-        it merely has few terms; "" if it stands alone.
+        it merely has few terms and no noun of its own; "" if it stands alone.
     """
     words = [fold(word.text) for word in pipeline.index.analyzer.words(question)]
     terms = set(pipeline.index.analyzer.terms(question))
     if len(terms) > 2 * _FEW_TERMS:
         return ""
-    if len(terms) <= 1 or words[0] in _CONNECTORS or (len(terms) <= _FEW_TERMS and _POINTERS & set(words[1:])):
+    plain = " ".join(words)
+    if len(terms) <= _FEW_TERMS and (_POINTERS & set(words[1:]) or points_back(plain)):
         return "pointing"
-    return "short" if len(terms) <= _FEW_TERMS else ""
+    if words and words[0] in _CONNECTORS:
+        return "pointing"
+    own_topic = _OWN_TOPIC.search(plain)
+    if len(terms) <= 1 and not own_topic:
+        return "pointing"
+    return "short" if len(terms) <= _FEW_TERMS and not own_topic else ""
+
+
+def points_back(plain: str) -> bool:
+    """Return whether the words of a question, folded, point back at something: "that person", "quién lo da"."""
+    shown = _DEMONSTRATIVE.search(plain)
+    return bool(_CLITIC.search(plain) or (shown and shown[1] not in _TIME))
 
 
 def without_rivals(before: str, question: str, pipeline: Pipeline) -> str:
@@ -116,6 +144,8 @@ def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline
     named = {term for term in terms if kb is not None and term in kb.sections_of_term}
     if named and (cue == "pointing" or not named <= first):
         return named <= first  # it names a section: the first passage is of that one, or of another
+    if cue == "pointing" and points_back(" ".join(fold(word.text) for word in pipeline.index.analyzer.words(question))):
+        return True  # it names nothing itself
     share, _ = covered_share(question, trace.chunks_final, pipeline.index)
     known = all(pipeline.index.lexical.document_frequency(term) for term in terms)
     return share >= _OWN_SHARE or (cue == "pointing" and known)

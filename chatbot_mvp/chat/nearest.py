@@ -170,24 +170,37 @@ def _occurrences(piece: Chunk, terms: Mapping[str, float], analyzer: Analyzer) -
             yield piece.start + found.start(), piece.start + position
 
 
-def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> Iterator[Suggestion]:
+def corrected(question: str, trace: RetrievalTrace, index: CorpusIndex) -> tuple[str, list[str]]:
+    """Return (the question with the words that the search took in place of misspelt ones, those words)."""
     if index.kb is None:
-        return
-    analyzer, language = index.analyzer, index.analyzer.language_of(question)
-    notes = [note.partition(": ") for note in trace.expansion_notes]
-    right = [word for source, _, word in notes if source in CORRECTIONS]
+        return question, []
+    analyzer = index.analyzer
+    right = _corrections(trace)
     typed = [word for word, term in analyzer.content_words(question) if term not in index.kb.matcher.terms]
-    corrected, used = question, []
+    text, used = question, []
     for word in right:
         wrong = min(typed, key=lambda typed: OSA.distance(fold(typed), fold(word)), default="")
         if wrong and OSA.distance(fold(wrong), fold(word)) <= max(_EDITS, _EDITS_SHARE * len(word)):
             word = _cased(word, wrong)
-            corrected = re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", word, corrected)
+            text = re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", word, text)
             used.append(word)
+    return text, used
+
+
+def _corrections(trace: RetrievalTrace) -> list[str]:
+    notes = [note.partition(": ") for note in trace.expansion_notes]
+    return [word for source, _, word in notes if source in CORRECTIONS]
+
+
+def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> Iterator[Suggestion]:
+    if index.kb is None:
+        return
+    analyzer, language = index.analyzer, index.analyzer.language_of(question)
+    meant, used = corrected(question, trace, index)
     if used:
-        yield Suggestion("spelling", " ".join(used), corrected)
-    terms = {term for text in (question, *right) for term in analyzer.terms(text)}
-    asked = {fold(question), fold(corrected)}
+        yield Suggestion("spelling", " ".join(used), meant)
+    terms = {term for text in (question, *_corrections(trace)) for term in analyzer.terms(text)}
+    asked = {fold(question), fold(meant)}
     for heading in _near_headings(terms, index):
         topic = heading_topic(heading, language)
         about = ABOUT[language].format(topic=small(topic)) if topic else ""

@@ -13,7 +13,7 @@ from chatbot_mvp.chat.code_blocks import with_closed_fences
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.chat.holding import Holding
-from chatbot_mvp.chat.nearest import find_nearest
+from chatbot_mvp.chat.nearest import corrected, find_nearest
 from chatbot_mvp.chat.prompting import (
     PastTurn,
     chat_fingerprint,
@@ -23,7 +23,7 @@ from chatbot_mvp.chat.prompting import (
     open_messages,
 )
 from chatbot_mvp.chat.quality import rephrase
-from chatbot_mvp.chat.relevance import Decision, Outcome, decide
+from chatbot_mvp.chat.relevance import Decision, Outcome, decide, outcome_of
 from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.knowledge_base.places import Places
@@ -203,7 +203,11 @@ def _request(case: _Case, model: ChatModel) -> ChatRequest:
     limit = settings.chat_max_tokens or (None if model.needs_evidence else usual)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     closeness = sentence_closeness(case.search.trace, case.pipeline.index)
-    grounding = Grounding(case.search.query, passages, language, closeness, case.pipeline.index.analyzer)
+    # The scale of quotes has its middle at 0.5, that of the evidence at the threshold that was chosen.
+    checked = case.context.mode == "strict" and case.context.passage is None
+    evidence = case.decision.evidence - case.decision.min_evidence + 0.5 if checked else None
+    asked, _ = corrected(case.search.query, case.search.trace, case.pipeline.index)
+    grounding = Grounding(asked, passages, language, closeness, case.pipeline.index.analyzer, evidence)
     return ChatRequest(messages, options, grounding)
 
 
@@ -217,6 +221,9 @@ def _answer(
 ) -> Answer:
     passages, language = case.passages, case.context.language or case.language
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
+    if case.decision.reason == "quotes" and not text:  # no quote was plain enough: the evidence decides after all
+        decided = replace(case.decision, outcome=outcome_of(False, case.search.trace), reason="evidence")
+        case, passages = replace(case, decision=decided), ()
     why = _why_none(case, completion, text, statements)
     if why is not None:
         wanted_model = case.context.mode == "general" and not passages

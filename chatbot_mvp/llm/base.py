@@ -47,6 +47,9 @@ class Grounding:
     """Returns how similar in meaning each of some texts is to the question, 0-1; None to compare words alone."""
     analyzer: Analyzer | None = field(default=None, compare=False)
     """Analyses question and passages; None if all of them are in ``language``."""
+    evidence: float | None = field(default=None, compare=False)
+    """Evidence score, mostly 0-1 with the threshold at 0.5, if a quote has to answer plainly: the lower it is, the more
+    plainly. None quotes what is nearest to the question."""
 
 
 @dataclass(frozen=True, slots=True)

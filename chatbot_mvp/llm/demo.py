@@ -12,6 +12,9 @@ from chatbot_mvp.llm.streams import FinishedStream
 CHARS_PER_TOKEN = 4
 """Quotes have no tokens: four characters count as one, about what models make of Spanish and English."""
 
+_COUNT = {True: "Son {count}:", False: "There are {count}:"}
+"""Whether the question is in Spanish -> what stands before a list that was counted."""
+
 
 class DemoModel:
     """Extractive: every sentence of its answer is copied literally from the evidence.
@@ -44,13 +47,14 @@ def _answer(grounding: Grounding, limit: int | None) -> tuple[str, tuple[Quote, 
     Units with the same introduction, such as rows of one table, are quoted together, below that introduction.
     """
     pieces: list[list[Unit]] = []
-    for unit in choose(grounding):
+    chosen = choose(grounding)
+    for unit in chosen.units:
         intro = unit.spans[:-1]
         if intro and pieces and (pieces[-1][0].passage, pieces[-1][0].spans[:-1]) == (unit.passage, intro):
             pieces[-1].append(unit)
         else:
             pieces.append([unit])
-    texts: list[str] = []
+    texts = [] if chosen.count is None else [_COUNT[grounding.language == "es"].format(count=chosen.count)]
     quotes: list[Quote] = []
     left, cut = limit or 0, False
     for units in pieces:

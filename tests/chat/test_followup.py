@@ -89,7 +89,12 @@ def test_without_history_a_question_stands_as_it_is(handbook: Pipeline) -> None:
         ("¿Cuánto cuesta?", "pointing"),
         ("¿Por qué?", "pointing"),
         ("", "pointing"),
-        ("¿Cuánto cuesta la llave?", "short"),
+        ("¿Y quién lo da?", "pointing"),
+        ("¿Qué formulario hay que firmar?", "short"),
+        # A noun of its own is a topic of its own.
+        ("¿Cuánto cuesta la llave?", ""),
+        ("¿Dónde está el comedor?", ""),
+        ("¿Cuánto llueve este mes?", "short"),
         ("¿Cuántos libros puede llevarse cada lector durante las vacaciones de verano?", ""),
         ("¿Y cuántos libros puede llevarse cada lector durante las vacaciones de verano en la sala municipal?", ""),
     ],

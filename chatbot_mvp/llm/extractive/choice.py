@@ -7,6 +7,7 @@ were set on even rows of development data and checked on the odd ones (see decis
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,12 @@ import numpy.typing as npt
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
+from chatbot_mvp.llm.extractive.lists import counted, extreme, whole_lists
+from chatbot_mvp.llm.extractive.proof import prove
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import Scores, compare
 from chatbot_mvp.llm.extractive.units import Unit, units_of
+from chatbot_mvp.llm.extractive.values import says_no
 
 FIT = 0.25
 """Value of offering the kind of answer asked for."""
@@ -27,6 +31,10 @@ RANK = 0.05
 MAX_UNITS = 3
 KEEP_FROM = 0.82
 """Further units are quoted if they score at least this share of the best one."""
+KEEP_PROVEN = 0.9
+"""The same where units have to prove that they answer."""
+PROVEN = 2.15
+"""Least proof of a unit that is quoted, on the scale of ``Proof.value_of``."""
 PAIR_FROM = 0.25
 """A pair of units is preferred to a single one if it scores at least this much more."""
 FIRST = 0.1
@@ -41,17 +49,52 @@ _SUPPORTS = 12
 """The best units that are tried as the first of a pair."""
 
 
-def choose(grounding: Grounding) -> list[Unit]:
-    """Return one to three units that answer the question; empty if none resembles it (see ``_eligible``)."""
+@dataclass(frozen=True)
+class Chosen:
+    """What answers a question."""
+
+    units: Sequence[Unit] = ()
+    """At most three, in reading order; empty if nothing answers."""
+    count: int | None = None
+    """Number of items of the list in ``units``, if the question asks how many there are."""
+
+
+def choose(grounding: Grounding) -> Chosen:
+    """Choose the units that answer a question; none if none resembles it (see ``_eligible``).
+
+    If ``grounding`` has an evidence score, a unit also has to prove that it answers (see ``proof``). Then items of
+    lists are counted, and rows of tables compared, if that is what the question asks for.
+    """
     reader = Reader(grounding.language, grounding.analyzer)
+    if grounding.evidence is not None and (row := extreme(grounding, reader)):
+        return Chosen([row])
+    units = _sentences(grounding, reader)
+    if grounding.evidence is not None and not units and (found := counted(grounding, reader)):
+        return Chosen([found[1]], found[0])
+    return Chosen(units)
+
+
+def _sentences(grounding: Grounding, reader: Reader) -> list[Unit]:
     units = _new_ones(grounding, reader)
     if not units:
         return []
     wanted = asked(grounding.question, reader)
+    if grounding.evidence is not None and wanted.kind in ("what", "how", ""):
+        units += whole_lists(grounding)
     scores = compare(grounding, units, wanted, reader)
     single = scores.cover @ scores.weights + FIT * scores.fit + CLOSE * scores.closeness
     single /= 1 + RANK * scores.passage
-    single[~_eligible(scores)] = -np.inf
+    keep_from = KEEP_FROM
+    proven = np.ones(len(units), bool)
+    if grounding.evidence is None:
+        single[~_eligible(scores)] = -np.inf
+    else:
+        proof = prove(grounding, scores, wanted, reader)
+        single = proof.share + FIT * scores.fit + CLOSE * scores.closeness
+        single /= 1 + RANK * scores.passage
+        single[~proof.possible] = -np.inf
+        proven = proof.value_of(grounding.evidence, scores) >= PROVEN
+        keep_from = KEEP_PROVEN
     if not scores.own.any():
         single += FIRST * scores.first  # a section begins with what it is about
     best = float(single.max())
@@ -59,13 +102,15 @@ def choose(grounding: Grounding) -> list[Unit]:
         return []
     tied = ties(scores, grounding.passages, grounding.question, wanted, reader)
     value, linked = _linked(scores, tied)
-    if value - best >= PAIR_FROM:
+    if value - best >= PAIR_FROM and proven[list(linked)].any():
         return [units[row] for row in linked]
+    if not proven[int(single.argmax())]:
+        return []
     keep: list[Unit] = []
     for row in np.argsort(-single, kind="stable"):
-        if single[row] < KEEP_FROM * best or len(keep) == MAX_UNITS:
+        if single[row] < keep_from * best or len(keep) == MAX_UNITS:
             break
-        if not any(units[row].overlaps(other) for other in keep):
+        if proven[row] and not any(units[row].overlaps(other) for other in keep):
             keep.append(units[row])
     return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
 
@@ -83,14 +128,16 @@ def _eligible(scores: Scores) -> npt.NDArray[np.bool_]:
 
 
 def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
-    """Return the distinct units of all passages that do not only repeat the question."""
+    """Return the distinct units of all passages that do not only repeat the question. Denying it is no repetition."""
     known = reader.terms(grounding.question)
     distinct: dict[str, Unit] = {}
     if known:
         for number, passage in enumerate(grounding.passages):
             for unit in units_of(passage.text, number):
                 quoted = "\n".join(passage.text[start:end] for start, end in unit.spans)
-                if not reader.terms(quoted) <= known:
+                checked = grounding.evidence is not None
+                denies = checked and says_no(quoted) and not says_no(grounding.question)
+                if denies or not reader.terms(quoted) <= known:
                     distinct.setdefault(unit.text, unit)
     return list(distinct.values())
 

@@ -51,25 +51,25 @@ _ACCENTED = re.compile(r"\b(?:qué|quién(?:es)?|cu[áa]l(?:es)?|cuándo|cuánt[
 _VERB_FIRST = re.compile(
     r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|must|might)\b"
 )
-_MONTHS = (
+MONTHS = (
     "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|"
     "january|february|march|april|may|june|july|august|september|october|november|december"
 )
-_DAYS = (
+DAYS = (
     "lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|"
     "mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?"
 )
-_NUMERALS = (
+NUMERALS = (
     "un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieci\\w+|veint\\w+|"
     "treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa|cien|ciento|doscient\\w+|trescient\\w+|"
     "cuatrocient\\w+|quinient\\w+|mil|millon|millones|docena|"
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|twenty|thirty|forty|fifty|sixty|"
     "seventy|eighty|ninety|hundred|thousand|million|dozen|once|twice"
 )
-_NUMBER = re.compile(rf"\b(?:\d[\d.,:]*|{_NUMERALS})\b")
+NUMBER = re.compile(rf"\b(?:\d[\d.,:]*|{NUMERALS})\b")
 _YEARS = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
-_DATE = re.compile(rf"\b(?:1\d{{3}}|20\d\d|{_MONTHS}|{_DAYS}|\d{{1,2}}[:.]\d\d|\d{{1,2}}/\d{{1,2}})\b")
-_WHY = re.compile(
+_DATE = re.compile(rf"\b(?:1\d{{3}}|20\d\d|{MONTHS}|{DAYS}|\d{{1,2}}[:.]\d\d|\d{{1,2}}/\d{{1,2}})\b")
+WHY = re.compile(
     r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|para que|"
     r"por ello|asi que|de modo que|because|since|due to|owing to|so that|in order to|as a result|therefore|caused?)\b"
 )
@@ -159,14 +159,14 @@ class Fit:
     def __init__(self, wanted: Asked, question: str, reader: Reader) -> None:
         self._wanted, self._reader = wanted, reader
         self._known = frozenset(word.stem for word in reader.words(question))
-        self._numbers = frozenset(_NUMBER.findall(fold(question)))
+        self._numbers = frozenset(NUMBER.findall(fold(question)))
         measures: dict[str, Callable[[str, str], float]] = {
             "when": lambda text, plain: self._new(_DATE, plain),
             "year": lambda text, plain: self._new(_YEARS, plain),
             "number": lambda text, plain: self._amount(plain),
             "who": lambda text, plain: self._name(text),
             "where": lambda text, plain: self._place(text),
-            "why": lambda text, plain: float(bool(_WHY.search(plain))),
+            "why": lambda text, plain: float(bool(WHY.search(plain))),
             "how": lambda text, plain: 0.5 * bool(_HOW.search(plain)),
             "yes_no": lambda text, plain: 0.5 * bool(_POLAR.search(plain)),
         }
@@ -186,7 +186,7 @@ class Fit:
 
     def _amount(self, plain: str) -> float:
         best = 0.0
-        for found in _NUMBER.finditer(plain):
+        for found in NUMBER.finditer(plain):
             if found.group() in self._numbers or found.group() in ("un", "una", "uno", "one"):
                 continue
             following = self._reader.ordered_terms(plain[found.end() : found.end() + 40])[:2]

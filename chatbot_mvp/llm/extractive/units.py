@@ -17,7 +17,7 @@ _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _ROW = re.compile(r"\s*\|")
 _RULE = frozenset(" \t|:-")
 """The characters of the line between a table's column names and its rows."""
-_CELL = re.compile(r"[^|]+")
+CELL = re.compile(r"[^|]+")
 _INITIALS = re.compile(r"(?:\b\w\.)+$")
 _LONG = 400
 """A list item of more characters is split into its sentences, a code block into its lines."""
@@ -46,6 +46,8 @@ class Unit:
     """True for the first sentence of the passage."""
     is_row: bool = False
     """True for a table row."""
+    is_list: bool = False
+    """True for a whole list."""
 
     def overlaps(self, other: Unit) -> bool:
         """Return whether one of two units is an item of the list that the other one quotes."""
@@ -69,7 +71,7 @@ def units_of(text: str, passage: int) -> list[Unit]:
     found: list[Unit] = []
     before, lead, topic, replied = "", (0, 0), "", ""
     introducing: int | None = None  # index in ``found`` of the sentence that introduces the current list
-    for block in _blocks(text):
+    for block in blocks(text):
         if block.kind == "heading":
             before, lead, topic = "", (0, 0), text[block.start : block.end]
             replied = topic if is_question(topic) else ""
@@ -108,7 +110,7 @@ def _with_item(unit: Unit, item: Span) -> Unit:
     return replace(unit, spans=(*unit.spans, item)) if has_room else unit
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def blocks(text: str) -> Iterator[_Block]:
     """Yield the blocks of a text in order. A paragraph and a list item may have several lines."""
     start = end = -1
     kind = ""
@@ -187,12 +189,12 @@ def _rows(text: str, block: _Block, passage: int) -> Iterator[Unit]:
         (line.start() + block.start, line.group()) for line in re.finditer(r"[^\n]+", text[block.start : block.end])
     ]
     rule = next((index for index, (_, line) in enumerate(lines) if _is_rule(line)), 0)
-    names = [cell.group().strip() for _, line in lines[:rule] for cell in _CELL.finditer(line)]
+    names = [cell.group().strip() for _, line in lines[:rule] for cell in CELL.finditer(line)]
     header: tuple[Span, ...] = ()
     if rule and sum(map(bool, names)) > 1:
         header = ((block.start, lines[rule][0] + len(lines[rule][1].rstrip())),)
     for start, line in lines[rule + 1 if rule else 0 :]:
-        cells = [(start + cell.start(), start + cell.end()) for cell in _CELL.finditer(line) if cell.group().strip()]
+        cells = [(start + cell.start(), start + cell.end()) for cell in CELL.finditer(line) if cell.group().strip()]
         if len(cells) == 1:
             for span in _shifted(text, _Block("text", *cells[0])):
                 yield Unit(passage, (span,), text[slice(*span)])

@@ -1,0 +1,267 @@
+"""Kinds of values that questions ask for, such as an amount of money, and what a text must have to give one.
+
+All patterns are for folded texts: lower case, no accents.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, WHY
+from chatbot_mvp.text import fold
+
+LIGHT_WORDS = frozenset(
+    """hacer hago hace puedo puede pueden podemos tengo tiene tienen tenemos quiero necesito necesita gustaria saber
+    cosa cosas alguien persona personas gente tipo
+    dime favor llevar hay existe usar uso use dar da ver pasa pasar ocurre
+    deja dejan dejar dejo quedan haga debo debe deben hace sirve sirven cual tras
+    need want get thing things people tell please make use have something someone happens""".split()
+)
+"""Words of questions that say little."""
+
+_N = rf"(?:\d[\d.,]*|{NUMERALS}|media|half)"
+_UNIT_OF_TIME = (
+    r"(?:segundos?|minutos?|min|horas?|h|dias?|semanas?|quincenas?|mes(?:es)?|trimestres?|anos?|noches?|"
+    r"mensualidades|"
+    r"seconds?|secs?|ms|minutes?|mins?|hours?|days?|weeks?|months?|years?|nights?)"
+)
+_MEASURE = (
+    r"(?:[mckd]?m[23]?|milimetros?|centimetros?|metros?|kilometros?|m?g|kg|kilos?|gramos?|toneladas?|[mc]?l|litros?|"
+    r"mililitros?|hectareas?|pulgadas?|[km]?w|kwh|vatios?|voltios?|v|bar|[kmgt]b|"
+    r"inch(?:es)?|feet|foot|yards?|miles?|met(?:er|re)s?|lit(?:er|re)s?|pounds?|ounces?|grams?|characters?|"
+    r"caracteres)"
+)
+_CLOCK = (
+    r"\d{1,2}[:.]\d\d|\d{1,2} ?(?:h|am|pm|a\. ?m|p\. ?m)\b|\b(?:las|la una|a las) (?:\d{1,2}|" + NUMERALS + r")\b|"
+    r"\b(?:mediodia|medianoche|noon|midnight|sunrise|sunset|24 horas|24 hours|de noche|por la (?:manana|tarde|"
+    r"noche))\b"
+)
+_CALENDAR = rf"\b(?:{MONTHS}|{DAYS}|(?:1\d|20)\d\d|\d{{1,2}}/\d{{1,2}})\b"
+_WHEN = (
+    rf"{_CALENDAR}|{_CLOCK}|\b{_N} {_UNIT_OF_TIME}\b|\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|"
+    rf"laborables?|verano|"
+    r"invierno|otono|primavera|antes|despues|cuando|mientras|al (?:llegar|salir|\w+[aei]r)|a partir|desde|hasta|tras|"
+    r"once|if|si|before|after|when|while|until|till|from|during|always|never|today|daily|summer|winter)\b"
+)
+_MONEY = (
+    rf"\b{_N} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
+    rf"cents?\b)|[€$£] ?\d|"
+    r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half)\b"
+)
+_UNITS = re.compile(rf"\s*(?:{_UNIT_OF_TIME}|{_MEASURE}|euros?|€|%)(?!\w)")
+_AMOUNT = re.compile(rf"\b({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b")
+_LIMIT = re.compile(
+    rf"\b(mas de|mayor(?:es)? de|more than|over|menos de|menor(?:es)? de|less than|"
+    rf"under) ({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b"
+)
+_ABOVE = ("mas", "mayor", "more", "over")
+_COUNTED = {
+    word: number
+    for words in (
+        "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "una",
+        "one two three four five six seven eight nine ten eleven twelve",
+    )
+    for number, word in enumerate(words.split(), 1)
+}
+_NO = re.compile(r"\b(?:no|nunca|tampoco|ningun[oa]?|not|never|none|nobody)\b")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A kind of value."""
+
+    asked: re.Pattern[str]
+    """Finds what asks for it at any place of a question. What it matches needs not be in the answer."""
+    given: re.Pattern[str]
+    """Finds the value in a text."""
+
+
+def _value(asked: str, given: str) -> Value:
+    return Value(re.compile(rf"(?:\b|^)(?:{asked})\b"), re.compile(given))
+
+
+_PAY = (
+    r"cuesta|cuestan|costara|cuestar?ia|costaria|vale|valen|valdria|cobra|cobran|cobrais|abona|abonan|pago|paga|"
+    r"pagan|pagamos|pagaba|pagar|abonar|sale|piden"
+)
+VALUES: dict[str, Value] = {
+    "money": _value(
+        rf"(?:de )?cuanto (?:(?:me|te|se|le|les|nos|os|hay|que|tengo|tiene|tienen|tenemos|debo|hace|falta|mas|va|"
+        rf"a|puede|dinero) ){{0,4}}?(?:{_PAY})(?: (?:al|por|cada) (?:mes|ano|dia|noche|trimestre|semana))?|"
+        rf"cuanto dinero|cuantos euros|"
+        r"(?:que|cual es el|cuales son los) (?:precios?|tarifas?|importes?|costes?)|precios?|tarifas?|"
+        r"(?:de )?cuanto (?:es|son|seria) (?=(?:el|la|los|las) (?:\w+ )?(?:cuotas?|fianza|renta|alquiler|"
+        r"matricula|precio|multa|recargo|saldo|"
+        r"presupuesto|senal|dieta|suplemento|deposito|importe|tasa|sancion|salario|sueldo|entrada|billete))|"
+        r"how much (?:\w+ ){0,6}?(?:cost|costs|pay|paid|charge|charged)|how much (?:is|are) (?=the|a|an)|"
+        r"what (?:\w+ ){1,5}?(?:cost|costs)|(?:what is|what are|which is) the (?:price|prices|fee|fees|cost|"
+        r"costs|charge)|price|prices",
+        _MONEY,
+    ),
+    "percentage": _value(
+        r"que (?:porcentaje|descuento|parte del|proporcion|recargo|tanto por ciento)|(?:what|"
+        r"which) (?:percentage|share|discount|part)|how much (?:cheaper|discount|of)",
+        r"\d ?%|\b(?:por ciento|per ?cent|mitad|tercios?|tercera|cuart[oa]s?|dos tercios|half|quarters?|thirds?)\b|"
+        + _MONEY,
+    ),
+    "frequency": _value(
+        r"cada cuant\w+(?: (?:tiempo|dias|horas|meses))?|con (?:que|cuanta) frecuencia|cuantas veces|how often|"
+        r"how many times",
+        r"\b(?:cada|vez|veces|diari\w+|semanal\w*|mensual\w*|trimestral\w*|anual\w*|tod[oa]s l[oa]s|al (?:dia|"
+        r"mes|ano)|a la semana|"
+        r"every|daily|weekly|monthly|yearly|annual\w*|once|twice|times|per (?:day|week|month|year)|a (?:day|"
+        r"week|month|year))\b",
+    ),
+    "deadline": _value(
+        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|how soon|"
+        r"what (?:is the )?(?:deadline|notice)",
+        rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b|{_CALENDAR}|\b(?:antes|vispera|primeros|before|day)\b",
+    ),
+    "duration": _value(
+        r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|tarda|tardan|tardara|tardais|"
+        r"tardar|lleva|tiempo)|cuanto tiempo|cuant[oa]s "
+        rf"(?:{_UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
+        rf"how (?:long|fast|quickly)|how many {_UNIT_OF_TIME}|how much time",
+        rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b",
+    ),
+    "time": _value(
+        r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |"
+        r"until )?what time|which hours?|what (?:are the )?(?:opening )?hours",
+        _CLOCK,
+    ),
+    "days": _value(
+        r"que dias?(?: de la semana)?|(?:on )?(?:which|what) days?",
+        rf"{_CALENDAR}|\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|"
+        rf"weekends?)\b|\bdia \d|\bdias \d",
+    ),
+    "when": _value(
+        r"(?:desde |hasta |para )cuando|^(?:y )?cuando|(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|"
+        r"since when|^(?:and )?when|(?:on |in )?(?:what|which) (?:date|month|year)",
+        _WHEN,
+    ),
+    "temperature": _value(
+        r"(?:a )?que temperatura|cuantos grados|(?:at )?(?:what|which) temperature|how (?:hot|cold|warm)",
+        r"\d ?(?:°|º|grados?\b|degrees?\b|[cf]\b)",
+    ),
+    "measure": _value(
+        r"cuant[oa]s? (?:\w+ )?(?:mide|miden|pesa|pesan|pesar|cabe|ocupa|ocupan|consume|gasta|metros|kilos|"
+        r"litros|kilometros|gramos)|"
+        r"(?:que|cual es (?:el|la)|cuales son las) (?:medidas?|tamano|altura|anchura|ancho|largo|peso|capacidad|"
+        r"longitud|superficie|distancia|potencia|velocidad)|"
+        r"(?:a )?que distancia|how (?:tall|wide|big|heavy|deep|high|large|far)|(?:what|which) (?:size|weight|"
+        r"height|length|width|distance|capacity)",
+        rf"\b{_N} ?(?:{_MEASURE})\b|\b{_N} (?:personas|plazas|cubiertos|people|seats)\b",
+    ),
+    "phone": _value(
+        r"(?:a |en |cual es (?:el|tu|su) |por )?(?:que )?(?:numero de )?telefonos?(?: (?:\w+ )?llam\w+)?|"
+        r"(?:a )?que numero (?:\w+ )?(?:llam\w+|marc\w+|telefon\w+)|"
+        r"(?:what|which) (?:phone |telephone )?number (?:\w+ ){0,3}call|(?:phone|telephone)(?: number)?",
+        r"(?<![\d.,])\+?\d{2,5}(?:[ .-]?\d{2,4}){2,4}(?![\d.,]?\d)|\b(?:112|091|911|999)\b",
+    ),
+    "email": _value(
+        r"(?:a |cual es (?:el|la) )?(?:que )?(?:direccion de )?(?:correos?(?: electronico)?|e ?mails?|"
+        r"mail)(?: (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+))?|"
+        r"(?:a )?donde (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+)|(?:to )?where (?:\w+ ){0,3}?(?:send|write)|"
+        r"(?:what|which) (?:address|e ?mail)|e ?mail(?: address)?",
+        r"[\w.+-]+@[\w-]+\.\w+",
+    ),
+    "why": _value(
+        r"por que|a que se debe|why|how come", WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b"
+    ),
+    "age": _value(
+        r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|"
+        r"(?:from |at )?what age|how old",
+        rf"\b{_N} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*|nin[oa]s?)\b",
+    ),
+}
+"""Kind -> value. The first kind whose ``asked`` matches is the one that a question asks for."""
+
+
+CONTACTS = ("phone", "email")
+_CLASS = re.compile(
+    r"(?:^|\b(?:de|en|con|a|por|para|desde|hasta|y|in|on|at|to|from|with|for) )(?:que|which|what) (\w{3,})(?: (\w+))?"
+)
+_AFTER_VERB = frozenset(
+    """si para a al el la los las con por cuando en le lo un una me te se nos mi su no in if when the a an to my at with
+    on for it i you we they""".split()
+)
+_NOT_CLASSES = frozenset(
+    """motivo motivos caso casos objeto objetos forma formas manera modo razon hay pasa ocurre sucede significa incluye
+    reason case way does did are was were has have can should must happens""".split()
+)
+
+
+def class_noun(plain: str) -> str:
+    """Return the noun behind "which" ("raza" in "¿qué raza de perros…?") in a folded question; "" if none is seen."""
+    found = _CLASS.search(plain)
+    if not found or found[1] in LIGHT_WORDS | _NOT_CLASSES or found[2] in _AFTER_VERB or not found[2]:
+        return ""
+    return found[1]
+
+
+def last_clause(question: str) -> str:
+    """Return the question that stands last in a text, such as that of a follow-up behind the one before."""
+    return question[question.rfind("¿") + 1 :] if "¿" in question else question
+
+
+def plain_of(text: str) -> str:
+    """Return the folded words of a text, without punctuation."""
+    return " ".join(re.sub(r"[^\w\s'-]", " ", fold(text)).split())
+
+
+def value_asked(plain: str) -> tuple[str, str]:
+    """Return (the kind of value that a folded question asks for, "" if none; the question without the words for it)."""
+    earliest: tuple[int, str, re.Match[str]] | None = None
+    for kind, value in VALUES.items():
+        found = value.asked.search(plain)
+        if found and (earliest is None or found.start() < earliest[0]):
+            earliest = found.start(), kind, found
+    if earliest is None:
+        return "", plain
+    _, kind, found = earliest
+    return kind, f"{plain[: found.start()]} {plain[found.end() :]}"
+
+
+def gives(kind: str, plain: str, question: str) -> bool:
+    """Return whether a folded text has a value of a kind that does not stand in the folded question."""
+    kinds = (kind, "measure") if kind == "duration" and "how long" in question else (kind,)
+    found = [match.group().strip() for name in kinds for match in VALUES[name].given.finditer(plain)]
+    # What the question itself names is no answer, but "every" is no name.
+    return any(kind in ("frequency", "why") or value not in question for value in found)
+
+
+def is_unit(following: str) -> bool:
+    """Return whether a folded text begins with a unit of time or measure, as behind a number."""
+    return bool(_UNITS.match(following))
+
+
+def says_no(text: str) -> bool:
+    """Return whether a text denies something."""
+    return bool(_NO.search(fold(text)))
+
+
+def contradicts(plain: str, question: str) -> bool:
+    """Return whether a folded text is about other numbers than the one of a folded question.
+
+    "If you cancel more than seven days before" says nothing about five days. Only the numbers before the same unit of
+    time or measure are compared; with several of them in the question, none.
+    """
+    asked = [(_number(found[1]), found[2][:3]) for found in _AMOUNT.finditer(question)]
+    number, unit = asked[0] if len(asked) == 1 else (None, "")
+    if number is None:
+        return False
+    limits = [
+        (found[1].startswith(_ABOVE), limit)
+        for found in _LIMIT.finditer(plain)
+        if found[3].startswith(unit) and (limit := _number(found[2])) is not None
+    ]
+    return bool(limits) and all(number <= limit if above else number >= limit for above, limit in limits)
+
+
+def _number(word: str) -> float | None:
+    """Return the value of a number in figures, or of a numeral up to twelve; None for another one."""
+    if word in _COUNTED:
+        return float(_COUNTED[word])
+    return float(word) if word.isdigit() else None
