@@ -18,6 +18,8 @@ from streamlit_app.shared.i18n import t
 from streamlit_app.shared.sources import show_sources, source_link
 from streamlit_app.shared.state import failure_text, get_app
 
+_ASKER, _ANSWERER = ":material/person:", ":material/auto_stories:"
+
 _FRAME_S = 0.04  # seconds between redraws; faster would not be noticed
 _ALMOST_DONE_S = 0.05  # seconds; an answer ready this soon is shown at once, without first showing the passages
 
@@ -31,10 +33,10 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool, asks: bool = 
     Args:
         asks: whether its buttons may ask; a conversation whose knowledge base is gone can only be read.
     """
-    with st.chat_message("user"):
+    with st.chat_message("user", avatar=_ASKER):
         show_question(turn, asks)
         show_filter(turn.documents)
-    with st.chat_message("assistant"):
+    with st.chat_message("assistant", avatar=_ANSWERER):
         if turn.answer is None:
             if turn.text:
                 st.markdown(safe_markdown(turn.text))
@@ -75,10 +77,11 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
     if answer.finish_reason in ("cancelled", "length"):
         st.caption(f":gray[:material/content_cut:] {t(f'chat.finish.{answer.finish_reason}')}")
     if answer.sources:
-        st.markdown(f"**{t('chat.sources')}**")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{t('chat.sources')}**", width="content")
+            if asks:
+                source_buttons(answer.sources, anchor)
         show_sources(answer.sources, anchor)
-        if asks:
-            source_buttons(answer.sources, anchor)
     if answer.nearest is not None:
         show_nearest(turn, answer.nearest, asks)
     show_hint(answer)
@@ -88,10 +91,10 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
     """Draw a turn while it is being answered, until it ends. Leaving the page does not stop it."""
     place = st.empty()
     with place.container():
-        with st.chat_message("user"):
+        with st.chat_message("user", avatar=_ASKER):
             st.text(turn.question)
             show_filter(turn.documents)
-        with st.chat_message("assistant"):
+        with st.chat_message("assistant", avatar=_ANSWERER):
             text, found, button = st.empty(), st.empty(), st.empty()
             progress = live.wait(0, 0.0)
             if not live.join(_ALMOST_DONE_S):

@@ -44,22 +44,21 @@ def panes() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def source_buttons(sources: Sequence[Source], anchor: str) -> None:
-    """Draw a button for each source that opens it beside the answer. A click on its citation clicks it.
+    """Draw, in a row, a button for each source that opens it beside the answer. A click on its citation clicks it.
 
     Args:
         anchor: of the answer, as in ``show_sources``.
     """
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(t("pane.beside"), width="content")
-        for source in sources:
-            st.button(
-                f"\\[{number(source.number)}\\]",
-                key=f"open-{anchor}-{source.number}",
-                type="tertiary",
-                help=t("pane.open", number=source.number),
-                on_click=_open,
-                args=(anchor, source.number),
-            )
+    st.caption(t("pane.beside"), width="content")
+    for source in sources:
+        st.button(
+            f"\\[{number(source.number)}\\]",
+            key=f"open-{anchor}-{source.number}",
+            type="tertiary",
+            help=t("pane.open", number=source.number),
+            on_click=_open,
+            args=(anchor, source.number),
+        )
 
 
 def show_pane(conversation: Conversation | None) -> None:

@@ -55,7 +55,7 @@ kbs = choose_several(bar, active)
 kb = kbs[0]
 upload_popover(bar, kb)
 st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
-with bar.container(width=170):
+with bar.container(width=230):
     documents = ask_filter(kbs)
 with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
