@@ -235,7 +235,8 @@ def _conversation(folder: Path) -> Run:
         try:
             found = store.load(session, name)
             expect(isinstance(found.title, str), "a title is a text")
-            list(found.history)
+            for turn in found.turns:
+                list(found.history_of(turn.turn_id))
             dict(found.outcomes)
             store.list(session, "k")
         finally:
