@@ -156,7 +156,8 @@ class _Mask:
         return value if value is None or isinstance(value, int | float) else self.text(str(value))
 
     def text(self, text: str) -> str:
-        for secret in (*_LATE, *self._secrets):
+        # Longest first over both, because one secret may be part of another.
+        for secret in sorted((*_LATE, *self._secrets), key=len, reverse=True) if _LATE else self._secrets:
             text = text.replace(secret, MASK)
         return text
 

@@ -22,7 +22,7 @@ def search_of(search: Search, passage: Chunk, index: CorpusIndex) -> Search:
     row = index.row_of.get(passage.chunk_id)
     chunk = None if row is None else index.chunks[row]
     if chunk is None or chunk.text[passage.start - chunk.start : passage.end - chunk.start] != passage.text:
-        raise ConfigurationError("passage_changed")
+        raise ConfigurationError("passage_changed", chunk_id=passage.chunk_id)
     trace = search.trace
     found = next((hit for hit in trace.chunks_final if hit.chunk.chunk_id == passage.chunk_id), Hit(passage, 0.0))
     only = replace(

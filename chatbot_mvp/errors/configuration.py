@@ -10,7 +10,8 @@ class ConfigurationError(ChatbotError):
     texts = {
         "question_too_long": "The question has {length} characters, and at most {limit} are read. Ask about one "
         "thing, or upload the text as a document and ask about it.",
-        "passage_changed": "The passage has changed in the knowledge base since it was shown. Ask the question again.",
+        "passage_changed": "The passage {chunk_id!r} has changed in the knowledge base since it was shown. Ask the "
+        "question again.",
         "choice_not_kept": "The choice cannot be saved to {path!r}: {reason}. Grant write permission or free up "
         "space, and try again.",
         "vector_store_unavailable": "The vector store at {place!r} cannot be used: {reason}. Check CHROMA_HOST and "

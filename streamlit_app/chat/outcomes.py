@@ -53,12 +53,17 @@ def show_outcome(turn: Turn, answer: AnswerRecord) -> None:
         said.append(t(f"outcome.passages.{answer.outcome}.{_form(count)}", count=number(count)))
         said += _old(passages)
     if answer.outcome == "nearest" and answer.mode == "strict":
-        st.markdown(f"{icon} **{said[0]}**" + "".join(f" · {part}" for part in said[1:]))
+        st.markdown(_quiet_line(icon, said))
         st.caption(t("nearest.no_answer"))
     elif said:
-        st.caption(f"{icon} **{said[0]}**".strip() + "".join(f" · {part}" for part in said[1:]))
+        st.caption(_quiet_line(icon, said))
     if answer.why in _REASONS:
         st.caption(t(f"outcome.why.{answer.why}"))
+
+
+def _quiet_line(icon: str, said: Sequence[str]) -> Markdown:
+    """Return an icon and texts of the catalogue as one line, the first text bold."""
+    return Markdown(f"{icon} **{said[0]}**".strip() + "".join(f" · {part}" for part in said[1:]))
 
 
 def _old(passages: Sequence[Source]) -> list[str]:

@@ -42,11 +42,11 @@ def test_an_upload_that_needs_more_memory_is_refused_with_both_figures(
     assert get_app().kbs.records() == []
 
 
-def test_admin_offers_20_million_characters_and_says_how_much_memory_they_need() -> None:
+def test_admin_offers_200_million_characters_and_says_how_much_memory_they_need() -> None:
     page = open_page("admin")
     page.selectbox(key="settings_one").set_value("kb_max_chars").run()
     assert any("200 MB de memoria" in text.value for text in page.markdown)
-    assert page.number_input(key="setting-kb_max_chars").max == 20_000_000
+    assert page.number_input(key="setting-kb_max_chars").max == 200_000_000
 
 
 def test_of_many_chunks_a_question_offers_those_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ _MEASURE = (
 )
 _CLOCK = (
     r"\d{1,2}[:.]\d\d|\d{1,2} ?(?:h|am|pm|a\. ?m|p\. ?m)\b|\b(?:las|la una|a las) (?:\d{1,2}|" + NUMERALS + r")\b|"
+    rf"\b(?:\d{{1,2}}|{NUMERALS}) ?(?:o.?clock|in the (?:morning|afternoon|evening)|de la (?:manana|tarde|noche))\b|"
     r"\b(?:mediodia|medianoche|noon|midnight|sunrise|sunset|24 horas|24 hours|de noche|por la (?:manana|tarde|"
     r"noche))\b"
 )

@@ -28,7 +28,7 @@ def _key_is(connection: Connection) -> None:
     assert connection.key is not None
     source = connection.key.source
     if connection.key_url and connection.key.places:
-        st.markdown(f"{t('providers.key_from')} [{connection.key_url.removeprefix('https://')}]({connection.key_url})")
+        st.link_button(t("providers.key_from"), connection.key_url, type="tertiary", icon=":material/open_in_new:")
     if source == "default":
         return
     told, forget = st.columns([5, 2], vertical_alignment="center")
