@@ -28,6 +28,8 @@ class JudgeStub(StubServer):
         self.broken = broken
 
     def answer(self, request: Request) -> Response:
+        if request.method == "GET":  # pages try the chosen provider by themselves
+            return Response.json({"object": "list", "data": [{"id": "judge", "object": "model"}]})
         messages = [(message["role"], message["content"]) for message in request.json["messages"]]
         name = prompt_of(messages, self._prompts)
         asked = messages[1 + 2 * len(self._prompts.of[name].examples)][1]
