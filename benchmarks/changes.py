@@ -6,8 +6,8 @@
 Everything goes through the application: files are given to it, read, kept on disk, chunked and indexed. "words s" ends
 with the first answer that the words of the new version give, "vectors s" with the first one that uses all of its
 vectors. The processor's seconds until then are beside them, because other processes make a change wait. Each change is
-made to the documents that the change before it left. "memory MB" is the highest so far. A size has a process of its own.
-"goal" is what 1,000 documents of 5,000 characters may take on two idle cores.
+made to the documents that the change before it left. "memory MB" is the highest so far. A size has a process of its
+own. "goal" is what 1,000 documents of 5,000 characters may take on two idle cores.
 
 The documents are synthetic, as those of ``books``. Their vectors are random, with states of tokens, and cost nothing;
 ``--model`` computes them by the local model, which is the larger part of what a change costs.

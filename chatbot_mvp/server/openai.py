@@ -139,7 +139,8 @@ class _Endpoint:
         asked = read_request(await _body(request))
         records = await run_in_threadpool(self._app.kbs.records)
         try:
-            kb_ids = [kb_named(records, name).kb_id for name in asked.kb_id.split(JOINED)]
+            names = [asked.kb_id] if asked.kb_id in {kb.kb_name for kb in records} else asked.kb_id.split(JOINED)
+            kb_ids = [kb_named(records, name).kb_id for name in names]
         except KbNotFound as error:
             raise no_model(asked.model) from error
         except KbChangeError as error:  # two have this name
