@@ -5,8 +5,9 @@
 
 Everything goes through the application: files are given to it, read, kept on disk, chunked and indexed. "words s" ends
 with the first answer that the words of the new version give, "vectors s" with the first one that uses all of its
-vectors. The processor's seconds are beside them, because other processes make a change wait. Each change is made to the
-documents that the change before it left. "memory MB" is the highest so far. A size has a process of its own.
+vectors. The processor's seconds until then are beside them, because other processes make a change wait. Each change is
+made to the documents that the change before it left. "memory MB" is the highest so far. A size has a process of its
+own. "goal" is what 1,000 documents of 5,000 characters may take on two idle cores.
 
 The documents are synthetic, as those of ``books``. Their vectors are random, with states of tokens, and cost nothing;
 ``--model`` computes them by the local model, which is the larger part of what a change costs.
@@ -33,6 +34,7 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import load_settings
 
+GOALS = {"one changed": "words 1 s, vectors 5 s", "a tenth changed": "vectors 30 s"}
 QUESTION = "¿introduccoin?"  # misspelt, so that the vocabulary is needed as well
 
 
@@ -73,15 +75,17 @@ def timed(app: App, count: int, change: str, make: Callable[[], object]) -> dict
     [record] = app.kbs.records()
     pipeline = app.kbs.growing(record.kb_id)
     pipeline.latest.retrieve([QUESTION])
-    words_s = time.perf_counter() - began
+    words_s, words_used = time.perf_counter() - began, time.process_time() + children_s() - used
     pipeline.complete().retrieve([QUESTION])
-    vectors_s = time.perf_counter() - began
+    vectors_s, vectors_used = time.perf_counter() - began, time.process_time() + children_s() - used
     return {
         "documents": count,
         "change": change,
         "words s": round(words_s, 2),
+        "of the processor": round(words_used, 2),
         "vectors s": round(vectors_s, 2),
-        "processor s": round(time.process_time() + children_s() - used, 2),
+        "of the processor ": round(vectors_used, 2),
+        "goal": GOALS.get(change, "") if count == 1_000 else "",
         "memory MB": round(peak_mb()),
         "load": load(),
     }

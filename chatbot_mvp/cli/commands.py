@@ -110,6 +110,7 @@ cli = LazyGroup(
                 "history": "Show the versions of a knowledge base, the newest first.",
                 "diff": "Show what came, went, moved and changed between two versions, paragraph by paragraph.",
                 "restore": "Give a knowledge base the documents of an earlier version again.",
+                "stage": "Let files wait as the draft, as `kb add --stage` does; without files, show what waits.",
                 "publish": "Make the draft the current version, with what has changed since.",
                 "drop": "Drop the draft.",
             },

@@ -18,7 +18,7 @@ DocumentOption = Annotated[
 ]
 AndOption = Annotated[
     list[str] | None,
-    typer.Option("--and", help="Ask this knowledge base too: the id of a stored one, or a file; may be repeated"),
+    typer.Option("--and", help="Ask this knowledge base too: its name or id, or a file; may be repeated"),
 ]
 SinceOption = Annotated[str, typer.Option(help="Only documents from this day on, as 2026-01-31")]
 UntilOption = Annotated[str, typer.Option(help="Only documents up to this day, inclusive")]

@@ -8,12 +8,26 @@ import typer
 
 from chatbot_mvp.app import App
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json, stored_kb
-from chatbot_mvp.cli.kb_documents import KbArgument, NoteOption, VectorsOption, VersionOption, completed, tell_version
+from chatbot_mvp.cli.kb_documents import (
+    AuthorOption,
+    DateOption,
+    IntoOption,
+    KbArgument,
+    NoteOption,
+    SourceOption,
+    TagOption,
+    TitleOption,
+    VectorsOption,
+    VersionOption,
+    completed,
+    kb_add,
+    tell_version,
+)
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.names import clean_name
 from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference
-from chatbot_mvp.knowledge_base.naming import CURRENT, version_named
+from chatbot_mvp.knowledge_base.naming import CURRENT, DRAFT, version_named
 from chatbot_mvp.knowledge_base.telling import age_days, differences_json, documents_json, kb_json, step_json
 from chatbot_mvp.terminal import say
 
@@ -174,6 +188,36 @@ def kb_restore(
         wanted = version_named(app.kbs.store, kb_id, version)
         record = completed(app, app.kb_changes.restore(kb_id, wanted, note, progress), vectors, progress)
     tell_version(app, record, as_json)
+
+
+@versions.command("stage")
+def kb_stage(
+    name: KbArgument,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE...]", help="Files, folders with all below them, and sources, as NAME:REST"),
+    ] = None,
+    into: IntoOption = "",
+    title: TitleOption = None,
+    author: AuthorOption = None,
+    source: SourceOption = None,
+    date: DateOption = None,
+    tag: TagOption = None,
+    vectors: VectorsOption = True,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let files wait as the draft, as `kb add --stage` does; without files, show what waits."""
+    if files:
+        kb_add(name, files, into, title, author, source, date, tag, "", True, vectors, env, as_json)
+        return
+    app = open_app(env)
+    kb_id, store = stored_kb(app, name), app.kbs.store
+    draft = store.record(kb_id, version_named(store, kb_id, DRAFT))
+    tell_version(app, draft, as_json)
+    changed = [] if as_json else app.kb_changes.difference(kb_id, store.version(kb_id).version_id, draft.version)
+    for document in changed:
+        _tell_difference(document)
 
 
 @versions.command("publish")

@@ -1,4 +1,4 @@
-"""Resolve what a run searches: a data set, or a knowledge base with its questions (``kb:<kb_id>/<questions>``)."""
+"""Resolve what a run searches: a data set, or a knowledge base with its questions (``kb:<id or name>/<questions>``)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from chatbot_mvp.evaluation.kb.corpus import QUESTIONS, kb_corpus
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.sets import SET_ID, QuestionSetStore
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import ProgressCallback, ignore_progress
@@ -89,8 +90,8 @@ class RunSources:
 
     def _asked(self, reference: str) -> tuple[str, str, Sequence[KbQuestion], dict[str, Any]]:
         """Return (kb id, set id or absolute path of a file, questions, what ``KbCorpus.origin`` holds)."""
-        kb_id, _, rest = reference.removeprefix(_KB).partition("/")
-        self._kbs.store.record(kb_id)
+        name, _, rest = reference.removeprefix(_KB).partition("/")
+        kb_id = kb_named(self._kbs.records(), name).kb_id
         if rest and not SET_ID.fullmatch(rest):
             path = Path(rest).expanduser().resolve()
             return kb_id, str(path), load_questions(path), {"set_id": "", "set_name": path.stem, "automatic": 0}

@@ -276,7 +276,5 @@ class KbChanges:
         return staged
 
     def _require_room(self, kb_id: str, new: Sequence[NewDocument]) -> None:
-        needed = self._store.bytes_of(kb_id) + sum(len(one.original or b"") + len(one.parsed.text) for one in new)
-        limit_mb = self._live.current.kb_quota_mb
-        if new and needed > limit_mb * 1_000_000:
-            raise KbChangeError("kb_quota_exceeded", kb_id=kb_id, needed_mb=round(needed / 1e6, 1), limit_mb=limit_mb)
+        if new:
+            self._kbs.require_room(kb_id, new, self._store.bytes_of(kb_id))

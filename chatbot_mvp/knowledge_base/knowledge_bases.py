@@ -13,6 +13,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import (
     ChatbotError,
     ConfigurationError,
+    KbChangeError,
     KbUnreadable,
     UploadError,
 )
@@ -59,7 +60,9 @@ class KnowledgeBases(KbPipelines):
 
         Raises:
             UploadError: the file cannot be used; nothing else changes.
+            KbChangeError (kb_quota_exceeded)
         """
+        self.require_room(name, (), len(content))
         return self.store.add(name, content, *self.limits)
 
     def add_from(self, reference: str, progress: ProgressCallback = ignore_progress) -> KbRecord:
@@ -79,7 +82,19 @@ class KnowledgeBases(KbPipelines):
         parsed = [
             NewDocument(clean_path(name), parse_upload(name, content, *limits), content) for name, content in files
         ]
+        self.require_room(reference, parsed)
         return self.store.keep(parsed, limits[0])
+
+    def require_room(self, name: str, new: Sequence[NewDocument], used: int = 0) -> None:
+        """Check that documents fit into a knowledge base that takes ``used`` bytes already.
+
+        Raises:
+            KbChangeError (kb_quota_exceeded)
+        """
+        needed = used + sum(len(one.original or b"") + len(one.parsed.text) for one in new)
+        limit_mb = self._live.current.kb_quota_mb
+        if needed > limit_mb * 1_000_000:
+            raise KbChangeError("kb_quota_exceeded", kb_id=name, needed_mb=round(needed / 1e6, 1), limit_mb=limit_mb)
 
     def make(
         self,
@@ -97,6 +112,7 @@ class KnowledgeBases(KbPipelines):
             kb_name: as for ``KbStore.keeping``, like errors.
             kept: called before it is indexed, with whether it is new; may raise to stop.
         """
+        self.require_room(kb_name or files[0].path, files)
         known = {record.kb_id for record in self.records()}
         with self.store.keeping(files, self.limits[0], kb_name, unique=True) as record:
             kept(record, record.kb_id not in known)

@@ -27,7 +27,8 @@ from starlette.types import Receive, Scope, Send
 from chatbot_mvp.api import MODES
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Event, Finished
-from chatbot_mvp.errors import ChatbotError, KbNotFound
+from chatbot_mvp.errors import ChatbotError, KbChangeError, KbNotFound
+from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.knowledge_base.pipelines import JOINED
 from chatbot_mvp.server.errors import BadRequest, no_model, refusal_of
 from chatbot_mvp.server.guards import HostGuard, has_token, wrong_token
@@ -137,9 +138,13 @@ class _Endpoint:
     async def completions(self, request: Request) -> Response:
         asked = read_request(await _body(request))
         records = await run_in_threadpool(self._app.kbs.records)
-        kb_ids = asked.kb_id.split(JOINED)
-        if not {kb.kb_id for kb in records}.issuperset(kb_ids):
-            raise no_model(asked.model)
+        try:
+            names = [asked.kb_id] if asked.kb_id in {kb.kb_name for kb in records} else asked.kb_id.split(JOINED)
+            kb_ids = [kb_named(records, name).kb_id for name in names]
+        except KbNotFound as error:
+            raise no_model(asked.model) from error
+        except KbChangeError as error:  # two have this name
+            raise BadRequest(str(error), 409, code=error.code, param="model") from error
         context = replace(asked.context, language="")
         self._require_place()
         running = RunningAnswer(

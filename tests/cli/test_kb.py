@@ -158,6 +158,20 @@ def test_a_draft_waits_until_it_is_published_or_dropped(cli: Cli, folder: Path) 
         assert one_object(cli("kb", command, "Manual", "--json", code=2).stdout)["error"]["code"] == "kb_nothing_staged"
 
 
+def test_files_are_staged_by_a_command_of_its_own_which_without_files_tells_what_waits(cli: Cli, folder: Path) -> None:
+    cli("kb", "create", "Manual", str(folder))
+    told = one_object(cli("kb", "stage", "Manual", "--json", code=2).stdout)
+    assert told["error"]["code"] == "kb_nothing_staged"
+    (folder / "nuevo.md").write_text("# Nuevo\n\nUn documento nuevo.\n", "utf-8")
+    staged = cli.json("kb", "stage", "Manual", str(folder / "nuevo.md"), "--into", "altas", "--tag", "2026")
+    assert what(staged) == {"altas/nuevo.md": "added"}
+    assert paths(cli) == ALL
+    assert cli.json("kb", "stage", "Manual")["version_id"] == staged["version_id"]
+    assert cli("kb", "stage", "Manual").stdout.splitlines()[1:] == ["added: altas/nuevo.md"]
+    cli("kb", "publish", "Manual")
+    assert paths(cli) == ["altas/nuevo.md", *ALL]
+
+
 def test_an_unusable_file_among_others_is_told_and_the_others_go_in(cli: Cli, folder: Path) -> None:
     bad = folder / "roto.pdf"
     bad.write_bytes(b"%PDF-1.4 nada")

@@ -192,6 +192,17 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     assert len(day.paths()) == 30
     assert "tramite-00.md" in day.paths()
     day.done("restored", *WIDTHS)
+
+    # The answer of the morning still opens what it cited then, and says that this text has changed.
+    visit(page, server, "Chat")
+    page.get_by_text("Fuentes", exact=True).first.wait_for()
+    settle(page)
+    cited = page.locator("[data-testid='stMain'] details.source").first
+    cited.locator("summary").first.click()
+    assert "por internet y es gratuito" in cited.locator(".passage").first.inner_text()
+    cited.get_by_text("Este texto ha cambiado desde la respuesta").click()
+    assert "ventanilla 107" in cited.locator(".now .passage").inner_text()
+    day.done("old-answer", *WIDTHS)
     assert [step.entry.what for step in day.app.kb_changes.history(day.kb_id)] == [
         "restored", "changed", "published", "changed", "changed", "changed", "created"
     ]  # fmt: skip

@@ -252,6 +252,18 @@ def test_the_quota_of_a_knowledge_base_is_kept(settings: Settings) -> None:
     with raises("kb_quota_exceeded", match="KB_QUOTA_MB"):
         app.kb_changes.change(kb_id, new=[new("b.md", "palabra " * 100_000)])
     assert list(texts(app, kb_id)) == ["a.md"]
+    # A new one has the same limit, whoever makes it.
+    large = ("palabra " * 70_000).encode()
+    with raises("kb_quota_exceeded", match="KB_QUOTA_MB"):
+        app.kbs.add("b.md", 2 * large)
+    with raises("kb_quota_exceeded"):
+        app.kb_filing.create("Grande", given_contents([("b.md", large)]))
+    job_id = app.uploads.take([("b.md", large), ("c.md", b"Breve.")])
+    while (upload := app.uploads.upload(job_id)) is not None and upload.job.active:
+        pass
+    assert upload is not None
+    assert upload.job.error_code == "kb_quota_exceeded"
+    assert [record.kb_id for record in app.kbs.records()] == [kb_id]
 
 
 def test_files_are_added_in_the_background_by_their_paths(app: App) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from benchmarks.random_vectors import RandomTokens, RandomVectors
@@ -31,7 +32,8 @@ from tests.retrieval.changes import (
 
 STEPS = st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 9), st.integers(0, 399)), min_size=1, max_size=6)
 BY_WORDS, BY_VECTORS = ("LEXICAL", "BRIDGE", "KB_CHAT"), ("SIMPLE_VECTOR", "HYBRID", "BRIDGE_HYBRID")
-_PER_BATCH = 25  # sequences
+_PER_BATCH = 25
+"""Sequences of changes in a batch. Each batch has a seed, because Hypothesis gives every batch the same otherwise."""
 _numbers = itertools.count()
 
 
@@ -55,7 +57,7 @@ def start(batch: int, first: int) -> Documents:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("batch", range(60))
+@pytest.mark.parametrize("batch", range(80))
 def test_the_words_after_any_changes_are_those_of_the_documents_indexed_at_once(data: Path, batch: int) -> None:
     configs = {strategy: configured(data, strategy) for strategy in BY_WORDS}
 
@@ -63,6 +65,7 @@ def test_the_words_after_any_changes_are_those_of_the_documents_indexed_at_once(
         config = configs[strategy]
         return last(growing_pipeline(chunks, "es", config, RandomVectors, kb_id="kb", earlier=earlier))
 
+    @seeded(batch)
     @settings(max_examples=_PER_BATCH)
     @given(STEPS, st.integers(0, 399))
     def check(steps: list[tuple[str, int, int]], first: int) -> None:
@@ -98,6 +101,7 @@ def test_traces_with_vectors_after_any_changes_are_those_of_the_documents_at_onc
     def pipeline(chunks: ChunkedFiles, earlier: Pipeline | None) -> Pipeline:
         return last(growing_pipeline(chunks, "es", config, model, kb_id="kb", earlier=earlier))
 
+    @seeded(batch)
     @settings(max_examples=5)
     @given(STEPS, st.integers(0, 399))
     def check(steps: list[tuple[str, int, int]], first: int) -> None:

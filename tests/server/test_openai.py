@@ -62,6 +62,13 @@ def test_a_model_for_each_knowledge_base_and_mode(serving: Serving) -> None:
     assert served.client.models.retrieve(general).id == general
 
 
+def test_a_model_may_name_the_knowledge_base_by_its_name(serving: Serving) -> None:
+    served = serving(DemoModel())
+    served.app.kbs.rename(served.kb_id, "Manual: casa +2")
+    by_name = replace(served, kb_id="Manual: casa +2").ask()
+    assert by_name.choices[0].message.content == served.ask().choices[0].message.content == f"{WORDS} [1]"
+
+
 def test_an_answer_with_its_sources(serving: Serving) -> None:
     served = serving(DemoModel())
     reply = served.ask()

@@ -61,6 +61,8 @@ class CorpusIndex:
     """Folder of its files on this machine, if it has any; None for words in memory alone."""
     earlier: Callable[[], CorpusIndex | None] = field(default=lambda: None, repr=False, compare=False)
     """Gives the index of the version that this one was made from, while something else keeps it."""
+    otherwise: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """Terms of that version whose words this one reads otherwise, as in ``KbIndex``."""
     _derived: dict[Callable[[CorpusIndex], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -244,7 +246,9 @@ def _index_words(
         lexical = store.indexes.words(sources, analyzer, owner, folder, progress)
     graph = links(sources, analyzer, folder, progress, bool(owner)) if linked and folder is not None else None
     version = weakref.ref(earlier) if before is not None and earlier is not None else lambda: None
-    return CorpusIndex(chunks, lexical, None, graph, kb, folder=folder, earlier=version), embedded
+    otherwise = before.kb.otherwise if before is not None and before.kb is not None else frozenset()
+    made = CorpusIndex(chunks, lexical, None, graph, kb, folder=folder, earlier=version, otherwise=otherwise)
+    return made, embedded
 
 
 def forget_index(

@@ -164,7 +164,12 @@ class KbIndex:
         otherwise = {self.analyzer.word(word).stem for word in words if word.lower() in changed}
         otherwise.update(self.analyzer.word(word).stem for word in changed)
         read, links = self.read.read_again(changed, analyzer), SectionLinks((), analyzer)
-        return replace(self, otherwise=frozenset(otherwise), read=read, links=links, title_words={})
+        titles = {
+            title: found
+            for title, found in list(self.title_words.items())  # a question of another thread may add some
+            if changed.isdisjoint(word.lower() for word in self.analyzer.found(title))
+        }
+        return replace(self, otherwise=frozenset(otherwise), read=read, links=links, title_words=titles)
 
     def titles_with(self, terms: Iterable[str]) -> list[str]:
         """Return the headings that have one of the terms, in the order of the text."""

@@ -227,6 +227,18 @@ def test_a_reference_that_is_not_there_is_told_before_anything_is_written(app: A
     assert not list(app.settings.results_dir.glob("*/manifest.json"))
 
 
+def test_a_run_names_the_knowledge_base_by_its_name_too(app: App) -> None:
+    kb_id = app.kbs.rename(small(app), "Normas de la casa").kb_id
+    set_id = reference(app, kb_id).rpartition("/")[2]
+    made = run(app, f"kb:normas de la casa/{set_id}")
+    manifest = json.loads((app.settings.results_dir / made.run_id / "manifest.json").read_text("utf-8"))
+    assert manifest["dataset_ref"] == f"kb:{kb_id}/{set_id}"
+    app.kbs.add("otras.md", f"{TEXT}# Otras\n\nLa sala cierra a las ocho.\n".encode())
+    app.kbs.store.rename(app.kbs.records()[0].kb_id, "NORMAS de la casa")
+    with raises("kb_name_ambiguous"):
+        run(app, f"kb:Normas De La Casa/{set_id}")
+
+
 def test_repeated_ids_of_a_file_are_told_apart(app: App, tmp_path: Path) -> None:
     assert unique_ids(["a", "a", "a-2", "b"]) == ["a", "a-2", "a-2-2", "b"]
     path = tmp_path / "q.jsonl"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
@@ -21,9 +21,16 @@ class FlatWords:
     Args:
         texts: (word as written, its term) of each text that ``earlier`` does not have.
         origin: for each text, the row of the equal one of ``earlier``; GONE for none.
+        otherwise: terms of ``earlier`` whose words may have other terms now. No text that is taken from it has them.
     """
 
-    def __init__(self, texts: Iterable[list[tuple[str, str]]], origin: Ints, earlier: FlatWords | None = None) -> None:
+    def __init__(
+        self,
+        texts: Iterable[list[tuple[str, str]]],
+        origin: Ints,
+        earlier: FlatWords | None = None,
+        otherwise: Collection[str] = (),
+    ) -> None:
         known: dict[str, int] = dict(earlier._words) if earlier is not None else {}
         self._words: dict[str, int] = known
         self._folded: list[str] = list(earlier._folded) if earlier is not None else []
@@ -31,6 +38,8 @@ class FlatWords:
         """Term -> its number."""
         term_of = array("i", earlier.term_of.tobytes() if earlier is not None else b"")
         tokens, lengths = array("i"), array("i")
+        gone = [self.terms[term] for term in otherwise if term in self.terms]
+        stale = set(np.flatnonzero(np.isin(earlier.term_of, gone)).tolist()) if earlier is not None and gone else set()
         for text in texts:
             for word, term in text:
                 number = known.get(word)
@@ -38,6 +47,9 @@ class FlatWords:
                     number = known[word] = len(known)
                     self._folded.append(fold(word))
                     term_of.append(self.terms.setdefault(term, len(self.terms)))
+                elif number in stale:
+                    term_of[number] = self.terms.setdefault(term, len(self.terms))
+                    stale.remove(number)
                 tokens.append(number)
             lengths.append(len(text))
         self.term_of: Array = np.array(term_of, np.int32)

@@ -50,6 +50,7 @@ class ChatWords:
             (analyzer.content_words(self.text(row)) for row in np.flatnonzero(rows.origin == GONE).tolist()),
             rows.origin,
             earlier.read if earlier is not None else None,
+            index.otherwise,
         )
         read = self.read
         self.lengths = read.lengths
@@ -96,7 +97,8 @@ class ChatWords:
         """Distinct headings of the chunks themselves (the last part of a path), as ``plain`` gives them."""
         self.heading_of = np.array(heading_of, np.int32)
         """For each chunk, the row of its heading in ``headings_plain``."""
-        self.heading_terms = Postings.of(map(analyzer.terms, heading_rows))
+        of_headings = [words_of(one, analyzer) if kb is None else kb.words_of_title(one) for one in heading_rows]
+        self.heading_terms = Postings.of([term for _, _, term in found] for found in of_headings)
         """The rows of ``headings_plain`` that have each term."""
         frequent = set([name for name in vocab_terms if " " not in name][:_FREQUENT_WORDS])
         self.frequent_words = {folded: written[folded] for folded, term in term_of.items() if term in frequent}
@@ -109,16 +111,10 @@ class ChatWords:
 
     @staticmethod
     def _earlier(index: CorpusIndex) -> tuple[ChatWords | None, Rows]:
-        """Return what was made of another version in one language, and which chunks of the index are chunks of it."""
-        earlier, files, languages = (
-            index.derived_before(ChatWords),
-            index.kb and index.kb.files,
-            index.analyzer.languages,
-        )
-        # In several languages, words may have other terms now.
-        alike = earlier is not None and len(languages) == 1 and earlier.analyzer.languages == languages
-        if alike and earlier and earlier.files and files and not earlier.read.is_worn:
-            return earlier, files.chunk_rows(earlier.files)
+        """Return what was made of another version, and which chunks of the index are chunks of it and read alike."""
+        earlier, files = index.derived_before(ChatWords), index.kb and index.kb.files
+        if earlier and earlier.files and files and not earlier.read.is_worn:
+            return earlier, files.chunk_rows(earlier.files).without(earlier.terms.rows_of_any(index.otherwise))
         return None, Rows(np.full(len(index.chunks), GONE, np.int64), np.zeros(0, np.int32))
 
     def bm25(self, counts: Mapping[str, int]) -> Doubles:
