@@ -17,7 +17,7 @@ from random import Random
 
 import pyarrow.parquet as parquet
 
-from benchmarks.claims_rules import KINDS, names_in, reworded
+from benchmarks.claims_rules import KINDS, names_in, reworded, with_source
 from chatbot_mvp.text import fold, sentences
 
 ASKED_FOR = {
@@ -103,7 +103,7 @@ def _of(origin: str, language: str, bases: list[_Base], random: Random) -> list[
             if text is None:
                 continue
             if (false := KINDS[kind](text, language, base.passage, elsewhere, random)) and false != text:
-                take(base, false, kind)
+                take(base, false if base.by_hand else with_source(false, language, random), kind)
                 wanted[kind] -= 1
         if wanted[kind] > 0:
             wanted["negation"] += wanted[kind]
@@ -117,7 +117,7 @@ def _of(origin: str, language: str, bases: list[_Base], random: Random) -> list[
             break
         text = base.text if base.by_hand else reworded(base.text, language, random)
         if text is not None and halves[half[base.document], "paraphrase"] < most // 2:
-            take(base, text, "paraphrase")
+            take(base, text if base.by_hand else with_source(text, language, random), "paraphrase")
     return cases
 
 

@@ -160,9 +160,12 @@ def reworded(text: str, language: str, random: Random) -> str | None:
         text = f"{found[2][0].upper()}{found[2][1:]}, {_small(found[1], language)}."
     if not changed:
         return None
-    if random.random() < 0.15:
-        text = random.choice(_SAID[language]).format(_small(text, language))
     return text[0].upper() + text[1:]
+
+
+def with_source(text: str, language: str, random: Random) -> str:
+    """Return a sentence that now and then says first that a document says it."""
+    return random.choice(_SAID[language]).format(_small(text, language)) if random.random() < 0.15 else text
 
 
 def _small(text: str, language: str) -> str:
@@ -242,12 +245,20 @@ def _date(text: str, language: str, passage: str, others: Sequence[str], random:
 
 def _role(text: str, language: str, passage: str, others: Sequence[str], random: Random) -> str | None:
     pairs = [(a, b) for a in names_in(text) for b in names_in(text) if a < b and a not in b and b not in a]
+    pairs = [pair for pair in pairs if not _listed(text, *pair)]
     figures = list(dict.fromkeys(_FIGURE.findall(text)))
     pairs += [(figures[0], figures[1])] if len(figures) > 1 else []
     if not pairs:
         return None
     first, second = random.choice(pairs)
     return text.replace(first, "\0").replace(second, first).replace("\0", second)
+
+
+def _listed(text: str, one: str, other: str) -> bool:
+    """Return whether nothing but other names stands between two names: in a list, their order says nothing."""
+    first, second = sorted((text.find(one), text.find(other)))
+    between = text[first:second].replace(one, "").replace(other, "")
+    return not re.search(r"\b(?!and\b|or\b|y\b|e\b|o\b)[a-záéíóúñ]{2,}", between)
 
 
 KINDS: dict[str, Callable[..., str | None]] = {

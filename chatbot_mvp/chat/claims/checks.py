@@ -258,7 +258,7 @@ def _classes(tokens: Sequence[Token], rows: Iterable[int], counted: Set[int] | N
         word = tokens[row].plain
         name = QUANTIFIERS.get(word)
         before, behind = tokens[row - 1].plain if row else "", tokens[row + 1].plain if row + 1 < len(tokens) else ""
-        if (word == "most" and behind != "of") or (word == "veces" and before != "a") or before == "at":
+        if (word == "most" and behind != "of") or (word == "veces" and before != "a") or before in ("at", "como"):
             continue
         if counted is not None and name and not any(one in counted for one in range(row + 1, row + 4)):
             continue
@@ -312,6 +312,8 @@ def _roles(aligned: Aligned) -> Iterator[Sign]:
     context = [(row, _inside(aligned, row)) for row, _ in aligned.pairs if row not in entities]
     for at, first in enumerate(groups):
         for second in groups[at + 1 :]:
+            if (tokens[first[0]].start in figured) != (tokens[second[0]].start in figured):
+                continue  # nobody takes a name for a figure
             places = [sorted({one for row in group for one in _inside(aligned, row)}) for group in (first, second)]
             kept = crossed = 0.0
             for row, rows in context:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,9 +13,8 @@ from chatbot_mvp.chat.claims.alignment import Aligned
 from chatbot_mvp.chat.claims.checks import Kind, Sign, signs
 
 WEIGHTS_PATH = Path(__file__).with_name("weights.json")
-_COUNTED = ("name_absent", "name_elsewhere")
-_MOST_COUNTED = 2.0
-"""Signs of these names add up to this; of the others, the plainest counts."""
+_FLOOR = 0.2
+"""Below this support, the rest is drawn together towards 0."""
 SHOWN = 0.1
 """Signs that take less than this from the support are not told to anybody."""
 
@@ -31,13 +31,10 @@ class Difference:
 
 
 def features(found: Iterable[Sign]) -> dict[str, float]:
-    """Return name of a sign -> how plain it is, 0-1 (0-2 for names)."""
+    """Return name of a sign -> how plain the plainest of that name is, 0-1."""
     values: dict[str, float] = {}
     for sign in found:
-        if sign.name in _COUNTED:
-            values[sign.name] = min(_MOST_COUNTED, values.get(sign.name, 0.0) + sign.value)
-        else:
-            values[sign.name] = max(values.get(sign.name, 0.0), sign.value)
+        values[sign.name] = max(values.get(sign.name, 0.0), sign.value)
     return values
 
 
@@ -45,6 +42,12 @@ def loss(values: Mapping[str, float]) -> float:
     """Return what signs take from the support of a statement, at least 0; ``values`` are those of ``features``."""
     known = weights()
     return sum(known.get(name, 0.0) * value for name, value in values.items())
+
+
+def less(support: float, taken: float) -> float:
+    """Return a support (0-1) less what signs take from it, above 0 and in the order of the difference."""
+    left = support - taken
+    return left if left >= _FLOOR or not taken else _FLOOR * math.exp((left - _FLOOR) / _FLOOR)
 
 
 def differences(found: Iterable[Sign]) -> tuple[Difference, ...]:

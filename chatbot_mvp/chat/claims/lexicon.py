@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 NEGATORS = frozenset(
     """no nunca jamas tampoco ningun ninguno ninguna nadie nada ni not never nor neither none nobody nothing nowhere
-    cannot sin without""".split()
+    cannot sin without salvo excepto except unless""".split()
 )
 """Words that deny their clause. Several of them deny it once ("no … nunca")."""
-NOT_BEFORE = frozenset("obstante solo solamente only just mas more less menos fewer later doubt duda matter".split())
+NOT_BEFORE = frozenset("obstante solo solamente only just mas more less menos fewer doubt duda matter".split())
 """Behind a negator, these words make it something else ("no obstante", "not only", "no more than")."""
 DENYING = tuple(
     """prohib forbid forbad carec impid imped incapa imposib unabl impossib lack prevent refus rehus rechaz untru fracas
@@ -21,7 +21,7 @@ EXCEPT = frozenset("salvo excepto excepcion except unless exception menos".split
 """Words that take the next words out of what is said."""
 BREAKS = frozenset(
     """pero aunque sino porque mientras cuando si donde que quien pues but although because while when if where which
-    who that whereas unless""".split()
+    who that whereas unless salvo excepto except""".split()
 )
 """Words that begin a clause."""
 MONTHS = {
@@ -105,6 +105,8 @@ OPPOSITES = _opposites(
     upper|lower
     increase increases increased rise rises rose grew grow grows raise|decrease decreases decreased fall falls fell drop drops dropped shrank reduce reduces reduced
     aumenta aumentan aumento aumentar aumentado sube suben subio subir crece crecio incrementa|disminuye disminuyen disminuyo disminuir baja bajan bajo bajar reduce reducen redujo reducir
+    aumento crecimiento subida incremento|disminucion reduccion descenso bajada caida
+    growth|reduction decline
     facil faciles|dificil dificiles
     easy easier easily|hard harder difficult
     norte|sur este oeste
