@@ -13,6 +13,8 @@ from chatbot_mvp.chat.claims.reading import Token, denies
 
 BESIDE = 5
 """Words between a figure and what it counts, at most."""
+_SLACK = 2
+"""How many more words the passage may have between two neighbours than the statement."""
 _CLAUSE = 5
 _SWAP = 0.05
 """How much better two words have to fit in each other's place, as a share of both misfits."""
@@ -46,6 +48,7 @@ def signs(aligned: Aligned) -> list[Sign]:
         *_units(aligned),
         *_modals(aligned),
         *_roles(aligned),
+        *_replaced(aligned),
     ]
 
 
@@ -66,12 +69,15 @@ def _denials(aligned: Aligned) -> Iterator[Sign]:
             yield Sign("denied_beside" if beside else "denied", "negation", size * (1 - share), said)
         if clause not in statement.denied and share > 0.5 and not _said_by_opposite(aligned, clause):
             yield Sign("denied_there", "negation", size * share, "", said)
+    denied_there = [token for token in source.tokens if token.clause in source.denied]
     for row, at in aligned.pairs:
         here, there = row in statement.heads, at in source.heads
         if here != there:
             one, other = statement.tokens[row].clause in statement.denied, source.tokens[at].clause in source.denied
             if one != other and not _said_by_opposite(aligned, statement.tokens[row].clause):
-                yield Sign("head" if here else "head_there", "negation", 1.0, statement.tokens[row].text)
+                beside = any(token.sentence == source.tokens[at].sentence for token in denied_there)
+                name = "head_there" if there else "head_beside" if beside else "head"
+                yield Sign(name, "negation", 1.0, statement.tokens[row].text)
     for row, token in enumerate(statement.tokens):
         if aligned.at[row] is None and (found := aligned.source.places.negated(token)):
             inside = [at for at in found if at in aligned.window]
@@ -237,11 +243,11 @@ def _quantifiers(aligned: Aligned) -> Iterator[Sign]:
             others = [other for other in there if other not in here]
             if others:
                 yield Sign("other_quantifier", "quantifier", 1.0, word, there[others[0]])
-            else:
+            elif name != "each":
                 yield Sign("only_here", "quantifier", 1.0, word)
     for name, word in there.items():
-        if name not in here and not here:
-            yield Sign("only_there_each" if name == "each" else "only_there", "quantifier", 1.0, "", word)
+        if name not in here and not here and name != "each":
+            yield Sign("only_there", "quantifier", 1.0, "", word)
     excepted = [source.tokens[row].text for row in around if source.tokens[row].plain in EXCEPT]
     if excepted and "all" in here and not any(token.plain in EXCEPT for token in statement.tokens):
         yield Sign("exception", "quantifier", 1.0, here["all"], excepted[0])
@@ -297,6 +303,29 @@ def _units(aligned: Aligned) -> Iterator[Sign]:
                 continue  # compared with its figure
             rival = [one for one in there if one[0] == unit[0]]
             yield Sign("unit_rival" if rival else "unit_absent", "unit", 1.0, token.text)
+
+
+def _replaced(aligned: Aligned) -> Iterator[Sign]:
+    """Yield a sign for a name or figure in whose place, between the same words, the passage has another one."""
+    statement, source = aligned.statement.tokens, aligned.source.reading.tokens
+    figured = {one.start for one in aligned.statement.figures}
+    figured_there = {one.start for one in aligned.source.reading.figures}
+    content = [row for row in range(len(statement)) if aligned.weights[row]]
+    matched = {at for _, at in aligned.pairs}
+    for left, row, right in zip(content, content[1:], content[2:], strict=False):
+        figure = statement[row].start in figured
+        low, high = aligned.at[left], aligned.at[right]
+        if low is None or high is None or not 1 < high - low <= right - left + _SLACK:
+            continue
+        between = range(low + 1, high)
+        if any(at in between for at in aligned.rows[row]) or not (figure or is_name(aligned, row)):
+            continue
+        for at in between:
+            alike = source[at].start in figured_there if figure else source[at].text[0].isupper()
+            if alike and not source[at].stop and at not in matched:
+                kind: Kind = "figure" if figure else "name"
+                yield Sign("replaced", kind, 1.0, statement[row].text, source[at].text)
+                break
 
 
 def _roles(aligned: Aligned) -> Iterator[Sign]:

@@ -149,7 +149,6 @@ OPPOSITES = _opposites(
     dia|noche
     public|private
     publico publica|privado privada
-    entra entrada entrar|sale salida salir
     activa activar activado|desactiva desactivar desactivado
     enable enables enabled|disable disables disabled
     add adds added|remove removes removed

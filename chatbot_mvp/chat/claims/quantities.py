@@ -16,7 +16,7 @@ _UNITS: dict[str, tuple[str, float]] = {
         ("time", 1.0, "s segundo segundos second seconds sec secs"),
         ("time", 60.0, "min minuto minutos minute minutes mins"),
         ("time", _HOUR, "h hora horas hour hours"),
-        ("time", _DAY, "dia dias day days noche noches night nights jornada jornadas"),
+        ("time", _DAY, "dia dias day days noche noches night nights"),
         ("time", 7 * _DAY, "semana semanas week weeks"),
         ("time", 14 * _DAY, "quincena quincenas fortnight fortnights"),
         ("time", 30 * _DAY, "mes meses month months"),
