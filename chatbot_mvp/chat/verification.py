@@ -13,7 +13,7 @@ import numpy as np
 from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.claims.alignment import Idf, Source, align, source_of
 from chatbot_mvp.chat.claims.checks import Sign, signs as signs_of
-from chatbot_mvp.chat.claims.comparison import Difference, differences, features, less, loss
+from chatbot_mvp.chat.claims.comparison import Difference, differences, doubt, features, less
 from chatbot_mvp.chat.claims.reading import Reading, read
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
@@ -101,7 +101,7 @@ def verify(
             if row in near:
                 meaning = near[row].get(passages[number - 1].chunk_id, 0.0)
                 support = _LEXICAL_SHARE * one.share + (1 - _LEXICAL_SHARE) * meaning
-            scores[number] = less(support, loss(features(signs[number])))
+            scores[number] = less(support, doubt(one.share, features(signs[number])), MIN_SUPPORT)
         best = max(scores, key=lambda number: (scores[number], -number), default=0)
         score = round(scores.get(best, 0.0), 4)
         supported = score >= MIN_SUPPORT

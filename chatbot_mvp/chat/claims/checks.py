@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chatbot_mvp.chat.claims.alignment import Aligned
@@ -15,6 +15,10 @@ BESIDE = 5
 """Words between a figure and what it counts, at most."""
 _SLACK = 2
 """How many more words the passage may have between two neighbours than the statement."""
+_FREE, _LITERAL = 0.3, 0.8
+"""Shares of the words in the passage: below the first, a statement is worded so freely that a negation or a comparison
+says nothing about it; from the second on, each counts in full."""
+_WORDING = ("negation", "quantifier", "comparative", "role")
 _CLAUSE = 5
 _SWAP = 0.05
 """How much better two words have to fit in each other's place, as a share of both misfits."""
@@ -39,7 +43,7 @@ class Sign:
 
 def signs(aligned: Aligned) -> list[Sign]:
     """Return all signs, in no order."""
-    return [
+    found = [
         *_denials(aligned),
         *_names(aligned),
         *_figures(aligned),
@@ -49,6 +53,12 @@ def signs(aligned: Aligned) -> list[Sign]:
         *_modals(aligned),
         *_roles(aligned),
         *_replaced(aligned),
+    ]
+    literal = min(1.0, max(0.0, (aligned.share - _FREE) / (_LITERAL - _FREE)))
+    return [
+        replace(sign, value=sign.value * literal) if sign.kind in _WORDING else sign
+        for sign in found
+        if sign.kind not in _WORDING or literal
     ]
 
 
@@ -149,7 +159,11 @@ def _figures(aligned: Aligned) -> Iterator[Sign]:
                     yield Sign("other_unit", "unit", 1.0, figure.written, same[0].written)
                 elif _counts_other(aligned, own.get(figure.start), same):
                     yield Sign("other_noun", "role", 1.0, figure.written, same[0].written)
-            elif figure.bound and all(one.bound and _against(figure.bound, one.bound) for one in same):
+            elif (
+                figure.bound
+                and all(one.bound and _against(figure.bound, one.bound) for one in same)
+                and not _denied_apart(aligned, own.get(figure.start), same[0])
+            ):
                 yield Sign("bound", "quantifier", 1.0, figure.written, same[0].written)
             continue
         rivals = [one for one in inside if one.kind == figure.kind and _fits(figure, one)]
@@ -162,6 +176,14 @@ def _figures(aligned: Aligned) -> Iterator[Sign]:
             yield Sign("figure_rival", kind, 1.0, figure.written, other)
         else:
             yield Sign("figure_absent", kind, 1.0, figure.written)
+
+
+def _denied_apart(aligned: Aligned, row: int | None, other: Quantity) -> bool:
+    """Return whether only one of two figures stands in a clause that denies: "not under 18" is "over 18"."""
+    source = aligned.source.reading
+    clauses = [token.clause for token in source.tokens if token.start == other.start]
+    here = row is not None and aligned.statement.tokens[row].clause in aligned.statement.denied
+    return bool(clauses) and (clauses[0] in source.denied) != here
 
 
 def _counts_other(aligned: Aligned, row: int | None, same: list[Quantity]) -> bool:

@@ -8,15 +8,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from chatbot_mvp.chat.claims.alignment import Aligned
-from chatbot_mvp.chat.claims.checks import Kind, Sign, signs
+from chatbot_mvp.chat.claims.checks import Kind, Sign
 
 WEIGHTS_PATH = Path(__file__).with_name("weights.json")
-_FLOOR = 0.2
-"""Below this support, the rest is drawn together towards 0."""
-SHOWN = 0.1
-"""Signs that take less than this from the support are not told to anybody."""
+_LEAST = 0.3
+"""What words speak for a statement at least, in units of the regression."""
+_FALL = 1.5
+"""How fast the support falls with a doubt above 1."""
+_BELOW = 0.999
+SHOWN = 0.5
+"""Signs that speak less than this against a statement are told to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +41,39 @@ def features(found: Iterable[Sign]) -> dict[str, float]:
     return values
 
 
-def loss(values: Mapping[str, float]) -> float:
-    """Return what signs take from the support of a statement, at least 0; ``values`` are those of ``features``."""
-    known = weights()
-    return sum(known.get(name, 0.0) * value for name, value in values.items())
+def doubt(share: float, values: Mapping[str, float]) -> float:
+    """Return how much signs speak against a statement: from 1 on more than its words speak for it; 0 without any.
+
+    Args:
+        share: of the statement's words in its passage, 0-1.
+        values: of ``features``.
+    """
+    known = fitted()
+    against = sum(known["signs"].get(name, 0.0) * value for name, value in values.items())
+    return against / max(_LEAST, known["intercept"] + known["share"] * share)
 
 
-def less(support: float, taken: float) -> float:
-    """Return a support (0-1) less what signs take from it, above 0 and in the order of the difference."""
-    left = support - taken
-    return left if left >= _FLOOR or not taken else _FLOOR * math.exp((left - _FLOOR) / _FLOOR)
+def less(support: float, doubted: float, enough: float) -> float:
+    """Return a support (0-1) less the doubt in it: below ``enough``, the support that suffices, from a doubt of 1 on."""
+    low = min(support, enough)
+    if doubted < 1.0:
+        return support - (support - low) * doubted
+    return low * math.exp(-_FALL * (doubted - 1.0)) * _BELOW
 
 
 def differences(found: Iterable[Sign]) -> tuple[Difference, ...]:
     """Return what differs, the plainest first, each pair of words once."""
-    known = weights()
+    known = fitted()["signs"]
     ranked = sorted(found, key=lambda sign: -known.get(sign.name, 0.0) * sign.value)
     shown = [sign for sign in ranked if known.get(sign.name, 0.0) * sign.value >= SHOWN]
     return tuple(dict.fromkeys(Difference(sign.kind, sign.said, sign.source) for sign in shown))
 
 
-def found_in(aligned: Aligned) -> list[Sign]:
-    """Return all signs that a statement says otherwise than its passage."""
-    return signs(aligned)
-
-
 @cache
-def weights() -> dict[str, float]:
-    """Return name of a sign -> what it takes from the support, fitted by ``python -m benchmarks claims --fit``."""
-    fitted: dict[str, float] = json.loads(WEIGHTS_PATH.read_text("utf-8"))
-    return fitted
+def fitted() -> dict[str, Any]:
+    """Return the regression that ``python -m benchmarks claims --fit`` writes.
+
+    ``intercept``, ``share`` (weight of the share of words), and ``signs``: name -> what it takes.
+    """
+    found: dict[str, Any] = json.loads(WEIGHTS_PATH.read_text("utf-8"))
+    return found

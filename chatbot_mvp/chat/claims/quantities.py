@@ -167,6 +167,8 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         if each := _EACH.match(fold(text[unit_end : unit_end + 40])):
             named = _UNITS.get(each[1])
             rate = f"{named[0]} {named[1]}" if named else ""
+        if not kind and plain in worded and row > 1 and pieces[row - 2][1] == "las" and not unit:
+            continue  # an hour, of the morning or the evening
         if plain in _ALWAYS_COUNT and not kind and not (rate and plain in ("once", "twice")):
             continue
         if isinstance(value, float) and not kind and 1300 <= value <= 2100 and plain.isdigit():

@@ -13,6 +13,9 @@ from chatbot_mvp.text import Analyzer, fold, sentences
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W_]{1,1000}(?:['’][^\W_]{1,100}){0,3}|[.,;:()!?¿¡—\n]")
 _MARKS = frozenset(".,;:()!?¿¡—\n")
 _DENYING_PAIRS = ("anything but", "far from", "todo menos", "libre de", "free of", "free from")
+_EXCEEDING = ("exced", "exceed", "supera", "sobrepas")
+_ALONE = frozenset("sin without unless salvo excepto except".split())
+"""Negators that cancel out with another one of their clause ("sin toalla no se entra")."""
 _STOPPING = frozenset("deja dejo dejan dejaron".split())
 
 
@@ -81,8 +84,11 @@ def is_negator(tokens: list[Token] | tuple[Token, ...], row: int) -> bool:
     if token.plain not in NEGATORS and not token.plain.endswith(("n't", "n’t")):
         return False
     following = tokens[row + 1] if row + 1 < len(tokens) else None
-    # "If not, …" and "No." deny no word of their own.
-    return following is not None and following.clause == token.clause and following.plain not in NOT_BEFORE
+    # "If not, …" and "No." deny no word of their own, and "not higher than" and "not exceed" set a bound.
+    if following is None or following.clause != token.clause or following.plain in NOT_BEFORE:
+        return False
+    ahead = [one.plain for one in tokens[row + 1 : row + 6] if one.clause == token.clause]
+    return "than" not in ahead and not any(one.startswith(_EXCEEDING) for one in ahead[:3])
 
 
 def denies(token: Token, following: str = "") -> bool:
@@ -101,7 +107,10 @@ def _denials(tokens: list[Token]) -> tuple[frozenset[int], frozenset[int]]:
     heads: set[int] = set()
     for row, token in enumerate(tokens):
         if negator := is_negator(tokens, row):
-            plainly.add(token.clause)
+            if token.plain in _ALONE:
+                by_words[token.clause] = by_words.get(token.clause, 0) + 1
+            else:
+                plainly.add(token.clause)
         elif denies(token, tokens[row + 1].plain if row + 1 < len(tokens) else ""):
             by_words[token.clause] = by_words.get(token.clause, 0) + 1
         else:
