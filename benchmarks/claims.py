@@ -31,9 +31,10 @@ from benchmarks.claims_made import Case, made
 from benchmarks.claims_spans import print_spans
 from benchmarks.script import ROOT, SAMPLES, head, parser, row
 from chatbot_mvp.chat.claims.alignment import align, source_of
-from chatbot_mvp.chat.claims.checks import Sign, signs
-from chatbot_mvp.chat.claims.comparison import WEIGHTS_PATH, doubt, features, less
+from chatbot_mvp.chat.claims.checks import signs
+from chatbot_mvp.chat.claims.comparison import USUAL, WEIGHTS_PATH, doubt, features, less
 from chatbot_mvp.chat.claims.reading import read
+from chatbot_mvp.chat.claims.sign import Sign
 from chatbot_mvp.chat.verification import MIN_SUPPORT
 from chatbot_mvp.evaluation.kb.questions import auroc
 from chatbot_mvp.text import Analyzer
@@ -45,8 +46,6 @@ FITTED_ON = ("encyclopaedias, tune", "by hand, tune", "by hand, more", "handbook
 _MORE_SEEDS = (2, 3, 4)
 """For the fit, the first half of the encyclopaedias gives more statements, by other draws of the rules."""
 _RIDGE = 1.0
-_USUAL = -2.0
-"""Where the weights of signs that hardly a statement has are drawn to, in units of the logistic regression."""
 
 Idf = Callable[[str], float]
 
@@ -128,7 +127,7 @@ def fit(rows: Sequence[Held]) -> dict[str, Any]:
     values = [features(one.signs) for one in rows]
     x = np.array([[1.0, one.share, *(v.get(name, 0.0) for name in names)] for one, v in zip(rows, values, strict=True)])
     y = np.array([one.case.supported for one in rows], float)
-    usual = np.array([0.0, -_USUAL, *[_USUAL] * len(names)])
+    usual = np.array([0.0, USUAL, *[-USUAL] * len(names)])
     ridge = np.array([1e-4, *[_RIDGE] * (len(names) + 1)])
     weight = usual.copy()
     for _ in range(100):

@@ -125,9 +125,9 @@ def _whole(text: str) -> Iterator[str]:
     """Yield the sentences of a text that can stand alone."""
     for start, end in sentences(text):
         one = " ".join(text[start:end].split())
-        if 8 <= len(one.split()) <= 32 and one[0].isupper() and one.endswith("."):
-            if not _MARKUP.search(one) and not _LOOSE.match(one):
-                yield one
+        whole = 8 <= len(one.split()) <= 32 and one[0].isupper() and one.endswith(".")
+        if whole and not _MARKUP.search(one) and not _LOOSE.match(one):
+            yield one
 
 
 def _xquad(folder: Path) -> Iterator[_Base]:

@@ -23,7 +23,9 @@ _SAME: dict[str, tuple[Rule, ...]] = {
         (r"\bpuede usar\b", "es posible usar"), (r"\bsolo\b", "únicamente"), (r"\bdurante\b", "a lo largo de"),
         (r"\baproximadamente\b", "más o menos"), (r"\bdonde\b", "en el que"),
         (r"\bdos\b", "2"), (r"\btres\b", "3"), (r"\bcuatro\b", "4"), (r"\bcinco\b", "5"), (r"\bseis\b", "6"),
-        (r"(?<=[a-z] )2(?= [a-z])", "dos"), (r"(?<=[a-z] )3(?= [a-z])", "tres"), (r"(?<=[a-z] )4(?= [a-z])", "cuatro"), (r"(?<=[a-z] )5(?= [a-z])", "cinco"), (r"(?<=[a-z] )7(?= [a-z])", "siete"),
+        (r"(?<=[a-z] )2(?= [a-z])", "dos"), (r"(?<=[a-z] )3(?= [a-z])", "tres"),
+        (r"(?<=[a-z] )4(?= [a-z])", "cuatro"), (r"(?<=[a-z] )5(?= [a-z])", "cinco"),
+        (r"(?<=[a-z] )7(?= [a-z])", "siete"),
         (r"(\d) ?%", r"\1 por ciento"), (r"(\d) por ciento\b", r"\1 %"), (r"\b(\d)\.(\d{3})\b", r"\1\2"),
         (r"\bpor ejemplo\b", "pongamos por caso"), (r"\bademás de\b", "aparte de"), (r"\bafirma\b", "sostiene"),
         (r"\blos usuarios\b", "quienes lo usan"), (r"\bpermite\b", "hace posible"), (r"\bgrandes\b", "importantes"),
@@ -33,14 +35,19 @@ _SAME: dict[str, tuple[Rule, ...]] = {
     ),
     "en": (
         (r"\bis located\b", "lies"), (r"\balso\b", "in addition"), (r"\bbegan\b", "started"), (r"\bstarted\b", "began"),
-        (r"\blarge\b", "big"), (r"\bbecause of\b", "owing to"), (r"\bhowever\b", "still"), (r"\bapproximately\b", "about"),
-        (r"\bcannot\b", "is not able to"), (r"\bmust\b", "has to"), (r"\bonly\b", "just"), (r"\busing\b", "by means of"),
+        (r"\blarge\b", "big"), (r"\bbecause of\b", "owing to"), (r"\bhowever\b", "still"),
+        (r"\bapproximately\b", "about"),
+        (r"\bcannot\b", "is not able to"), (r"\bmust\b", "has to"), (r"\bonly\b", "just"),
+        (r"\busing\b", "by means of"),
         (r"\buses\b", "employs"), (r"\bcreate\b", "make"), (r"\bcreated\b", "made"), (r"\bshows\b", "displays"),
         (r"\btwo\b", "2"), (r"\bthree\b", "3"), (r"\bfour\b", "4"), (r"\bfive\b", "5"), (r"\bsix\b", "6"),
-        (r"(?<=[a-z] )2(?= [a-z])", "two"), (r"(?<=[a-z] )3(?= [a-z])", "three"), (r"(?<=[a-z] )4(?= [a-z])", "four"), (r"(?<=[a-z] )5(?= [a-z])", "five"), (r"(?<=[a-z] )10(?= [a-z])", "ten"),
-        (r"(\d) ?%", r"\1 percent"), (r"(\d) percent\b", r"\1%"), (r"\b(\d),(\d{3})\b", r"\1\2"), (r"\bisn't\b", "is not"),
+        (r"(?<=[a-z] )2(?= [a-z])", "two"), (r"(?<=[a-z] )3(?= [a-z])", "three"),
+        (r"(?<=[a-z] )4(?= [a-z])", "four"), (r"(?<=[a-z] )5(?= [a-z])", "five"), (r"(?<=[a-z] )10(?= [a-z])", "ten"),
+        (r"(\d) ?%", r"\1 percent"), (r"(\d) percent\b", r"\1%"), (r"\b(\d),(\d{3})\b", r"\1\2"),
+        (r"\bisn't\b", "is not"),
         (r"\bmovie\b", "film"), (r"\bfilm\b", "movie"), (r"\bfounded\b", "established"), (r"\bmany\b", "numerous"),
-        (r"\bbest known\b", "most famous"), (r"\bdied\b", "passed away"), (r"\bit's\b", "it is"), (r"\bselect\b", "choose"),
+        (r"\bbest known\b", "most famous"), (r"\bdied\b", "passed away"), (r"\bit's\b", "it is"),
+        (r"\bselect\b", "choose"),
         (r"\bneed to\b", "have to"), (r"\bensure\b", "make sure"), (r"\bfor example\b", "for instance"),
         (r"\bsuch as\b", "like"), (r"\bprovides\b", "gives"), (r"\bspecified\b", "given"), (r"\bwritten\b", "penned"),
         (r"\breleased\b", "brought out"), (r"\bbuilt\b", "constructed"), (r"\brequires\b", "needs"),
@@ -87,7 +94,8 @@ FALSE: dict[str, dict[str, tuple[Rule, ...]]] = {
             (r"(?<=\d )segundos\b", "minutos"), (r"(?<=\d )millones\b", "mil"), (r"(?<=\d) ?%", " puntos"),
             (r"(?<=\d )por ciento\b", "puntos"), (r"(?<=\d )(?:MB|MiB)\b", "KB"), (r"(?<=\d )bits\b", "bytes"),
             (r"(?<=\d )grados\b", "kelvin"), (r"\bsemanas\b", "meses"), (r"\bsiglos\b", "años"), (r"\bmeses\b", "días"),
-            (r"\bdólares\b", "euros"), (r"\baños\b", "semanas"), (r"\bsegundos\b", "horas"), (r"\bkilómetros\b", "millas"),
+            (r"\bdólares\b", "euros"), (r"\baños\b", "semanas"), (r"\bsegundos\b", "horas"),
+            (r"\bkilómetros\b", "millas"),
             (r"\bdías\b", "minutos"), (r"\bhoras\b", "días"), (r"\bmil(?:es de)? millones\b", "millones"),
         ),
     },
@@ -99,13 +107,16 @@ FALSE: dict[str, dict[str, tuple[Rule, ...]]] = {
             (r"\bwill\b", "won't"), (r"\bhas been\b", "has never been"), (r"\bhave\b", "don't have"),
             (r"\bincludes?\b", "excludes"), (r"\ballows?\b", "prevents"), (r"\bwon\b", "failed to win"),
             (r"\bbegan\b", "did not begin"), (r"\bplayed\b", "never played"), (r"\bhad\b", "lacked"),
-            (r"\bhas\b", "has no"), (r"\bmust\b", "need not"), (r"\bshould\b", "shouldn't"), (r"\bstarred\b", "didn't star"),
+            (r"\bhas\b", "has no"), (r"\bmust\b", "need not"), (r"\bshould\b", "shouldn't"),
+            (r"\bstarred\b", "didn't star"),
             (r"\bsupports?\b", "does not support"), (r"\bdirected by\b", "not directed by"),
         ),
         "quantifier": (
             (r"\ball\b", "some"), (r"\bsome\b", "all"), (r"\bonly\b", "among other things"), (r"\balways\b", "rarely"),
-            (r"\bmany\b", "hardly any"), (r"\bmost\b(?= of)", "all"), (r"\beach\b", "one"), (r"\bevery\b", "hardly any"),
-            (r"\bat least\b", "at most"), (r"\bup to\b", "more than"), (r"\bseveral\b", "all"), (r"\bany\b", "just one"),
+            (r"\bmany\b", "hardly any"), (r"\bmost\b(?= of)", "all"), (r"\beach\b", "one"),
+            (r"\bevery\b", "hardly any"),
+            (r"\bat least\b", "at most"), (r"\bup to\b", "more than"), (r"\bseveral\b", "all"),
+            (r"\bany\b", "just one"),
             (r"\bsometimes\b", "always"), (r"\bboth\b", "neither of the"), (r"\busually\b", "always"),
             (r"\bover (?=\d)", "fewer than "), (r"\bmore than\b", "at most"), (r"\bpart of\b", "the whole of"),
             (r"\bnearly\b", "far less than"), (r"\ba number of\b", "all"),
@@ -113,17 +124,21 @@ FALSE: dict[str, dict[str, tuple[Rule, ...]]] = {
         "comparative": (
             (r"\bmore\b", "less"), (r"\bless\b", "more"), (r"\blarger\b", "smaller"), (r"\blargest\b", "smallest"),
             (r"\bbefore\b", "after"), (r"\bafter\b", "before"), (r"\bfirst\b", "last"), (r"\bhigher\b", "lower"),
-            (r"\bhighest\b", "lowest"), (r"\bincreases?d?\b", "decreased"), (r"\bbest\b", "worst"), (r"\bolder\b", "younger"),
+            (r"\bhighest\b", "lowest"), (r"\bincreases?d?\b", "decreased"), (r"\bbest\b", "worst"),
+            (r"\bolder\b", "younger"),
             (r"\bmost\b", "least"), (r"\bnorth(ern)?\b", r"south\1"), (r"\bsouth(ern)?\b", r"north\1"),
-            (r"\blong(er|est)?\b", r"short\1"), (r"\blater\b", "earlier"), (r"\blast\b", "first"), (r"\beast(ern)?\b", r"west\1"),
+            (r"\blong(er|est)?\b", r"short\1"), (r"\blater\b", "earlier"), (r"\blast\b", "first"),
+            (r"\beast(ern)?\b", r"west\1"),
             (r"\bnew(er|est)?\b", r"old\1"), (r"\bwest(ern)?\b", r"east\1"), (r"\bhigh\b", "low"), (r"\blow\b", "high"),
         ),
         "unit": (
-            (r"(?<=\d[ -])years?\b", "months"), (r"(?<=\d )days?\b", "weeks"), (r"(?<=\d )(?:km|kilometres|kilometers)\b", "m"),
+            (r"(?<=\d[ -])years?\b", "months"), (r"(?<=\d )days?\b", "weeks"),
+            (r"(?<=\d )(?:km|kilometres|kilometers)\b", "m"),
             (r"(?<=\d )miles\b", "kilometres"), (r"(?<=\d )hours?\b", "minutes"), (r"(?<=\d )minutes?\b", "hours"),
             (r"(?<=\d )seconds?\b", "minutes"), (r"(?<=\d )million\b", "billion"), (r"(?<=\d) ?%", " points"),
             (r"(?<=\d )percent\b", "points"), (r"(?<=\d )(?:MB|GB)\b", "TB"), (r"(?<=\d )feet\b", "yards"),
-            (r"\bweeks\b", "years"), (r"\bmonths\b", "days"), (r"\bseasons?\b", "months"), (r"\bepisodes?\b", "seasons"),
+            (r"\bweeks\b", "years"), (r"\bmonths\b", "days"), (r"\bseasons?\b", "months"),
+            (r"\bepisodes?\b", "seasons"),
             (r"\bminutes\b", "days"), (r"\bdays\b", "months"), (r"\bhours\b", "weeks"), (r"\byears\b", "weeks"),
             (r"\bdollars\b", "euros"), (r"\bacres\b", "square miles"), (r"\bbillion\b", "million"),
         ),
@@ -133,6 +148,7 @@ _MONTHS = {
     "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split(),
     "en": "January February March April June July August September October November December".split(),
 }
+_ALL_MONTHS = (*_MONTHS["es"], *_MONTHS["en"])
 _YEAR = re.compile(r"\b(?:1[4-9]\d\d|20[0-2]\d)\b(?![.,]\d)")
 _FIGURE = re.compile(r"(?<![\w.,:/-])(?!(?:1[4-9]|20)\d\d\b)\d+(?:[.,]\d+)?(?![\w.,:/-]*\d)")
 _WORDED = {"es": ("dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "diez"),
@@ -183,7 +199,7 @@ def names_in(text: str) -> list[str]:
             for name in _NAME.finditer(text)
             if re.search(r"[\w,;)] $", text[: name.start()])
             and len(name.group()) > 2
-            and not any(name.group().lower().startswith(month.lower()) for month in sum(_MONTHS.values(), []))
+            and not any(name.group().lower().startswith(month.lower()) for month in _ALL_MONTHS)
             and name.group().split()[0].lower() not in plain
         )
     )
@@ -239,7 +255,11 @@ def _date(text: str, language: str, passage: str, others: Sequence[str], random:
         return None
     old = random.choice(years)
     inside = [year for year in _YEAR.findall(passage) if year not in text]
-    other = random.choice(inside) if inside and random.random() < 0.4 else str(int(old) + random.choice((-12, -3, -1, 2, 7)))
+    other = (
+        random.choice(inside)
+        if inside and random.random() < 0.4
+        else str(int(old) + random.choice((-12, -3, -1, 2, 7)))
+    )
     return text.replace(old, other, 1)
 
 
@@ -271,4 +291,4 @@ KINDS: dict[str, Callable[..., str | None]] = {
     "comparative": _by_rules("comparative"),
     "role": _role,
 }
-"""Kind of fault -> what makes it: (text, language, passage, names of the document, random) -> the false text, or None."""
+"""Kind of fault -> what makes it: (text, language, passage, names of the document, random) -> a false text or None."""

@@ -40,7 +40,11 @@ def labelled(path: Path) -> Iterator[Labelled]:
     Raises:
         ValueError: a line has no source, or a label is outside its response; the message names the line.
     """
-    lines = [(number, json.loads(line)) for number, line in enumerate(path.read_text("utf-8").splitlines(), 1) if line.strip()]
+    lines = [
+        (number, json.loads(line))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if line.strip()
+    ]
     sources = {one["source_id"]: one["source_info"] for _, one in lines if "response" not in one}
     beside = path.with_name("source_info.jsonl")
     if beside.exists() and beside != path:

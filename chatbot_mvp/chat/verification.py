@@ -12,9 +12,10 @@ import numpy as np
 
 from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.claims.alignment import Idf, Source, align, source_of
-from chatbot_mvp.chat.claims.checks import Sign, signs as signs_of
+from chatbot_mvp.chat.claims.checks import signs as signs_of
 from chatbot_mvp.chat.claims.comparison import Difference, differences, doubt, features, less
 from chatbot_mvp.chat.claims.reading import Reading, read
+from chatbot_mvp.chat.claims.sign import Sign
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex

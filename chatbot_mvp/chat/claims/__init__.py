@@ -1,5 +1,5 @@
-"""Compare what a sentence says with what a passage says, without a model: negations, names, figures, quantifiers.
+"""Compare what a sentence says with what a passage says, without a model.
 
-``reading`` reads a text into words and clauses, ``quantities`` its figures, ``comparison`` holds two readings against
-each other and names what differs.
+``reading`` takes a text apart, ``quantities`` finds its figures, ``alignment`` lays a statement beside its passage.
+``checks`` finds the signs that it says otherwise, and ``comparison`` weighs and names them.
 """

@@ -10,9 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.chat.claims.checks import Kind, Sign
+from chatbot_mvp.chat.claims.sign import Kind, Sign
 
 WEIGHTS_PATH = Path(__file__).with_name("weights.json")
+USUAL = 2.0
+"""Weight of a sign that no statement of the fit had, and what the weights of rare ones are drawn to."""
 _LEAST = 0.3
 """What words speak for a statement at least, in units of the regression."""
 _FALL = 1.5
@@ -27,10 +29,11 @@ class Difference:
     """What a sentence says otherwise than its passage."""
 
     kind: Kind
+    """For "role", ``said`` and ``source`` are both of the sentence: they seem to have changed places."""
     said: str
-    """Words of the sentence; "" if the passage alone has some."""
+    """Words of the sentence, for "negation" those that it denies; "" if it is the passage that has some."""
     source: str
-    """Words of the passage; "" if it has none."""
+    """Words of the passage, for "negation" what it denies; "" if it has none."""
 
 
 def features(found: Iterable[Sign]) -> dict[str, float]:
@@ -49,12 +52,13 @@ def doubt(share: float, values: Mapping[str, float]) -> float:
         values: of ``features``.
     """
     known = fitted()
-    against = sum(known["signs"].get(name, 0.0) * value for name, value in values.items())
-    return against / max(_LEAST, known["intercept"] + known["share"] * share)
+    against: float = sum(known["signs"].get(name, USUAL) * value for name, value in values.items())
+    words: float = known["intercept"] + known["share"] * share
+    return against / max(_LEAST, words)
 
 
 def less(support: float, doubted: float, enough: float) -> float:
-    """Return a support (0-1) less the doubt in it: below ``enough``, the support that suffices, from a doubt of 1 on."""
+    """Return a support (0-1) less the doubt in it. From a doubt of 1 on it is below ``enough``, which suffices."""
     low = min(support, enough)
     if doubted < 1.0:
         return support - (support - low) * doubted
@@ -64,8 +68,11 @@ def less(support: float, doubted: float, enough: float) -> float:
 def differences(found: Iterable[Sign]) -> tuple[Difference, ...]:
     """Return what differs, the plainest first, each pair of words once."""
     known = fitted()["signs"]
-    ranked = sorted(found, key=lambda sign: -known.get(sign.name, 0.0) * sign.value)
-    shown = [sign for sign in ranked if known.get(sign.name, 0.0) * sign.value >= SHOWN]
+    ranked = sorted(found, key=lambda sign: -known.get(sign.name, USUAL) * sign.value)
+    shown = [sign for sign in ranked if known.get(sign.name, USUAL) * sign.value >= SHOWN]
+    # Of a clause that is denied and its verb, the verb tells more.
+    heads = [sign for sign in shown if sign.kind == "negation" and " " not in sign.said + sign.source]
+    shown = [heads[0] if heads and sign.kind == "negation" else sign for sign in shown]
     return tuple(dict.fromkeys(Difference(sign.kind, sign.said, sign.source) for sign in shown))
 
 

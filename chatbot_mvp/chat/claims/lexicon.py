@@ -62,8 +62,16 @@ QUANTIFIERS = _classes(
 )
 """Word -> class. Two different classes in the same place exclude each other."""
 BOUNDS: tuple[tuple[str, str], ...] = (
-    ("least", "al menos|como minimo|por lo menos|minim[oa]|at least|minimum|no less than|or more|o mas|a partir de|no menos de"),
-    ("most", "como maximo|como mucho|maxim[oa]|at most|up to|maximum|no more than|or less|o menos|hasta|no mas de|as much as"),
+    (
+        "least",
+        "al menos|como minimo|por lo menos|minim[oa]|no menos de|o mas|a partir de|"
+        "at least|minimum|no less than|or more",
+    ),
+    (
+        "most",
+        "como maximo|como mucho|maxim[oa]|o menos|hasta|no mas de|"
+        "at most|up to|maximum|no more than|or less|as much as",
+    ),
     ("more", "mas de|superior a|more than|over|above|exceed\\w*|supera\\w*|older than|longer than|mayor(?:es)? de"),
     ("less", "menos de|inferior a|less than|fewer than|under|below|younger than|shorter than|menor(?:es)? de"),
 )
@@ -103,8 +111,10 @@ OPPOSITES = _opposites(
     rapido rapida rapidamente|lento lenta lentamente despacio
     superior superiores|inferior inferiores
     upper|lower
-    increase increases increased rise rises rose grew grow grows raise|decrease decreases decreased fall falls fell drop drops dropped shrank reduce reduces reduced
-    aumenta aumentan aumento aumentar aumentado sube suben subio subir crece crecio incrementa|disminuye disminuyen disminuyo disminuir baja bajan bajo bajar reduce reducen redujo reducir
+    increase increases increased rise rises rose grew grows|decrease decreases decreased fall falls fell dropped
+    increase increases increased raise|reduce reduces reduced
+    aumenta aumentan aumento aumentar aumentado|disminuye disminuyen disminuyo disminuir reduce reducen redujo reducir
+    sube suben subio subir crece crecio|baja bajan bajo bajar disminuye disminuyo
     aumento crecimiento subida incremento|disminucion reduccion descenso bajada caida
     growth|reduction decline
     facil faciles|dificil dificiles
@@ -161,13 +171,14 @@ OPPOSITES = _opposites(
 )
 """Word -> words that say the opposite, or something else of the same sort."""
 COMPARING = frozenset(
-    """mas menos mayor mayores menor menores mejor peor more less fewer larger smaller bigger greater higher lower longer
-    shorter older younger better worse faster slower largest smallest""".split()
+    """mas menos mayor mayores menor menores mejor peor more less fewer larger smaller bigger greater higher lower
+    longer shorter older younger better worse faster slower largest smallest""".split()
 )
 """Words that compare."""
 MODALS = _classes(
     {
-        "must": "debe deben debera deberan tiene tienen hay obligatorio obligatoria must shall required has have needs need",
+        "must": """debe deben debera deberan tiene tienen hay obligatorio obligatoria must shall required has have
+            needs need""",
         "may": "puede pueden podra podran puedes may can could might allowed permite permiten permitido permitida",
     }
 )

@@ -108,6 +108,8 @@ class Quantity:
     """Offset in the text, in characters."""
     rate: str = ""
     """What it is for, as "month" of "20 euros al mes": the kind and size of that unit; "" if nothing is said."""
+    bounded: str = ""
+    """With its bound, too ("at least 20 passengers")."""
 
 
 def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
@@ -163,10 +165,11 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
                 word = analyzer.word(pieces[ahead][0])
                 unit = "" if word.is_stop else word.stem
                 unit_end = pieces[ahead][2].end() if unit else end
-        rate = ""
+        rate, rated_end = "", unit_end
         if each := _EACH.match(fold(text[unit_end : unit_end + 40])):
             named = _UNITS.get(each[1])
             rate = f"{named[0]} {named[1]}" if named else ""
+            rated_end = unit_end + each.end() if named else unit_end
         if not kind and plain in worded and row > 1 and pieces[row - 2][1] == "las" and not unit:
             continue  # an hour, of the morning or the evening
         if plain in _ALWAYS_COUNT and not kind and not (rate and plain in ("once", "twice")):
@@ -180,7 +183,11 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         for one in _LIMIT.finditer(around):
             limit = one if around[one.end() :].strip() in ("", "de", "of", "los", "las", "the") else limit
         limit = limit or _LIMIT.match(fold(text[unit_end : unit_end + 12]).lstrip())
-        found.append(Quantity(value, kind, unit, text[start:unit_end], (limit and limit.lastgroup) or "", start, rate))
+        bound = (limit and limit.lastgroup) or ""
+        first = start - len(around) + limit.start() if limit and limit.string == around else start
+        last = rated_end if first < start or not bound else unit_end + 1 + (limit.end() if limit else 0)
+        written = text[start:rated_end]
+        found.append(Quantity(value, kind, unit, written, bound, start, rate, text[max(0, first) : last].strip()))
     return tuple(sorted(found, key=lambda one: one.start))
 
 
