@@ -20,12 +20,13 @@ import json
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.claims_made import Case, made
 from benchmarks.claims_spans import print_spans
@@ -119,14 +120,21 @@ def _idf(cases: Sequence[Case]) -> Idf:
 
 
 def fit(rows: Sequence[Held]) -> dict[str, Any]:
-    """Return a logistic regression that tells supported statements apart, as ``comparison.fitted`` describes it.
-
-    It is over the share of the words that the passage has, and the signs, which never speak for a statement.
-    """
+    """Return a logistic regression that tells supported statements apart, as ``comparison.fitted`` describes it."""
     names = sorted({sign.name for one in rows for sign in one.signs})
-    values = [features(one.signs) for one in rows]
-    x = np.array([[1.0, one.share, *(v.get(name, 0.0) for name in names)] for one, v in zip(rows, values, strict=True)])
-    y = np.array([one.case.supported for one in rows], float)
+    found = [(one.share, features(one.signs)) for one in rows]
+    weight = regression(found, [one.case.supported for one in rows], names)
+    # Signs never speak for a statement.
+    against = {name: round(max(0.0, float(-one)), 3) for name, one in zip(names, weight[2:], strict=True)}
+    return {"intercept": round(float(weight[0]), 3), "share": round(float(weight[1]), 3), "signs": against}
+
+
+def regression(
+    found: Sequence[tuple[float, Mapping[str, float]]], true: Sequence[bool], names: Sequence[str]
+) -> npt.NDArray[np.float64]:
+    """Fit the weights of a constant, of the share of words, and of each sign of ``names``."""
+    x = np.array([[1.0, share, *(values.get(name, 0.0) for name in names)] for share, values in found])
+    y = np.array(true, float)
     usual = np.array([0.0, USUAL, *[-USUAL] * len(names)])
     ridge = np.array([1e-4, *[_RIDGE] * (len(names) + 1)])
     weight = usual.copy()
@@ -135,8 +143,7 @@ def fit(rows: Sequence[Held]) -> dict[str, Any]:
         slope = x.T @ (y - p) - ridge * (weight - usual)
         curve = (x * (p * (1 - p))[:, None]).T @ x + np.diag(ridge)
         weight = weight + np.linalg.solve(curve, slope)
-    against = {name: round(max(0.0, float(-one)), 3) for name, one in zip(names, weight[2:], strict=True)}
-    return {"intercept": round(float(weight[0]), 3), "share": round(float(weight[1]), 3), "signs": against}
+    return weight
 
 
 def print_parts(rows: Sequence[Held]) -> None:

@@ -20,13 +20,15 @@ def show_differences(answer: AnswerRecord) -> None:
 
 def difference_text(difference: Difference) -> str:
     """Return a sentence about a difference, as Markdown."""
-    said, source = _short(difference.said), _short(difference.source)
-    key = "chat.differs" if said and source else "chat.differs_here" if said else "chat.differs_there"
-    if difference.kind == "negation" and not (said and source):
-        key = "chat.differs_denied" if said else "chat.differs_denied_there"
+    said = safe_markdown(_short(difference.said), True)
+    source = safe_markdown(_short(difference.source), True)
     if difference.kind == "role":
-        key = "chat.differs_role"
-    return t(key, said=safe_markdown(said, True), source=safe_markdown(source, True))
+        return t("chat.differs_role", said=said, source=source)
+    if said and source:
+        return t("chat.differs", said=said, source=source)
+    if difference.kind == "negation":
+        return t("chat.differs_denied", said=said) if said else t("chat.differs_denied_there", source=source)
+    return t("chat.differs_here", said=said) if said else t("chat.differs_there", source=source)
 
 
 def _short(words: str) -> str:
