@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.claims.comparison import Difference
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, MODES, Mode, UserContext
 from chatbot_mvp.chat.conversations import FEEDBACK_REASONS, Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS

@@ -8,6 +8,7 @@ from typing import Any
 
 from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.claims.comparison import Difference
 from chatbot_mvp.chat.context import Mode
 from chatbot_mvp.chat.nearest import Nearest, Suggestion
 from chatbot_mvp.chat.quality import Quality, average_relevance, was_reranked
@@ -23,6 +24,8 @@ from chatbot_mvp.types import Chunk
 _CANDIDATES_KEPT = 10
 _ADDED_LATER = (("version", 0), ("version_id", ""), ("updated_at", ""), ("kb_name", ""))
 """Keys of a source that older answers do not have."""
+_STATEMENTS_LATER: dict[str, Any] = {"differences": ()}
+"""The same for statements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +128,7 @@ class AnswerRecord:
             **{
                 **value,
                 "sources": tuple(_source(item) for item in value["sources"]),
-                "statements": tuple(
-                    Statement(**{**complete(item, Statement), "numbers": tuple(item["numbers"])})
-                    for item in value["statements"]
-                ),
+                "statements": tuple(map(_statement, value["statements"])),
                 "failure": Failure(**complete(failure, Failure)) if failure else None,
                 "nearest": _nearest(value["nearest"]) if value["nearest"] else None,
             }
@@ -253,6 +253,12 @@ def _nearest(value: Mapping[str, Any]) -> Nearest:
             "did_you_mean": tuple(Suggestion(**item) for item in value["did_you_mean"]),
         }
     )
+
+
+def _statement(value: Mapping[str, Any]) -> Statement:
+    found = complete({**_STATEMENTS_LATER, **value}, Statement)
+    told = tuple(Difference(**complete(item, Difference)) for item in found["differences"])
+    return Statement(**{**found, "numbers": tuple(found["numbers"]), "differences": told})
 
 
 def _source(value: Mapping[str, Any]) -> Source:

@@ -6,10 +6,16 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from chatbot_mvp.chat.citations import MARKS, cited_numbers
+from chatbot_mvp.chat.claims.alignment import Idf, Source, align, source_of
+from chatbot_mvp.chat.claims.checks import signs as signs_of
+from chatbot_mvp.chat.claims.comparison import Difference, differences, doubt, features, less
+from chatbot_mvp.chat.claims.reading import Reading, read
+from chatbot_mvp.chat.claims.sign import Sign
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
@@ -26,14 +32,13 @@ _ONE_PASS_BAND = (0.81, 0.90)
 """The band if the windows come from one pass over each paragraph (``DenseSide.tokens``)."""
 _LEXICAL_SHARE = 0.6
 _SURE = 0.95  # above this share of a sentence's words in the passage, vectors are not needed
-_MISSING_FIGURE = 0.5  # factor on the support if a number of the sentence is missing
-_WINDOW = 2  # number of successive sentences of a passage that can support one of the answer
-_NEAR_BEST = 0.6  # numbers are searched in windows that match at least this share of the best one's match
+_COMPARED = 3
+"""Passages that a sentence without a citation is compared with: those that have most of its words."""
+_ANYWHERE = ("name_absent", "name_elsewhere", "figure_absent", "figure_elsewhere", "figure_rival")
+"""Signs that a passage lacks something: void if another passage that is cited with it has that."""
 
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+)?(?:\d{1,2}[.)]\s+)?")
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
-Idf = Callable[[str], float]
 Nearness = Callable[[Sequence[str]], list[Mapping[str, float]]]
 """Maps texts to, for each text, chunk id -> similarity in meaning (0-1) of the chunk's most similar sentences."""
 
@@ -55,6 +60,8 @@ class Statement:
     """True if ``score`` reaches MIN_SUPPORT."""
     cited: bool = True
     """False if the answer gives no citation for the sentence."""
+    differences: tuple[Difference, ...] = ()
+    """What the sentence says otherwise than its best passage, the plainest first."""
 
 
 def verify(
@@ -63,46 +70,45 @@ def verify(
     """Return the statements of ``answer`` in order, each with its support.
 
     Support is the idf-weighted share of a sentence's terms in two successive sentences of a cited passage. With
-    ``nearness`` it is 0.6 x that share + 0.4 x the similarity in meaning. It is halved if the passage lacks a number of
-    the sentence. Sentences without a citation are compared with every passage. Headings, lines without a term, and the
-    numbers of list items are ignored.
+    ``nearness`` it is 0.6 x that share + 0.4 x the similarity in meaning. Each sign that the sentence says otherwise
+    takes from it (``claims``). Sentences without a citation are compared with the passages that have most of their
+    words. Headings, lines without a term, and the numbers of list items are ignored.
     """
     found = [
         (start, end, numbers)
         for start, end, numbers in _cited_sentences(answer)
         if analyzer.terms(answer[start:end]) and not answer.startswith("#", start)
     ]
-    windows = [_windows(chunk) for chunk in passages]
     every = range(1, len(passages) + 1)
-    lexical = [
+    sources = [_source(chunk, analyzer) for chunk in passages]
+    readings = [read(answer[start:end], analyzer) for start, end, _ in found]
+    aligned = [
         {
-            number: _best_share(analyzer, idf, answer[start:end], windows[number - 1])
-            for number in [number for number in numbers if number in every] or every
+            number: align(reading, sources[number - 1], idf)
+            for number in [number for number in numbers if number in every] or _likeliest(reading, sources, idf)
         }
-        for start, end, numbers in found
+        for reading, (_, _, numbers) in zip(readings, found, strict=True)
     ]
-    unsure = [row for row, of_row in enumerate(lexical) if max(share for share, _ in of_row.values()) < _SURE]
+    unsure = [row for row, of_row in enumerate(aligned) if max((a.share for a in of_row.values()), default=0) < _SURE]
     near: dict[int, Mapping[str, float]] = {}
     if nearness is not None and unsure:
         near = dict(zip(unsure, nearness([answer[slice(*found[row][:2])] for row in unsure]), strict=True))
     statements = []
     for row, (start, end, numbers) in enumerate(found):
         scores: dict[int, float] = {}
-        # If several passages are cited together, each may have one of the numbers.
-        figures_anywhere = bool(numbers) and _figures(answer[start:end]) <= set().union(
-            *(figures for _, figures in lexical[row].values())
-        )
-        for number, (share, figures) in lexical[row].items():
-            score = share
+        signs = _without_shared({number: signs_of(one) for number, one in aligned[row].items()})
+        for number, one in aligned[row].items():
+            support = one.share
             if row in near:
                 meaning = near[row].get(passages[number - 1].chunk_id, 0.0)
-                score = _LEXICAL_SHARE * share + (1 - _LEXICAL_SHARE) * meaning
-            has_figures = figures_anywhere or _figures(answer[start:end]) <= figures
-            scores[number] = score * (1.0 if has_figures else _MISSING_FIGURE)
-        best = max(scores, key=lambda number: (scores[number], -number))
-        supported = scores[best] >= MIN_SUPPORT
+                support = _LEXICAL_SHARE * one.share + (1 - _LEXICAL_SHARE) * meaning
+            scores[number] = less(support, doubt(one.share, features(signs[number])), MIN_SUPPORT)
+        best = max(scores, key=lambda number: (scores[number], -number), default=0)
+        score = round(scores.get(best, 0.0), 4)
+        supported = score >= MIN_SUPPORT
         named = numbers or ((best,) if supported else ())
-        statements.append(Statement(start, end, named, round(scores[best], 4), supported, bool(numbers)))
+        told = differences(signs[best]) if best else ()
+        statements.append(Statement(start, end, named, score, supported, bool(numbers), told))
     return tuple(statements)
 
 
@@ -185,26 +191,25 @@ def _item_mark(sentence: str) -> int:
     return found.end() if found else 0
 
 
-def _windows(chunk: Chunk) -> list[str]:
-    spans = sentences(chunk.text)
-    last = len(spans) - 1
-    texts = [chunk.text[start : spans[min(row + _WINDOW - 1, last)][1]] for row, (start, _) in enumerate(spans)]
-    # Include the heading, which often names the subject that its sentences leave out.
-    return [f"{chunk.section}\n{text}" for text in texts] or [chunk.index_text]
+@lru_cache(maxsize=64)
+def _source(chunk: Chunk, analyzer: Analyzer) -> Source:
+    # While an answer is being written, its beginning is checked again and again.
+    return source_of(chunk.section, chunk.text, analyzer)
 
 
-def _figures(text: str) -> set[str]:
-    return set(_NUMBER.findall(text))
+def _likeliest(statement: Reading, sources: Sequence[Source], idf: Idf) -> list[int]:
+    """Return the numbers of the passages that have most of a statement's words, in order."""
+    weights = [(token, idf(token.stem)) for token in statement.tokens if not token.stop]
+    found = [sum(weight for token, weight in weights if source.places.of(token)) for source in sources]
+    ranked = sorted(range(len(sources)), key=lambda row: (-found[row], row))
+    return sorted(row + 1 for row in ranked[:_COMPARED])
 
 
-def _best_share(analyzer: Analyzer, idf: Idf, sentence: str, windows: Sequence[str]) -> tuple[float, set[str]]:
-    """Return (the best window's share of the sentence's idf weight, the numbers in the well-matching windows)."""
-    weights = {term: idf(term) for term in analyzer.terms(sentence)}
-    total = sum(weights.values())
-    shares = []
-    for window in windows:
-        present = set(analyzer.terms(window))
-        shares.append(sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0)
-    best = max(shares, default=0.0)
-    around = [window for window, share in zip(windows, shares, strict=True) if share >= _NEAR_BEST * best]
-    return best, {figure for text in around for figure in _figures(text)}
+def _without_shared(found: Mapping[int, Sequence[Sign]]) -> dict[int, list[Sign]]:
+    """Drop the signs that a passage lacks what another one, cited with it, has."""
+    lacking = {number: {sign.said for sign in signs if sign.name in _ANYWHERE} for number, signs in found.items()}
+    shared = set.intersection(*lacking.values()) if lacking else set()
+    return {
+        number: [sign for sign in signs if sign.name not in _ANYWHERE or sign.said in shared]
+        for number, signs in found.items()
+    }

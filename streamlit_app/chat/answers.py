@@ -10,6 +10,7 @@ import streamlit as st
 from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.chat.answer_text import safe_markdown
 from streamlit_app.chat.debug import show_debug
+from streamlit_app.chat.differences import show_differences
 from streamlit_app.chat.document_filter import show_filter
 from streamlit_app.chat.message_actions import facts_of, show_actions, show_question
 from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome
@@ -72,6 +73,7 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
             count=answer.unsupported,
         )
         st.caption(f":orange[:material/warning:] {said}")
+        show_differences(answer)
     if not answer.from_kb and not answer.abstained:
         st.caption(f":blue[:material/info:] {t('chat.not_from_kb')}")
     if answer.finish_reason in ("cancelled", "length"):

@@ -75,6 +75,26 @@ def test_unsupported_sentences_are_marked_and_citations_of_nothing_are_gone(star
     assert re.search(r"año natural \[\\\[1\\\]\]\(#source-\w+-1 ", shown)
 
 
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (
+            "Cada persona dispone de 30 días laborables de vacaciones",
+            "La respuesta dice «30»; el pasaje, «23».",
+        ),
+        (
+            "Cada persona no dispone de 23 días laborables de vacaciones",
+            "La respuesta lo niega y el pasaje no: «dispone».",
+        ),
+    ],
+)
+def test_a_line_says_what_an_unsupported_sentence_says_otherwise(start: Start, said: str, line: str) -> None:
+    start(FakeChatModel(f"Cada persona dispone de 23 días laborables de vacaciones. [1] {said} por año natural. [1]"))
+    shown = texts(asked(open_page("chat"), QUESTION))
+    assert line in shown
+    assert shown.count(":material/difference:") == 1
+
+
 def test_an_answer_of_the_models_own_is_told(start: Start) -> None:
     start(FakeChatModel("Mide 330 metros. [1]"))
     page = asked(general(open_page("chat")), "¿Qué altura tiene la torre Eiffel?")
