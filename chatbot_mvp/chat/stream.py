@@ -15,7 +15,6 @@ from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.chat.holding import Holding
 from chatbot_mvp.chat.nearest import corrected, find_nearest
 from chatbot_mvp.chat.prompting import (
-    PastTurn,
     chat_fingerprint,
     grounded_messages,
     no_evidence,
@@ -35,7 +34,7 @@ from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES, fold
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.types import Chunk, PastTurn
 
 _NOWHERE = Places()
 
