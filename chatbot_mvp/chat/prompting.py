@@ -32,6 +32,11 @@ def no_evidence(language: str) -> str:
     return str(PROMPTS.texts(language)["no_evidence"])
 
 
+def which_one(language: str) -> str:
+    """Return the fixed reply to a question that could mean several things."""
+    return str(PROMPTS.texts(language)["which_one"])
+
+
 def no_model(language: str) -> str:
     """Return the fixed reply of general mode, if neither the evidence nor a model can answer."""
     return str(PROMPTS.texts(language)["no_model"])
