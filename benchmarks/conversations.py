@@ -2,6 +2,7 @@
 
 python -m benchmarks conversations ../shared/datasets/mtrag_en [--keep FOLDER]
 python -m benchmarks conversations --kb FILE.md QUESTIONS.jsonl
+python -m benchmarks conversations --everyday
 
 The folder has COLLECTION.conversations.jsonl (id, history [{role, text}], question, kind, relevant) and
 COLLECTION.passages.jsonl (doc_id, title, text) of each collection. The passages are documents of a data set, searched
@@ -12,9 +13,12 @@ with the default strategy and the local embedding model. recall@5 is that of the
 - *chat*: what the chat searches, by ``chat.followup.find``;
 - *changed*: the same after another conversation of the file, so that the question changes the subject.
 
+Below stands how many turns of each kind the chat asks back, by ``chat.asking_back``.
+
 With ``--kb`` each question with a paragraph is asked alone, after a question about another place (*changed*: the
 subject changes), and after another question about the same heading (*same*). The answer before is the paragraph of the
-question before. Shown is the share whose paragraph is found first, and among three.
+question before. Shown is the share whose paragraph is found first, and among three, and then how many questions of each
+kind, asked alone, the chat asks back. ``--everyday`` does the latter with the questions of ``everyday/``.
 """
 
 from __future__ import annotations
@@ -26,11 +30,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.everyday import FOLDER, HALVES, questions_of
 from benchmarks.kb_measure import rank_in
 from benchmarks.own_words import pipeline_of
 from benchmarks.script import add_keep, data_folder, head, parser, row
 from chatbot_mvp.api import PastTurn
 from chatbot_mvp.app import App, build_app
+from chatbot_mvp.chat.asking_back import ask_back
 from chatbot_mvp.chat.followup import find
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
@@ -41,6 +47,7 @@ from chatbot_mvp.types import Document, last
 
 ASKED = ("answerable", "partial")
 """Kinds of turns that have relevant passages."""
+BACK = ("name", "kind", "questions", "asked back", "share", "readings", "processor s a question")
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
@@ -90,6 +97,43 @@ def print_collection(app: App, folder: Path, name: str) -> None:
     print(row([name, count, *shares, hows["previous"], f"{seconds / count:.2f}"]), flush=True)
 
 
+def print_asked(app: App, folder: Path) -> None:
+    print(head(BACK, 2))
+    for file in sorted(folder.glob("*.conversations.jsonl")):
+        name = file.name.partition(".")[0]
+        pipeline = pipeline_over(app, folder / f"{name}.passages.jsonl")
+        print_kinds(name, pipeline, [(one["kind"], one["question"], turns_of(one["history"])) for one in rows_of(file)])
+
+
+def print_kinds(name: str, pipeline: Pipeline, asked: Sequence[tuple[str, str, Sequence[PastTurn]]]) -> None:
+    """Print how many questions of each kind are asked back, given (kind, question, turns before it)."""
+    counts, back, readings = Counter[str](), Counter[str](), Counter[str]()
+    seconds = defaultdict[str, float](float)
+    for kind, question, before in asked:
+        found = find(pipeline, question, before)
+        started = time.process_time()
+        nearest = ask_back(pipeline, question, before, found)
+        seconds[kind] += time.process_time() - started
+        counts[kind] += 1
+        back[kind] += nearest is not None
+        readings[kind] += len(nearest.did_you_mean) if nearest else 0
+    for kind, count in sorted(counts.items()):
+        mean = f"{readings[kind] / back[kind]:.1f}" if back[kind] else "–"
+        share = f"{back[kind] / count:.3f}"
+        print(row([name, kind, count, back[kind], share, mean, f"{seconds[kind] / count:.3f}"]), flush=True)
+
+
+def print_everyday(app: App) -> None:
+    print(head(BACK, 2))
+    for document in (name for half in HALVES.values() for name in half):
+        pipeline, _ = pipeline_of(app, FOLDER / f"{document}.md")
+        asked = [
+            ("follow-up" if one.before else "alone", one.question, [PastTurn(one.before, "")] if one.before else [])
+            for one in questions_of(document)
+        ]
+        print_kinds(document, pipeline, asked)
+
+
 def print_collections(app: App, folder: Path) -> None:
     print(head(["collection", "turns", "alone", "joined", "chat", "changed", "joined by the chat", "processor s"]))
     for file in sorted(folder.glob("*.conversations.jsonl")):
@@ -124,19 +168,25 @@ def print_kb(app: App, kb: Path, asked: Path) -> None:
     for way, found in ranks.items():
         shares = [f"{sum((rank or 99) <= k for rank in found) / len(found):.3f}" for k in (1, 3) if found]
         print(row([way, len(found), *shares]), flush=True)
+    print(head(BACK, 2))
+    print_kinds(kb.stem, pipeline, [(one.kind or "", one.question, ()) for one in load_questions(asked)])
 
 
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("folder", type=Path, nargs="?")
     options.add_argument("--kb", nargs=2, type=Path, metavar=("FILE.md", "QUESTIONS.jsonl"))
+    options.add_argument("--everyday", action="store_true")
     add_keep(options)
     arguments = options.parse_args()
     with data_folder(arguments.keep) as folder:
         app = build_app(load_settings(data_dir=folder, llm_provider="demo"))
         if arguments.kb:
             print_kb(app, *arguments.kb)
+        elif arguments.everyday:
+            print_everyday(app)
         elif arguments.folder:
             print_collections(app, arguments.folder)
+            print_asked(app, arguments.folder)
         else:
-            options.error("a folder of conversations, or --kb")
+            options.error("give a folder of conversations, --kb or --everyday")

@@ -59,8 +59,8 @@ class Answer:
     why: Why | None
     """Why there is no answer; None if there is one."""
     nearest: Nearest | None
-    """In strict mode, the passages that stand nearest to the question if the outcome is "nearest", and the readings with
-    the passage that would answer each if it is "asks"; else None."""
+    """In strict mode, the passages that stand nearest to the question if the outcome is "nearest", and its readings,
+    each with the passage that would answer it, if it is "asks"; else None."""
     hint: str
     """What to do after a fixed reply: rephrase the question. "" for an answer."""
     from_kb: bool

@@ -25,8 +25,9 @@ _LOOKED_AT = 10
 """Best hits whose headings may be readings."""
 _NEAR = 0.5
 """Least share (0-1) of the best hit's score that such a hit has."""
-_SAME_HEADING = 0.8
-"""The same for hits whose headings differ only in what they stand under."""
+_ALIKE = 0.8
+"""The same where nothing but the scores tells that the question fits several places."""
+_BARE_WORDS = 4
 _ABOUT_CHARS = 80
 
 
@@ -42,11 +43,11 @@ def ask_back(pipeline: Pipeline, question: str, history: Sequence[PastTurn], sea
         return None
     reference = open_reference(question, history)
     if reference is not None:
-        readings = _of_reference(pipeline, question, history, reference, hits)
-    elif above := _parents(pipeline, search, hits):
+        return _of_reference(pipeline, question, history, reference, hits)
+    if above := _parents(pipeline, search, hits):
         readings = [(about, _clear(question, about)) for about in above]
-    elif not history and leaning(question, pipeline) == "pointing":
-        readings = [(about, _clear(question, about)) for about in _headings(_above(hits, _NEAR), question)]
+    elif not history and _is_bare(question) and leaning(question, pipeline) == "pointing":
+        readings = [(about, _clear(question, about)) for about in _headings(_above(hits, _ALIKE), question)]
     else:
         return None
     return _searched(pipeline, readings[:MOST])
@@ -54,7 +55,7 @@ def ask_back(pipeline: Pipeline, question: str, history: Sequence[PastTurn], sea
 
 def _of_reference(
     pipeline: Pipeline, question: str, history: Sequence[PastTurn], reference: Reference, hits: Sequence[Hit]
-) -> list[tuple[str, str]]:
+) -> Nearest | None:
     """Return what a reference may mean: what the conversation names, headings, else the beginnings of passages."""
     if history:
         [joined] = pipeline.retrieve([f"{history[-1].question} {question}"])
@@ -62,12 +63,13 @@ def _of_reference(
     texts = [hit.chunk.index_text for hit in hits]
     documents = fold(" ".join(texts))
     kinds = [about for about in reference.variants if fold(about) in documents]
-    if len(kinds) >= FEWEST:
-        return [(about, _clear(question, about, reference.words)) for about in kinds]
+    found = _searched(pipeline, [(about, _clear(question, about, reference.words)) for about in kinds[:MOST]])
     shown = [*named_things(history, texts, pipeline.index.analyzer), *_headings(_above(hits, _NEAR), question)]
-    if len(shown) < FEWEST:
-        shown += _beginnings(hits)
-    return [(about, _clear(question, about)) for about in dict.fromkeys(shown)]
+    for more in ((), _beginnings(hits)):
+        shown += more
+        about_each = list(dict.fromkeys(shown))[:MOST]
+        found = found or _searched(pipeline, [(about, _clear(question, about)) for about in about_each])
+    return found
 
 
 def _searched(pipeline: Pipeline, readings: Sequence[tuple[str, str]]) -> Nearest | None:
@@ -86,6 +88,12 @@ def _searched(pipeline: Pipeline, readings: Sequence[tuple[str, str]]) -> Neares
     return Nearest(tuple(passages), (), tuple(kept), expanded=False, reranked=False, relevance=None)
 
 
+def _is_bare(question: str) -> bool:
+    """Return whether a question has no more than a verb: "How much is it?", "¿Cuánto cuesta?"."""
+    words = fold(question).split()
+    return len(words) <= _BARE_WORDS and "there" not in words
+
+
 def _place(source: Source) -> tuple[str, int]:
     return source.chunk.doc_id, source.chunk.start
 
@@ -95,7 +103,7 @@ def _above(hits: Sequence[Hit], share: float) -> list[Hit]:
 
 
 def _headings(hits: Iterable[Hit], question: str) -> Iterator[str]:
-    """Yield the last headings of hits, or the titles of documents, as far as they differ; none that the question has."""
+    """Yield the different last headings of hits, or titles of documents; none that the question has."""
     seen = set[str]()
     for hit in hits:
         heading = hit.chunk.section.rpartition(" > ")[2].strip()
@@ -119,8 +127,8 @@ def _parents(pipeline: Pipeline, search: Search, hits: Sequence[Hit]) -> list[st
     above, _, last = hits[0].chunk.section.rpartition(" > ")
     if not above or not terms & set(analyzer.terms(last)):
         return []
-    found = {}
-    for hit in _above(hits, _SAME_HEADING):
+    found: dict[str, Hit] = {}
+    for hit in _above(hits, _ALIKE):
         parent, _, own = hit.chunk.section.rpartition(" > ")
         if own == last and parent:
             found.setdefault(parent.rpartition(" > ")[2], hit)

@@ -15,8 +15,8 @@ from chatbot_mvp.types import PastTurn
 _AUXILIARY = r"(?:do|does|did|is|are|was|were|can|could|will|would|has|have|had|should|may|might)(?:n't)?"
 _SUBJECT = re.compile(rf"\b{_AUXILIARY} (?:it|they)\b(?= ?\w)|\b(?:it|they) {_AUXILIARY}\b", re.I)
 _EMPTY = re.compile(
-    rf"\b{_AUXILIARY} it (?:\w+ ){{0,2}}?(?:possible|safe|true|necessary|better|worth|easy|hard|important|sense|mean|ok|"
-    r"okay|legal|required|called)\b|\bdo it\b",
+    rf"\b{_AUXILIARY} it (?:\w+ ){{0,2}}?(?:possible|safe|true|necessary|better|worth|easy|hard|important|sense|mean|"
+    r"ok|okay|legal|required|called)\b|\bdo it\b",
     re.I,
 )
 """Here "it" stands for nothing: "Is it possible to pay later?"."""
@@ -30,16 +30,18 @@ _SHOWN = re.compile(
 _BARE = re.compile(r"\b(?P<article>the|el|la|los|las) (?P<noun>\w{3,})(?=\s*(?:[?.!,]|$))", re.I)
 """A noun with nothing that says which one."""
 _DEFINES = re.compile(
-    r"^(?:(?:so|and|ok|okay|then|y),? )?(?:what (?:is|are|means?) (?!the )|what's |who |define |tell me about |what about |"
-    r"(?:can|could) you (?:explain|tell me)(?: what| about)? |que (?:es|son|significa) |quien(?:es)? |y ?que hay de )"
+    r"^(?:(?:so|and|ok|okay|then|y),? )?(?:what (?:is|are|means?) (?!the )|what's |who |define |tell me about |"
+    r"what about |(?:can|could) you (?:explain|tell me)(?: what| about)? |que (?:es|son|significa) |quien(?:es)? |"
+    r"y ?que hay de )"
 )
 _SEVERAL = re.compile(r"\b(?:or|and|versus|vs|between|different|o|u|y|e|entre|distintos|distintas|diferentes)\b")
 _ASKING = frozenset(
-    "what when where which does have much many could would should with from about que cual cuando donde como cuanto".split()
+    """what when where which does have much many could would should with from about que cual cuando donde como
+    cuanto""".split()
 )
 _NOT_MODIFIERS = frozenset(
-    """the a an this that these those your my our its their his her any each every some all no of in for to and or with by
-    is are as on from at be can will has have other another same new one which what more most only also such own both
+    """the a an this that these those your my our its their his her any each every some all no of in for to and or with
+    by is are as on from at be can will has have other another same new one which what more most only also such own both
     following specific different various multiple existing current first second third last next several using holding
     use uses about into than then when while you right""".split()
 )
@@ -111,9 +113,7 @@ def named_things(history: Sequence[PastTurn], texts: Sequence[str], analyzer: An
             counts.setdefault(fold(name), []).append(name)
     found: list[str] = []
     taken = set[str]()
-    for plain in sorted(
-        counts, key=lambda plain: (-len(counts[plain]) * len(plain.split()), said.find(counts[plain][0]))
-    ):
+    for plain in sorted(counts, key=lambda one: (-len(counts[one]) * len(one.split()), said.find(counts[one][0]))):
         terms = set(analyzer.terms(plain))
         if not terms & taken:
             taken |= terms
@@ -122,7 +122,7 @@ def named_things(history: Sequence[PastTurn], texts: Sequence[str], analyzer: An
 
 
 def variants_of(noun: str, history: Sequence[PastTurn]) -> tuple[str, ...]:
-    """Return the kinds of a thing that the last turns name, such as "Trial plan" and "Standard plan", without repeats."""
+    """Return the different kinds of a thing that the last turns name, such as "Trial plan" and "Standard plan"."""
     found: dict[str, str] = {}
     for turn in history[-_TURNS:]:
         for text in (turn.question, turn.answer):

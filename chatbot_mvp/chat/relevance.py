@@ -19,8 +19,8 @@ score, only a question without any passage is refused."""
 _REPLY_TOKENS = 16
 
 Outcome = Literal["answered", "asks", "nearest", "refused"]
-"""answered: there is an answer. asks: the question could mean several things, and the chat asks which. nearest: there is
-no answer, but passages stand near the question. refused: the question is about something else."""
+"""answered: there is an answer. asks: the question could mean several things, and the chat asks which. nearest: there
+is no answer, but passages stand near the question. refused: the question is about something else."""
 OUTCOMES: tuple[Outcome, ...] = ("answered", "asks", "nearest", "refused")
 Reason = Literal["evidence", "relevance", "undecided", "quotes", "chosen", "readings"]
 

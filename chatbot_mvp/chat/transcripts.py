@@ -22,7 +22,8 @@ _WORDS = {
         "strict": "estricto",
         "general": "general",
         "sources": "Fuentes",
-        "outcomes": "{answered} con respuesta · {asks} con varias lecturas · {nearest} con pasajes cercanos · {refused} sobre otro asunto",
+        "outcomes": "{answered} con respuesta · {asks} con varias lecturas · {nearest} con pasajes cercanos · "
+        "{refused} sobre otro asunto",
         "answered": "con respuesta",
         "asks": "con varias lecturas",
         "nearest": "con pasajes cercanos",
@@ -66,7 +67,8 @@ _WORDS = {
         "strict": "strict",
         "general": "general",
         "sources": "Sources",
-        "outcomes": "{answered} answered · {asks} with several readings · {nearest} with near passages · {refused} about something else",
+        "outcomes": "{answered} answered · {asks} with several readings · {nearest} with near passages · {refused} "
+        "about something else",
         "answered": "answered",
         "asks": "several readings",
         "nearest": "near passages",

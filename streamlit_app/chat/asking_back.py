@@ -1,4 +1,4 @@
-"""What the chat shows where a question could mean several things: a button for each, and the passage that it leads to."""
+"""What the chat shows where a question could mean several things: a button for each, and where it leads."""
 
 from __future__ import annotations
 
