@@ -62,7 +62,7 @@ class Answer:
     """In strict mode, the passages that stand nearest to the question if the outcome is "nearest", and its readings,
     each with the passage that would answer it, if it is "asks"; else None."""
     hint: str
-    """What to do after a fixed reply: rephrase the question. "" for an answer."""
+    """What to do after a fixed reply: rephrase the question, or ask one of its readings. "" for an answer."""
     from_kb: bool
     """True if the passages support at least one sentence; False for a model's own answer and for a fixed reply."""
     failure: Failure | None

@@ -265,7 +265,7 @@ def _answer(
         outcome=outcome,
         why=why,
         nearest=nearest,
-        hint="" if why is None or why == "readings" else rephrase(language),
+        hint=_hint(why, nearest, language),
         from_kb=bool(passages)
         and why is None
         and (not text or any(each.supported for each in statements) or bool(case.context.answer_in and sources)),
@@ -275,6 +275,12 @@ def _answer(
         vectors_share=case.pipeline.vectors_share,
         seconds=time.perf_counter() - started,
     )
+
+
+def _hint(why: Why | None, nearest: Nearest | None, language: str) -> str:
+    if why == "readings" and nearest is not None:
+        return "\n".join(f"- {reading.question}" for reading in nearest.did_you_mean)
+    return "" if why is None else rephrase(language)
 
 
 def _why_none(case: _Case, completion: Completion | None, text: str, statements: Sequence[Statement]) -> Why | None:

@@ -125,7 +125,7 @@ def answer_text(answer: AnswerRecord, language: str) -> str:
     parts.extend(f"[{s.number}] {s.chunk.section} ({_place(s, words, '{start}-{end}')})" for s in answer.sources)
     if answer.nearest is not None:
         parts.extend(["", *_nearest_lines(answer, answer.nearest, words)])
-    if answer.hint:
+    if answer.hint and answer.outcome != "asks":
         parts.append(rephrase(language))
     parts.append(quality_line(answer.quality, language))
     return "\n".join(parts)
@@ -220,7 +220,7 @@ def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], l
             parts.append("\n".join([f"**{words['sources']}**", "", *lines]))
         if answer.nearest is not None:
             parts.extend(_nearest_lines(answer, answer.nearest, words))
-        if answer.hint:
+        if answer.hint and answer.outcome != "asks":
             parts.append(rephrase(language))
         parts.append(f"*{quality_line(answer.quality, language)}*")
     if turn.feedback is not None:

@@ -117,6 +117,7 @@ def test_records_replies_and_texts_have_the_readings(office: Pipeline, settings:
     assert (reply["outcome"], reply["abstained"], reply["sources"], reply["from_kb"]) == ("asks", True, [], False)
     assert [one["kind"] for one in reply["nearest"]["did_you_mean"]] == ["reading"] * 3
     assert len(reply["nearest"]["passages"]) == 3
+    assert sorted(reply["hint"].splitlines()) == sorted(f"- ¿Cuál es el horario ({name})?" for name in DEPARTMENTS)
     assert "- ¿Cuál es el horario (Taller)? El horario de Taller es de 9:00 a 15:00." in answer_text(record, "es")
 
 
