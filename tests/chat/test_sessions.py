@@ -273,7 +273,12 @@ def test_exports_tell_the_outcomes_apart(settings: Settings) -> None:
         ended(desk, conversation_id)
         desk.begin(SESSION, conversation_id, question, context or UserContext())
     ended(desk, conversation_id)
-    assert desk.conversation(SESSION, conversation_id).outcomes == {"answered": 1, "asks": 0, "nearest": 1, "refused": 1}
+    assert desk.conversation(SESSION, conversation_id).outcomes == {
+        "answered": 1,
+        "asks": 0,
+        "nearest": 1,
+        "refused": 1,
+    }
     markdown = desk.export(SESSION, conversation_id, "markdown", "es")
     for expected in (
         "1 con respuesta · 0 con varias lecturas · 1 con pasajes cercanos · 1 sobre otro asunto",
