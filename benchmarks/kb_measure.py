@@ -10,6 +10,7 @@ import numpy as np
 
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, places_of
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Document
 
 
@@ -26,19 +27,27 @@ class Asked:
     seconds: float
 
 
-def ask(pipeline: Pipeline, document: Document, question: KbQuestion) -> Asked:
-    [trace] = pipeline.retrieve([question.question])
-    expects = question.kind in (None, "answerable")
-    places = places_of(document.text, question.paragraph) if expects else ()
+def expected_places(document: Document, question: KbQuestion) -> tuple[tuple[int, int], ...]:
+    return places_of(document.text, question.paragraph) if question.kind in (None, "answerable") else ()
+
+
+def rank_in(trace: RetrievalTrace, document: Document, question: KbQuestion) -> int | None:
+    """Return ``Asked.rank`` for a search that was made."""
     covers = (
         rank
         for rank, hit in enumerate(trace.chunks_final, 1)
-        for start, end in places
+        for start, end in expected_places(document, question)
         if 2 * (min(end, hit.chunk.end) - max(start, hit.chunk.start)) >= end - start
     )
+    return next(covers, None)
+
+
+def ask(pipeline: Pipeline, document: Document, question: KbQuestion) -> Asked:
+    [trace] = pipeline.retrieve([question.question])
+    rank, places = rank_in(trace, document, question), expected_places(document, question)
     evidence = (trace.evidence or 0.0) if trace.chunks_final else 0.0
     seconds = sum(record.seconds for record in trace.records)
-    return Asked(question, bool(places), next(covers, None), evidence, seconds)
+    return Asked(question, bool(places), rank, evidence, seconds)
 
 
 def evaluate_kb(

@@ -13,7 +13,6 @@ from chatbot_mvp.chat.conversations import FEEDBACK_REASONS, Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.chat.transcripts import turn_markdown
@@ -89,3 +88,4 @@ from chatbot_mvp.settings.forms import SettingForm, form_of
 from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.live import SettingRow
 from chatbot_mvp.storage.clock import age_of
+from chatbot_mvp.types import PastTurn

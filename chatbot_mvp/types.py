@@ -45,6 +45,16 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A question of a conversation and its answer."""
+
+    question: str
+    answer: str
+    search_query: str = ""
+    """The query that was searched; "" if it was the question itself, or if that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """Reports how much of one phase of work is done."""
 

@@ -16,12 +16,12 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.base import Completion, Message
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 
-Why = Literal["topic", "evidence", "relevance", "declined", "unsupported"]
+Why = Literal["topic", "evidence", "relevance", "declined", "unsupported", "readings"]
 """Why there is no answer.
 
 topic: the question is about something else. evidence: the evidence score is too low. relevance: a model said that the
 passages are not relevant. declined: the model found no answer in the passages. unsupported: the model answered, but the
-passages support none of its sentences."""
+passages support none of its sentences. readings: the question could mean several things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,10 @@ class Answer:
     why: Why | None
     """Why there is no answer; None if there is one."""
     nearest: Nearest | None
-    """The passages that stand nearest to the question; None unless the outcome is "nearest" in strict mode."""
+    """In strict mode, the passages that stand nearest to the question if the outcome is "nearest", and its readings,
+    each with the passage that would answer it, if it is "asks"; else None."""
     hint: str
-    """What to do after a fixed reply: rephrase the question. "" for an answer."""
+    """What to do after a fixed reply: rephrase the question, or ask one of its readings. "" for an answer."""
     from_kb: bool
     """True if the passages support at least one sentence; False for a model's own answer and for a fixed reply."""
     failure: Failure | None

@@ -14,7 +14,6 @@ from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_sh
 from chatbot_mvp.chat.conversations import Turn
 from chatbot_mvp.chat.follow_ups import follow_ups
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.several import Asked, StreamOverSeveral
 from chatbot_mvp.chat.stream import AnswerStream
@@ -33,6 +32,7 @@ from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.storage.formats import CHAT_LOG, VERSION
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.text import fold
+from chatbot_mvp.types import PastTurn
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 1.5

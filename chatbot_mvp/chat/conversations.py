@@ -21,7 +21,6 @@ from typing import Any, Literal
 from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.context import MODES
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
 from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, FilterError, LimitError
@@ -31,6 +30,7 @@ from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.formats import CONVERSATION, VERSION, known_version
 from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
 from chatbot_mvp.storage.lru import BoundedCache
+from chatbot_mvp.types import PastTurn
 
 _log = logging.getLogger(__name__)
 _SESSION = re.compile(r"[0-9a-z]{16,64}")

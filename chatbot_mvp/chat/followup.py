@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from chatbot_mvp.chat.prompting import PastTurn, rewrite_messages
+from chatbot_mvp.chat.prompting import rewrite_messages
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest
 from chatbot_mvp.prompting.fence import from_data
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.stages.conversation import Conversation
 from chatbot_mvp.retrieval.stages.evidence import covered_share
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.trace import Earlier, RetrievalTrace
 from chatbot_mvp.text import fold
+from chatbot_mvp.types import PastTurn
 
 _FEW_TERMS = 3
 _CLEARLY_MORE = 0.1
@@ -24,6 +26,12 @@ _MAY_FALL = 0.3
 _OWN_SHARE = 0.5
 """Idf-weighted share (0-1) of the question's own terms that the passages found with the previous question must have."""
 _MAX_CHARS = 400
+_QUESTION, _ANSWER = 0.3, 0.15
+"""Weights of the question before and of its answer in the ranking; those of BM25 in the publication of MTRAG."""
+_FADING = 0.5
+"""Factor of each turn further back."""
+_TURNS = 3
+_ANSWER_CHARS = 2_000
 _REPLY_TOKENS = 80
 
 _CONNECTORS = frozenset("y e o pero entonces ademas tambien and or but so then also".split())
@@ -59,7 +67,8 @@ class Search:
     """The question itself, or an extended query for a follow-up."""
     trace: RetrievalTrace
     how: str = ""
-    """"previous": the previous question was added; "rewritten": a model rewrote the question; "": it is unchanged."""
+    """"previous": the previous question was added; "rewritten": a model rewrote the question; "context": what was said
+    before changed the order of the first hits; "": the question was searched alone."""
 
 
 def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewriter: ChatModel | None = None) -> Search:
@@ -69,23 +78,43 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
         history: the conversation so far, oldest first.
         rewriter: a model that may rewrite a follow-up; None to only add the previous question.
     """
-    [own] = pipeline.retrieve([question])
+    said = earlier_of(history)
+    [own] = pipeline.retrieve([question], said)
     cue = leaning(question, pipeline) if history else ""
-    if not cue:
-        return Search(question, own)
+    alone = Search(question, own, "context" if _moved(own) else "")
+    if not cue or _changed(own):
+        return alone
     candidates = []
     if rewriter is not None and (rewritten := _rewritten(question, history, rewriter, pipeline)):
         candidates.append((rewritten, "rewritten"))
-    before = (history[-1].search_query or history[-1].question)[-_MAX_CHARS:]
+    before = _searched(pipeline, history)[-_MAX_CHARS:]
     candidates.append((f"{without_rivals(before, question, pipeline)} {question}", "previous"))
     # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
     # some of it.
     wanted = (own.evidence or 0.0) + (_CLEARLY_MORE if cue == "short" else -_MAY_FALL)
     for query, how in candidates:
-        [trace] = pipeline.retrieve([query])
+        [trace] = pipeline.retrieve([query], said)
         if trace.chunks_final and (trace.evidence or 0.0) >= wanted and _about_it(question, cue, trace, pipeline):
             return Search(query, trace, how)
-    return Search(question, own)
+    return alone
+
+
+def _searched(pipeline: Pipeline, history: Sequence[PastTurn]) -> str:
+    """Return the query that was searched for the last turn. If it is not known, it is what would be searched now."""
+    *before, last = history[-_TURNS:]
+    if last.search_query or not before or not leaning(last.question, pipeline):
+        return last.search_query or last.question
+    return find(pipeline, last.question, before).query
+
+
+def earlier_of(history: Sequence[PastTurn]) -> tuple[Earlier, ...]:
+    """Return what counts in the ranking of the next question: the last questions and the last answer."""
+    recent = history[-_TURNS:]
+    questions = [
+        Earlier(turn.question, _QUESTION * _FADING ** (len(recent) - number)) for number, turn in enumerate(recent, 1)
+    ]
+    answers = [Earlier(turn.answer[:_ANSWER_CHARS], _ANSWER) for turn in history[-1:] if turn.answer.strip()]
+    return (*questions, *answers)
 
 
 def leaning(question: str, pipeline: Pipeline) -> Cue:
@@ -105,7 +134,8 @@ def leaning(question: str, pipeline: Pipeline) -> Cue:
     if words and words[0] in _CONNECTORS:
         return "pointing"
     own_topic = _OWN_TOPIC.search(plain)
-    if len(terms) <= 1 and not own_topic:
+    bare = len(words) == len(terms)  # "Virtualization": as in a search box
+    if len(terms) <= 1 and not own_topic and not (bare and terms):
         return "pointing"
     return "short" if len(terms) <= _FEW_TERMS and not own_topic else ""
 
@@ -134,6 +164,15 @@ def without_rivals(before: str, question: str, pipeline: Pipeline) -> str:
         return "" if under and named and all(under.isdisjoint(other) for other in named) else found[0]
 
     return " ".join(re.sub(r"\w+", unless_rival, before).split())
+
+
+def _moved(trace: RetrievalTrace) -> bool:
+    return any(record.stage == Conversation.name and record.notes["moved"] for record in trace.records)
+
+
+def _changed(trace: RetrievalTrace) -> bool:
+    """Return whether the documents that a question finds are elsewhere than what was said before."""
+    return any(record.stage == Conversation.name and not record.notes["share"] for record in trace.records)
 
 
 def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline) -> bool:

@@ -39,10 +39,11 @@ _EDITS, _EDITS_SHARE = 2, 1 / 3  # a correction differs from the typed word by t
 class Suggestion:
     """A question that the user may have meant."""
 
-    kind: Literal["spelling", "heading"]
-    """"spelling": a word was corrected; "heading": a heading is near the question."""
+    kind: Literal["spelling", "heading", "reading"]
+    """"spelling": a word was corrected; "heading": a heading is near the question; "reading": the question could mean
+    this, among others."""
     text: str
-    """The corrected words, separated by spaces, or the heading."""
+    """The corrected words, separated by spaces, or the heading, or what tells a reading from the others."""
     question: str
     """The question to ask instead."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,12 @@ from chatbot_mvp.prompting.fence import as_data, fence_name
 from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.types import Chunk, PastTurn
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
 _TURNS_SHOWN = 2
 _TURN_CHARS = 600
 """Characters of an earlier question or answer in a prompt. They only serve to resolve references ("and that one?")."""
-
-
-@dataclass(frozen=True, slots=True)
-class PastTurn:
-    """A question of the conversation and its answer."""
-
-    question: str
-    answer: str
-    search_query: str = ""
-    """The query that was searched; "" if it was the question itself."""
 
 
 def chat_fingerprint(config: Settings, model_name: str) -> str:
@@ -40,6 +30,11 @@ def chat_fingerprint(config: Settings, model_name: str) -> str:
 def no_evidence(language: str) -> str:
     """Return the fixed reply of strict mode."""
     return str(PROMPTS.texts(language)["no_evidence"])
+
+
+def which_one(language: str) -> str:
+    """Return the fixed reply to a question that could mean several things."""
+    return str(PROMPTS.texts(language)["which_one"])
 
 
 def no_model(language: str) -> str:

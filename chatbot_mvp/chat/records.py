@@ -17,6 +17,7 @@ from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
 from chatbot_mvp.documents.kb_files import FilePlace
 from chatbot_mvp.retrieval.score_parts import parts_of
+from chatbot_mvp.retrieval.stages.conversation import said_before
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.storage.formats import complete
 from chatbot_mvp.types import Chunk
@@ -208,6 +209,7 @@ def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
             if record.notes.get("error")
         ],
         "timings": [{"stage": record.stage, "seconds": round(record.seconds, 5)} for record in trace.records],
+        "earlier": [{"text": said.text, "weight": round(said.weight, 4)} for said in said_before(trace)],
     }
 
 

@@ -1,4 +1,4 @@
-"""Decide which of three outcomes a question has, by the evidence score and, in doubt, by asking a model."""
+"""Decide which of the outcomes a question has, by the evidence score and, in doubt, by asking a model."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MIN_TOPIC = 0.5
 score, only a question without any passage is refused."""
 _REPLY_TOKENS = 16
 
-Outcome = Literal["answered", "nearest", "refused"]
-"""answered: there is an answer. nearest: there is none, but passages stand near the question. refused: the question is
-about something else."""
-OUTCOMES: tuple[Outcome, ...] = ("answered", "nearest", "refused")
-Reason = Literal["evidence", "relevance", "undecided", "quotes", "chosen"]
+Outcome = Literal["answered", "asks", "nearest", "refused"]
+"""answered: there is an answer. asks: the question could mean several things, and the chat asks which. nearest: there
+is no answer, but passages stand near the question. refused: the question is about something else."""
+OUTCOMES: tuple[Outcome, ...] = ("answered", "asks", "nearest", "refused")
+Reason = Literal["evidence", "relevance", "undecided", "quotes", "chosen", "readings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Decision:
     reason: Reason
     """"evidence": the score decided; "relevance": a model decided; "undecided": a model was asked but failed or gave no
     readable score, so the evidence score decided; "quotes": it is in doubt, and answered if a quote of the passages
-    plainly answers the question; "chosen": a person chose the passage to answer from."""
+    plainly answers the question; "chosen": a person chose the passage to answer from; "readings": it has several."""
     relevance: float | None = None
     """The model's score, 0-10; None if no model was asked or its score was unreadable."""
 

@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 
 from chatbot_mvp.chat import chosen
 from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved, Why
+from chatbot_mvp.chat.asking_back import ask_back
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, placed, quoted_sources
 from chatbot_mvp.chat.code_blocks import with_closed_fences
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.chat.holding import Holding
-from chatbot_mvp.chat.nearest import corrected, find_nearest
+from chatbot_mvp.chat.nearest import Nearest, corrected, find_nearest
 from chatbot_mvp.chat.prompting import (
-    PastTurn,
     chat_fingerprint,
     grounded_messages,
     no_evidence,
     no_model,
     open_messages,
+    which_one,
 )
 from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.chat.relevance import Decision, Outcome, decide, outcome_of
@@ -35,7 +36,7 @@ from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import LANGUAGES, fold
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.types import Chunk, PastTurn
 
 _NOWHERE = Places()
 
@@ -56,6 +57,8 @@ class _Case:
     decision: Decision
     places: Places
     """Where the documents of the knowledge base are in its text."""
+    readings: Nearest | None = None
+    """What the question could mean, if that is not clear."""
 
     @property
     def passages(self) -> tuple[Chunk, ...]:
@@ -128,8 +131,13 @@ class AnswerStream:
         if passage is not None:
             search = chosen.search_of(search, passage, self._pipeline.index)
         yield Retrieved(search)
+        readings = None
+        if strict and passage is None and settings.chat_asks_back:
+            readings = ask_back(self._pipeline, self._question, self._history, search)
         if passage is not None:
             decision = chosen.decision_for(search, settings.kb_min_evidence)
+        elif readings is not None:
+            decision = Decision("asks", search.trace.evidence or 0.0, settings.kb_min_evidence, "readings")
         else:
             decision = decide(
                 search.trace,
@@ -141,7 +149,15 @@ class AnswerStream:
                 settings.kb_sure_evidence,
             )
         case = _Case(
-            self._pipeline, self._question, self._context, settings, self._history, search, decision, self._places
+            self._pipeline,
+            self._question,
+            self._context,
+            settings,
+            self._history,
+            search,
+            decision,
+            self._places,
+            readings,
         )
         request = _request(case, model)
         completion: Completion | None = None
@@ -227,12 +243,15 @@ def _answer(
     why = _why_none(case, completion, text, statements)
     if why is not None:
         wanted_model = case.context.mode == "general" and not passages
-        text = (no_model if wanted_model else no_evidence)(language)
+        text = (which_one if why == "readings" else no_model if wanted_model else no_evidence)(language)
         sources, statements = (), ()
     outcome: Outcome = "answered" if why is None else "nearest" if case.decision.enough else case.decision.outcome
     nearest = None
     if outcome == "nearest" and case.context.mode == "strict":
         nearest = find_nearest(case.question, case.search.trace, case.pipeline.index, case.decision.relevance)
+    elif outcome == "asks":
+        nearest = case.readings
+    if nearest is not None:
         nearest = replace(nearest, passages=placed(nearest.passages, case.places))
     return Answer(
         text=text,
@@ -246,7 +265,7 @@ def _answer(
         outcome=outcome,
         why=why,
         nearest=nearest,
-        hint="" if why is None else rephrase(language),
+        hint=_hint(why, nearest, language),
         from_kb=bool(passages)
         and why is None
         and (not text or any(each.supported for each in statements) or bool(case.context.answer_in and sources)),
@@ -258,6 +277,12 @@ def _answer(
     )
 
 
+def _hint(why: Why | None, nearest: Nearest | None, language: str) -> str:
+    if why == "readings" and nearest is not None:
+        return "\n".join(f"- {reading.question}" for reading in nearest.did_you_mean)
+    return "" if why is None else rephrase(language)
+
+
 def _why_none(case: _Case, completion: Completion | None, text: str, statements: Sequence[Statement]) -> Why | None:
     """Return why the reply of the model is not given as the answer; None if it is."""
     if completion is not None and completion.finish_reason == "cancelled":
@@ -267,6 +292,8 @@ def _why_none(case: _Case, completion: Completion | None, text: str, statements:
             return None
         if case.decision.outcome == "refused":
             return "topic"
+        if case.decision.outcome == "asks":
+            return "readings"
         return "relevance" if case.decision.reason == "relevance" else "evidence"
     if not text or _declines(text):
         return "declined"

@@ -22,8 +22,10 @@ _WORDS = {
         "strict": "estricto",
         "general": "general",
         "sources": "Fuentes",
-        "outcomes": "{answered} con respuesta · {nearest} con pasajes cercanos · {refused} sobre otro asunto",
+        "outcomes": "{answered} con respuesta · {asks} con varias lecturas · {nearest} con pasajes cercanos · "
+        "{refused} sobre otro asunto",
         "answered": "con respuesta",
+        "asks": "con varias lecturas",
         "nearest": "con pasajes cercanos",
         "refused": "sobre otro asunto",
         "near": "Lo más cercano en el documento (no es una respuesta):",
@@ -65,8 +67,10 @@ _WORDS = {
         "strict": "strict",
         "general": "general",
         "sources": "Sources",
-        "outcomes": "{answered} answered · {nearest} with near passages · {refused} about something else",
+        "outcomes": "{answered} answered · {asks} with several readings · {nearest} with near passages · {refused} "
+        "about something else",
         "answered": "answered",
+        "asks": "several readings",
         "nearest": "near passages",
         "refused": "about something else",
         "near": "Nearest in the document (not an answer):",
@@ -121,7 +125,7 @@ def answer_text(answer: AnswerRecord, language: str) -> str:
     parts.extend(f"[{s.number}] {s.chunk.section} ({_place(s, words, '{start}-{end}')})" for s in answer.sources)
     if answer.nearest is not None:
         parts.extend(["", *_nearest_lines(answer, answer.nearest, words)])
-    if answer.hint:
+    if answer.hint and answer.outcome != "asks":
         parts.append(rephrase(language))
     parts.append(quality_line(answer.quality, language))
     return "\n".join(parts)
@@ -169,7 +173,7 @@ def turn_markdown(turn: Turn, language: str, question: bool) -> str:
     """
     words, answer = _WORDS.get(language, _WORDS["en"]), turn.answer
     parts = [f"**{' '.join(turn.question.split())}**"] if question else []
-    if answer is None or answer.nearest is None or not answer.nearest.passages:
+    if answer is None or answer.outcome == "asks" or answer.nearest is None or not answer.nearest.passages:
         parts.append(turn.text)
     if answer is not None and answer.sources:
         lines = [f"- [{s.number}] {s.chunk.section} ({_place(s, words)})" for s in answer.sources]
@@ -216,7 +220,7 @@ def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], l
             parts.append("\n".join([f"**{words['sources']}**", "", *lines]))
         if answer.nearest is not None:
             parts.extend(_nearest_lines(answer, answer.nearest, words))
-        if answer.hint:
+        if answer.hint and answer.outcome != "asks":
             parts.append(rephrase(language))
         parts.append(f"*{quality_line(answer.quality, language)}*")
     if turn.feedback is not None:
@@ -252,6 +256,9 @@ def _marked(answer: AnswerRecord) -> str:
 
 
 def _nearest_lines(answer: AnswerRecord, nearest: Nearest, words: dict[str, str]) -> list[str]:
+    if answer.outcome == "asks":
+        pairs = zip(nearest.did_you_mean, nearest.passages, strict=True)
+        return [f"- {reading.question} {' '.join(source.chunk.text.split())}" for reading, source in pairs]
     lines = [words[f"why_{answer.why}"]] if f"why_{answer.why}" in words else []
     lines.append(words["near"])
     for source in nearest.passages:

@@ -93,7 +93,9 @@ def kb_ask(
 @kb.command("evaluate")
 def kb_evaluate(
     document: Annotated[str, typer.Argument(help="Name or id of a knowledge base, or a file to create one from")],
-    questions: Annotated[Path, typer.Argument(help="JSONL with id, question, kind, answers, heading, paragraph")],
+    questions: Annotated[
+        Path, typer.Argument(help="JSONL with id, question, kind, answers, heading, paragraph, history")
+    ],
     preset: PresetOption = None,
     strategy: Annotated[str | None, typer.Option(help="Retrieval strategy")] = None,
     env: EnvOption = None,

@@ -1,9 +1,10 @@
 """Load and check a data set folder. ``layout`` finds its files, ``row_files`` reads their rows.
 
 Schema v2.0: ``corpus.parquet`` (doc_id, title, text), ``queries.parquet`` (query_id, text, answer, answer_type,
-question_type, level), ``qrels.parquet`` (query_id, doc_id, score).
+question_type, level, history), ``qrels.parquet`` (query_id, doc_id, score).
 BEIR and MTEB: ``corpus.jsonl`` (_id, title, text), ``queries.jsonl`` (_id, text, metadata), ``qrels/*.tsv``
 (query-id, corpus-id, score); the columns are the same in ``.jsonl.gz`` and Parquet.
+``history`` is the conversation before a query, in the forms of ``history.read_history``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
 
+from chatbot_mvp.datasets.history import read_history
 from chatbot_mvp.datasets.layout import DEFAULT_SPLIT, folder_layout
 from chatbot_mvp.datasets.model import Dataset, Query
 from chatbot_mvp.datasets.row_files import DOC_ID, QUERY_ID, Row, read_judgements, read_rows
@@ -43,7 +45,7 @@ def load_dataset(folder: Path, split: str = "") -> Dataset:
     corpus, asked, judged = ([folder / name for name in part] for part in (chosen.corpus, chosen.queries, chosen.qrels))
     name = folder.resolve().name
     documents = DocumentTable(_document(row, name) for path in corpus for row in _corpus_rows(path))
-    extra = (*_OPTIONAL, "metadata")
+    extra = (*_OPTIONAL, "metadata", "history")
     queries = [_query(row) for path in asked for row in read_rows(path, {**QUERY_ID, **_TEXT}, extra)]
     if not documents:
         raise EmptyDataset(path=str(corpus[0]))
@@ -99,7 +101,11 @@ def _query(row: Row) -> Query:
     metadata = row.values.get("metadata")
     extra = {**row.values, **(metadata if isinstance(metadata, dict) else {})}
     fields = {name: str(value) for name in _OPTIONAL if (value := extra.get(name)) is not None}
-    return Query(row.id("query_id"), text, **fields)
+    try:
+        history = read_history(extra.get("history"))
+    except ValueError as error:
+        raise row.bad(str(error)) from error
+    return Query(row.id("query_id"), text, **fields, history=history)
 
 
 def _refuse_repeated(path: Path, ids: Iterable[str]) -> None:

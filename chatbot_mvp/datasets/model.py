@@ -8,7 +8,7 @@ from functools import cached_property
 
 from chatbot_mvp.datasets.table import DocumentTable
 from chatbot_mvp.text import detect_language, fold
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, PastTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Query:
     """"label" (yes/no), "extractive", or "" if the data set does not say."""
     question_type: str = ""
     level: str = ""
+    history: tuple[PastTurn, ...] = ()
+    """The conversation before the question, oldest turn first."""
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,15 @@ from chatbot_mvp.retrieval.part.index import Parts, Spans
 from chatbot_mvp.retrieval.reranker import Reranker
 from chatbot_mvp.retrieval.shared_work import SharedWork
 from chatbot_mvp.retrieval.stages.base import Selection, Stage
+from chatbot_mvp.retrieval.stages.conversation import Conversation
+from chatbot_mvp.retrieval.stages.exact import Exact
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
 from chatbot_mvp.retrieval.stages.rerank import Rerank
 from chatbot_mvp.retrieval.stages.rerankers import make_reranker
 from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.trace import Earlier, RetrievalTrace
 from chatbot_mvp.settings.fields import deciding
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
 from chatbot_mvp.text import ANALYSIS_VERSION
@@ -69,6 +71,10 @@ class Pipeline:
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
+            if issubclass(stage, Exact) and Conversation.serves(
+                index
+            ):  # what a question names comes first in a conversation, too
+                self._stages.append(Conversation(index, config))
             if stage.serves(index) and stage.wanted(config):
                 self._stages.append(stage(index, config) if shared is None else shared.stage(stage, index, config))
             if expander is not None and issubclass(stage, Expansion):
@@ -98,10 +104,15 @@ class Pipeline:
             return None if index is None else self
         return Pipeline(index, self.config, self._reranker, self._expander)
 
-    def retrieve(self, queries: Sequence[str]) -> list[RetrievalTrace]:
-        """Run all stages and return one trace per query, in order. A query's results do not depend on the others."""
+    def retrieve(self, queries: Sequence[str], earlier: tuple[Earlier, ...] = ()) -> list[RetrievalTrace]:
+        """Run all stages and return one trace per query, in order. A query's results do not depend on the others.
+
+        Args:
+            earlier: what was said before the queries, oldest first.
+        """
         shared = self._shared
-        traces = [RetrievalTrace(query) if shared is None else shared.start(query) for query in queries]
+        start = RetrievalTrace if shared is None else shared.start
+        traces = [start(query, earlier) for query in queries]
         for stage in self._stages:
             traces = stage.run_batch(traces) if shared is None else shared.run(stage, traces)
         return traces

@@ -11,7 +11,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.stages.base import Stage
-from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.retrieval.trace import Earlier, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Chunk, ProgressCallback, ignore_progress, last
@@ -30,7 +30,7 @@ class SharedWork:
         self._results: BoundedCache[Hashable, _Result] = BoundedCache(_HITS, lambda found: found.weight)
         self._read: dict[type[Stage], set[tuple[str, ...]]] = {}
         """Stage -> sets of settings that its results depended on."""
-        self._starts: dict[str, RetrievalTrace] = {}
+        self._starts: dict[tuple[str, tuple[Earlier, ...]], RetrievalTrace] = {}
 
     def index(
         self,
@@ -54,9 +54,9 @@ class SharedWork:
         """Create a stage whose results are shared with stages of other configurations."""
         return kind(index, cast(Settings, _Watched(config)))
 
-    def start(self, query: str) -> RetrievalTrace:
-        """Return the trace from which all pipelines start a question."""
-        return self._starts.setdefault(query, RetrievalTrace(query))
+    def start(self, query: str, earlier: tuple[Earlier, ...] = ()) -> RetrievalTrace:
+        """Return the trace from which all pipelines start a question; ``earlier`` is what was said before it."""
+        return self._starts.setdefault((query, earlier), RetrievalTrace(query, earlier))
 
     def run(self, stage: Stage, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
         """Run a stage over the traces for which no stage of its kind has a result under the settings that it reads.

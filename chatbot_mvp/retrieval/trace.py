@@ -45,10 +45,21 @@ class StageRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """Something that was said before the question."""
+
+    text: str
+    weight: float
+    """How much it counts in the ranking, above 0; the question itself counts 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetrievalTrace:
     """One question and everything that the stages found for it."""
 
     query: str
+    earlier: tuple[Earlier, ...] = ()
+    """What was said before, oldest first; empty for a question that is asked alone."""
     query_expanded: str = ""
     """The query with added words, as searched; "" if it was not expanded."""
     expansion_notes: tuple[str, ...] = ()

@@ -64,6 +64,10 @@ class Retrieved:
     """(chunk id, section, start, end) of the context in the text of the knowledge base; only in a KB run."""
     places: tuple[Span, ...] = ()
     """Where the expected paragraph is in that text; only in a KB run."""
+    search_query: str = ""
+    """What was searched for a query with a history; "" for one without."""
+    search_how: str = ""
+    """As ``chat.followup.Search.how``."""
 
 
 @dataclass(frozen=True, slots=True)

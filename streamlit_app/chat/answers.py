@@ -9,6 +9,7 @@ import streamlit as st
 
 from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.chat.answer_text import safe_markdown
+from streamlit_app.chat.asking_back import show_readings
 from streamlit_app.chat.debug import show_debug
 from streamlit_app.chat.differences import show_differences
 from streamlit_app.chat.document_filter import show_filter
@@ -60,6 +61,10 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
     anchor = f"source-{turn.turn_id}"
     if answer.failure:
         st.warning(t("chat.fallback", error=failure_text(answer.failure)), icon=":material/cloud_off:")
+    if answer.outcome == "asks" and answer.nearest is not None:
+        show_outcome(turn, answer)
+        show_readings(turn, answer.nearest, asks)
+        return
     if answer.nearest is not None and answer.nearest.passages:
         show_outcome(turn, answer)
         show_nearest(turn, answer.nearest, asks)

@@ -27,6 +27,8 @@ COLOURS = {
     "late": "#332288",
     "late_chunk": "#aa4499",
     "exact": "#66ccee",
+    "said": "#117733",
+    "said_late": "#88ccee",
     # Of other strategies, which have none of the signals above.
     "bm25": "#0072b2",
     "vector": "#cc79a7",
@@ -55,6 +57,8 @@ def show_debug(answer: AnswerRecord) -> None:
             "fingerprint": debug["fingerprint"],
             "outcome": " · ".join(part for part in (answer.outcome, answer.why) if part),
         }
+        if said := debug.get("earlier"):
+            rows["earlier"] = " · ".join(f"{number(one['weight'], 3)} × {one['text'][:80]}" for one in said)
         if debug["topic"] is not None:
             rows["topic"] = number(debug["topic"], 3)
         if errors := debug["stage_errors"]:

@@ -27,6 +27,7 @@ from streamlit_app.shared.style import card_grid
 
 _ICONS = {
     "answered": ":green[:material/check_circle:]",
+    "asks": ":blue[:material/alt_route:]",
     "nearest": ":orange[:material/contact_support:]",
     "refused": ":red[:material/block:]",
 }
@@ -40,7 +41,8 @@ _SUGGESTIONS = 4
 
 def show_outcome(turn: Turn, answer: AnswerRecord) -> None:
     """Draw one quiet line: outcome, number of passages, and their age if it is notable. In general mode no outcome."""
-    passages = answer.sources if answer.outcome == "answered" else answer.nearest.passages if answer.nearest else ()
+    near = answer.nearest.passages if answer.nearest and answer.outcome == "nearest" else ()
+    passages = answer.sources if answer.outcome == "answered" else near
     icon, said = _ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")]
     if answer.chosen and answer.outcome == "answered":
         icon, said = ":gray[:material/touch_app:]", [t("outcome.chosen")]

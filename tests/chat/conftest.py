@@ -10,13 +10,12 @@ import pytest
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.answering import finished
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Document, last
+from chatbot_mvp.types import Document, PastTurn, last
 from tests.fakes import FakeEmbedder
 
 SOURCE = """# Manual

@@ -94,7 +94,7 @@ def test_an_answer_from_a_chosen_passage_is_of_it_alone_and_counts_as_chosen(set
     assert (answer.outcome, answer.decided_by, answer.chosen) == ("answered", "chosen", True)
     assert [source.chunk.text for source in answer.sources] == [passage.text]
     assert answer.text.removesuffix(" [1]") in passage.text
-    assert found.outcomes == {"answered": 0, "nearest": 1, "refused": 0}
+    assert found.outcomes == {"answered": 0, "asks": 0, "nearest": 1, "refused": 0}
 
 
 def test_a_passage_that_has_changed_is_not_answered_from(settings: Settings) -> None:

@@ -7,11 +7,11 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import find, leaning
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import PastTurn
 from tests.chat.conftest import ChatService, pipeline_of
 from tests.fakes import FakeChatModel
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import pytest
 
 from chatbot_mvp.chat.followup import find, without_rivals
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Document
+from chatbot_mvp.types import Document, PastTurn
 from tests.fakes import FakeEmbedder
 
 

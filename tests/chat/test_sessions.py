@@ -273,10 +273,15 @@ def test_exports_tell_the_outcomes_apart(settings: Settings) -> None:
         ended(desk, conversation_id)
         desk.begin(SESSION, conversation_id, question, context or UserContext())
     ended(desk, conversation_id)
-    assert desk.conversation(SESSION, conversation_id).outcomes == {"answered": 1, "nearest": 1, "refused": 1}
+    assert desk.conversation(SESSION, conversation_id).outcomes == {
+        "answered": 1,
+        "asks": 0,
+        "nearest": 1,
+        "refused": 1,
+    }
     markdown = desk.export(SESSION, conversation_id, "markdown", "es")
     for expected in (
-        "1 con respuesta · 1 con pasajes cercanos · 1 sobre otro asunto",
+        "1 con respuesta · 0 con varias lecturas · 1 con pasajes cercanos · 1 sobre otro asunto",
         "modo estricto · con respuesta*",
         "modo estricto · con pasajes cercanos*",
         "modo estricto · sobre otro asunto*",
@@ -285,7 +290,7 @@ def test_exports_tell_the_outcomes_apart(settings: Settings) -> None:
     ):
         assert expected in markdown
     value = json.loads(desk.export(SESSION, conversation_id, "json", "es"))
-    assert value["outcomes"] == {"answered": 1, "nearest": 1, "refused": 1}
+    assert value["outcomes"] == {"answered": 1, "asks": 0, "nearest": 1, "refused": 1}
     answered, nearest, refused = value["turns"]
     assert [turn["outcome"] for turn in value["turns"]] == ["answered", "nearest", "refused"]
     assert (answered["nearest"], refused["nearest"]) == (None, None)

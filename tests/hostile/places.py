@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.chat.prompting import PastTurn, grounded_messages, open_messages, relevance_messages, rewrite_messages
+from chatbot_mvp.chat.prompting import grounded_messages, open_messages, relevance_messages, rewrite_messages
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.evaluation.benchmark.generation import generation_request
 from chatbot_mvp.evaluation.benchmark.judgement import judge_messages
@@ -24,7 +24,7 @@ from chatbot_mvp.retrieval.stages.llm_expansion import QueryExpander
 from chatbot_mvp.retrieval.stages.rerankers import LlmReranker
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Chunk
+from chatbot_mvp.types import Chunk, PastTurn
 from chatbot_mvp.wings.ragas.errors import PromptsError
 from chatbot_mvp.wings.ragas.judging import adapt_prompts, own_prompts
 from chatbot_mvp.wings.ragas.judging.prompts import load_prompts

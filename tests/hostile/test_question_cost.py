@@ -12,8 +12,8 @@ import pytest
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS
-from chatbot_mvp.chat.prompting import PastTurn
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import PastTurn
 from tests.raising import raises
 
 MOST_S = 2.0

@@ -407,3 +407,19 @@ def test_whoever_may_choose_for_all_chooses_another_model_for_a_question(
         assert "en su lugar contesta «demo»" in page.warning[0].value
         assert app.providers.chosen == "demo"
     get_app.clear()
+
+
+def test_a_question_with_several_readings_is_asked_back_and_a_click_asks_the_clear_one(start: Start) -> None:
+    app = start(DemoModel())
+    text = "".join(
+        f"# {name}\n\nQuién trabaja en {name}.\n\n## Horario\n\nEl horario de {name} es de {hour}:00 a 15:00.\n\n"
+        for name, hour in (("Finanzas", 7), ("Ventas", 8))
+    )
+    app.kbs.add("oficina.md", text.encode())
+    page = asked(open_page("chat"), "¿Cuál es el horario?")
+    labels = {button.label for button in page.button if (button.key or "").startswith("reading-")}
+    assert labels == {"¿Cuál es el horario (Finanzas)?", "¿Cuál es el horario (Ventas)?"}
+    assert said(page, "Su pregunta puede significar varias cosas", "Finanzas &gt; Horario") == [True, False]
+    next(button for button in page.button if button.label == "¿Cuál es el horario (Ventas)?").click().run()
+    assert not page.exception
+    assert "de 8:00 a 15:00" in texts(page)

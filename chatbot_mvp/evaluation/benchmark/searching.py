@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
@@ -34,7 +35,7 @@ def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> Sear
         ChatbotError: every query would fail, for example because of a refused key.
     """
     try:
-        traces = pipeline.retrieve([query.text for query in batch])
+        searches = _searches(pipeline, batch)
     except ProviderQuotaExhausted as error:
         return Searched([], str(error))
     except ChatbotError as error:
@@ -50,9 +51,20 @@ def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> Sear
             if alone.refused:
                 return Searched(records, alone.refused)
         return Searched(records)
-    refused = next((reason for trace in traces if (reason := _out_of_quota(trace))), "")
-    done = [_record(run, query, trace) for query, trace in zip(batch, traces, strict=True) if not _out_of_quota(trace)]
+    refused = next((reason for found in searches if (reason := _out_of_quota(found.trace))), "")
+    pairs = zip(batch, searches, strict=True)
+    done = [_record(run, query, found) for query, found in pairs if not _out_of_quota(found.trace)]
     return Searched(done, refused)
+
+
+def _searches(pipeline: Pipeline, batch: Sequence[Query]) -> list[Search]:
+    """Search each query as the chat does: one with a history as a turn of its conversation, the others together."""
+    alone = [query.text for query in batch if not query.history]
+    found = iter(pipeline.retrieve(alone) if alone else ())
+    return [
+        find(pipeline, query.text, query.history) if query.history else Search(query.text, next(found))
+        for query in batch
+    ]
 
 
 def _out_of_quota(trace: RetrievalTrace) -> str:
@@ -87,7 +99,8 @@ def _without(trace: RetrievalTrace, doc_id: str) -> RetrievalTrace:
     )
 
 
-def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
+def _record(run: PreparedRun, query: Query, found: Search) -> QueryRecord:
+    trace = found.trace
     if error := _failed_expansion(trace):
         # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
         return QueryRecord(run.manifest.run_id, query.query_id, RETRIEVE, "failed", {}, error)
@@ -102,6 +115,8 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
         **run.corpus.notes(query.query_id, trace),
     }
+    if query.history:
+        payload |= {"search_query": found.query, "search_how": found.how}
     if gold := [doc_id for doc_id, score in run.dataset.qrels.get(query.query_id, {}).items() if score > 0]:
         payload["gold"] = gold_ranks(trace, gold)
     reranked = trace.hits_before_rerank is not None

@@ -208,7 +208,13 @@ def kb_corpus(
                 documents[relevant[0]] = Document(relevant[0], question.heading or "", text[start:end], kb_id)
             qrels[name] = dict.fromkeys(relevant, 1)
     queries = tuple(
-        Query(name, question.question, next(iter(question.answers), ""), question_type=question.kind or "")
+        Query(
+            name,
+            question.question,
+            next(iter(question.answers), ""),
+            question_type=question.kind or "",
+            history=question.history,
+        )
         for name, question in asked.items()
     )
     sha256 = _identity(record, asked.values())

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from chatbot_mvp.datasets.history import history_json, read_history
 from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
 from chatbot_mvp.storage.json_object import parse_json
+from chatbot_mvp.types import PastTurn
 
 KINDS = (ANSWERABLE, *UNANSWERABLE)
 
@@ -35,6 +37,8 @@ class KbQuestion:
     """Reference answers for human readers; they are not scored."""
     document: str | None = None
     """Path of the document with the paragraph; None if it is not known."""
+    history: tuple[PastTurn, ...] = ()
+    """The conversation before the question, oldest turn first."""
 
     @property
     def asked(self) -> KbQuestion:
@@ -44,12 +48,15 @@ class KbQuestion:
     def as_line(self) -> str:
         """Return the question as one line of a question file (JSON)."""
         values = asdict(self)
+        values["history"] = history_json(self.history)
         line = {"id": values.pop("question_id"), **{name: value for name, value in values.items() if value}}
         return json.dumps(line, ensure_ascii=False)
 
 
 def load_questions(path: Path) -> list[KbQuestion]:
-    """Read JSONL of {id, question, kind, answers, heading, paragraph, document}; all but ``question`` may be missing.
+    """Read JSONL of {id, question, kind, answers, heading, paragraph, document, history}.
+
+    All but ``question`` may be missing; ``history`` has the forms of ``datasets.history.read_history``.
 
     Raises:
         DatasetError (dataset_file_missing), EmptyDataset
@@ -93,6 +100,10 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
         reason = "has a 'paragraph', 'heading' or 'document' that is no text"
     if reason:
         raise DatasetError("dataset_file_unreadable", path=path, reason=f"line {number} {reason}")
+    try:
+        history = read_history(value.get("history"))
+    except ValueError as error:
+        raise DatasetError("dataset_file_unreadable", path=path, reason=f"line {number}: {error}") from error
     answers = value.get("answers")
     return KbQuestion(
         str(value.get("id") or number),
@@ -102,6 +113,7 @@ def _question(path: str, number: int, line: str) -> KbQuestion:
         value.get("heading"),
         tuple(answer for answer in answers if isinstance(answer, str)) if isinstance(answers, list) else (),
         value.get("document"),
+        history,
     )
 
 

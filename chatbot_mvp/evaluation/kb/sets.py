@@ -17,6 +17,7 @@ from chatbot_mvp.storage.clock import sortable_stamp, utc_after
 from chatbot_mvp.storage.files import lock_beside, make_folder, naming, write_json
 from chatbot_mvp.storage.formats import QUESTION_SET, VERSION, complete, known_version
 from chatbot_mvp.storage.json_object import parse_json
+from chatbot_mvp.types import PastTurn
 
 Origin = Literal["model", "rules", "person", "file", "chat", "review"]
 """Source of a question: proposed by a model or by rules, written by a person, imported, marked in the chat, or labelled
@@ -223,10 +224,11 @@ class QuestionSetStore:
 
 def _question(row: Mapping[str, Any]) -> SetQuestion:
     """Rebuild a question from the dict that ``asdict`` and JSON made of it."""
-    asked = complete({"document": None, **row["question"]}, KbQuestion)  # the key came later than the format
-    return SetQuestion(
-        **{**complete(row, SetQuestion), "question": KbQuestion(**{**asked, "answers": tuple(asked["answers"])})}
-    )
+    # These keys came later than the format.
+    asked = complete({"document": None, "history": (), **row["question"]}, KbQuestion)
+    history = tuple(PastTurn(**complete(turn, PastTurn)) for turn in asked["history"])
+    question = KbQuestion(**{**asked, "answers": tuple(asked["answers"]), "history": history})
+    return SetQuestion(**{**complete(row, SetQuestion), "question": question})
 
 
 def join(base: QuestionSet, mine: QuestionSet, theirs: QuestionSet) -> tuple[QuestionSet, int]:

@@ -52,16 +52,16 @@ class LateInteraction(Stage):
         rows = _candidates(trace.hits)
         if not rows:
             return trace, {}
-        [question] = self._tokens.embedder.text_tokens([trace.query], "query")
+        question = token_states(self.index, trace.query)
         hits = [trace.hits[row] for row in rows]
-        late, lengths = self._compared(question, hits)
+        late, lengths = compared(self.index, question, hits)
         signals = {
             **late,
             "words": np.array([_words(hit) for hit in hits]),
             "vector_norm": np.array([hit.signals["vector_norm"] for hit in hits]),
         }
-        compared = {name: value + lengths if name in late else value for name, value in signals.items()}
-        parts = {name: weight / sum(WEIGHTS.values()) * scaled(compared[name]) for name, weight in WEIGHTS.items()}
+        weighed = {name: value + lengths if name in late else value for name, value in signals.items()}
+        parts = {name: weight / sum(WEIGHTS.values()) * scaled(weighed[name]) for name, weight in WEIGHTS.items()}
         scores = sum(parts.values(), np.zeros(1))
         order = sorted(range(len(rows)), key=lambda at: (-scores[at], hits[at].chunk.chunk_id))
         best = []
@@ -74,35 +74,42 @@ class LateInteraction(Stage):
         rest = [replace(hit, score=lowest * hit.score) for row, hit in enumerate(trace.hits) if row not in taken]
         return replace(trace, hits=(*best, *rest), query_tokens=question), {"candidates": len(rows)}
 
-    @property
-    def _tokens(self) -> PassageTokens:
-        assert self.index.dense is not None and self.index.dense.tokens is not None, "see serves"
-        return self.index.dense.tokens
 
-    def _compared(self, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Doubles], Doubles]:
-        """Return (the signals ``late`` and ``late_chunk``, what is added to both before they rank), shape (hits,) each.
+def token_states(index: CorpusIndex, text: str) -> TokenStates:
+    """Return the tokens of a question as the embedding model of an index reads them."""
+    [question] = _tokens(index).embedder.text_tokens([text], "query")
+    return question
 
-        Whole documents are ranked without the cost of their length: with it, hit@3 of a manual whose paragraphs are
-        documents falls from 0.74 to 0.65. The signals have the cost, because the evidence was fitted on them.
-        """
-        rows = [self.index.row_of[hit.chunk.chunk_id] for hit in hits]
-        kb = self.index.kb
-        if self.index.graph is not None or kb is None:
-            texts = [self.index.documents[row].index_text for row in rows]
-            # The tokens of a knowledge base are deleted with it; storing them here could leave some behind.
-            closest, shares, counts = self._tokens.compared(question, texts, keep=kb is None)
-            columns = [np.array([at]) for at in range(len(rows))]
-            lengths = LENGTH_COST * np.log(counts)
-        else:
-            of_hits = [kb.paragraphs.of(row) for row in rows]
-            paragraphs = np.unique(np.concatenate(of_hits))
-            closest, shares, counts = self._tokens.compared(question, passage_texts(kb, paragraphs.tolist()))
-            columns = [np.searchsorted(paragraphs, found) for found in of_hits]
-            lengths = np.zeros(len(rows))
-        by_paragraph = max_sim(closest, shares, counts)
-        by_chunk = max_sim(grouped(closest, columns), shares, np.array([counts[found].sum() for found in columns]))
-        late = np.array([by_paragraph[found].max() for found in columns], dtype=float)
-        return {"late": late, "late_chunk": by_chunk.astype(float)}, lengths
+
+def compared(index: CorpusIndex, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Doubles], Doubles]:
+    """Return (the signals ``late`` and ``late_chunk``, what is added to both before they rank), shape (hits,) each.
+
+    Whole documents are ranked without the cost of their length: with it, hit@3 of a manual whose paragraphs are
+    documents falls from 0.74 to 0.65. The signals have the cost, because the evidence was fitted on them.
+    """
+    rows = [index.row_of[hit.chunk.chunk_id] for hit in hits]
+    kb = index.kb
+    if index.graph is not None or kb is None:
+        texts = [index.documents[row].index_text for row in rows]
+        # The tokens of a knowledge base are deleted with it; storing them here could leave some behind.
+        closest, shares, counts = _tokens(index).compared(question, texts, keep=kb is None)
+        columns = [np.array([at]) for at in range(len(rows))]
+        lengths = LENGTH_COST * np.log(counts)
+    else:
+        of_hits = [kb.paragraphs.of(row) for row in rows]
+        paragraphs = np.unique(np.concatenate(of_hits))
+        closest, shares, counts = _tokens(index).compared(question, passage_texts(kb, paragraphs.tolist()))
+        columns = [np.searchsorted(paragraphs, found) for found in of_hits]
+        lengths = np.zeros(len(rows))
+    by_paragraph = max_sim(closest, shares, counts)
+    by_chunk = max_sim(grouped(closest, columns), shares, np.array([counts[found].sum() for found in columns]))
+    late = np.array([by_paragraph[found].max() for found in columns], dtype=float)
+    return {"late": late, "late_chunk": by_chunk.astype(float)}, lengths
+
+
+def _tokens(index: CorpusIndex) -> PassageTokens:
+    assert index.dense is not None and index.dense.tokens is not None, "see LateInteraction.serves"
+    return index.dense.tokens
 
 
 def _walked(hits: Sequence[Hit]) -> bool:

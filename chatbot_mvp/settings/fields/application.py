@@ -77,6 +77,8 @@ class ApplicationFields(Fields):
     """Maximum chat answer (tokens); 0: 700 with groq and a knowledge base, otherwise LLM_MAX_TOKENS."""
     chat_rewrite_followups: Annotated[bool, IN_ADMIN, Row(group="chat")] = False
     """Let the model rewrite each follow-up question so that it stands alone."""
+    chat_asks_back: Annotated[bool, IN_ADMIN, Row(group="chat")] = True
+    """In strict mode, ask which one is meant if a question could mean several things."""
     log_queries: bool = False
     """Include the text of questions in logs/retrieval_metrics.jsonl."""
     serve_token: Key = SecretStr("")

@@ -138,8 +138,8 @@ class Tools:
             mode: "strict" answers only what the passages support; "general" lets the model answer without them.
 
         Returns:
-            The answer's text, its outcome ("answered", "nearest" or "refused"), its sources with file and page, the
-            evidence, and what ``kb ask --json`` has besides.
+            The answer's text, its outcome ("answered", "asks", "nearest" or "refused"), its sources with file and page,
+            the evidence, and what ``kb ask --json`` has besides.
 
         Raises:
             KbNotFound, KbUnreadable, ConfigurationError (question_too_long)
