@@ -32,6 +32,7 @@ from benchmarks.near_sets import ask, collections
 from benchmarks.script import add_keep, data_folder, parser, row
 from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates, Vectors
 from chatbot_mvp.embedding.registry import create_embedder
+from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.late.matching import late_weights
 from chatbot_mvp.settings.model import load_settings
 
@@ -75,7 +76,7 @@ class Apart:
         match = np.stack([_widest(cosines, reach) @ shares for reach in SURROUNDINGS], axis=1)
         best = cosines.max(axis=0)
         whole = np.array([best @ shares, shares[best > 0.7].sum(), shares[best < 0.4].sum(), best.min()], np.float32)
-        mean = 3 * shares @ (asked.states - self.weights.mean)
+        mean = (3 * shares @ (asked.states - self.weights.mean)).astype(np.float32)
         return Pair(tokens, match.astype(np.float32), mean, np.concatenate([whole, 0.1 * mean]), span, kind)
 
     def similar(self, question: str, texts: Sequence[str]) -> int:
@@ -99,7 +100,7 @@ class Together(Apart):
         begin, tokens = sum(self.embedder.token_counts([question, "passage:"])), 2 * (read.states - self.weights.mean)
         asked, passage = tokens[:begin].mean(axis=0), tokens[begin : begin + MOST_TOKENS]
         mean = passage.mean(axis=0)
-        whole = 0.3 * np.concatenate([asked, mean, asked * mean])
+        whole = (0.3 * np.concatenate([asked, mean, asked * mean])).astype(np.float32)
         return Pair(passage, np.zeros((len(passage), 5), np.float32), np.ones(1, np.float32), whole, span, kind)
 
 
@@ -129,7 +130,7 @@ class Head:
         self._second = {name: np.zeros_like(value) for name, value in self.of.items()}
         self._steps = 0
 
-    def scores(self, pair: Pair) -> tuple[Vectors, float]:
+    def scores(self, pair: Pair) -> tuple[Doubles, float]:
         """Return (score of each token as first and as last one, shape (2, tokens); score of having no answer)."""
         tokens = (self.of["matrix"] @ pair.question) @ pair.tokens.T + self.of["match"] @ pair.match.T
         return tokens, float(self.of["whole"] @ pair.whole + self.of["none"][0])

@@ -104,7 +104,7 @@ def _mtrag(folder: Path, name: str) -> Kb:
 
     documents = [Document(row["doc_id"], row["title"] or row["doc_id"], row["text"]) for row in rows("passages")]
     asked = [
-        KbQuestion(row["id"], row["question"], MTRAG[row["kind"]])  # type: ignore[arg-type]
+        KbQuestion(row["id"], row["question"], MTRAG[row["kind"]])
         for row in rows("conversations")
         if row["kind"] in MTRAG
     ]
