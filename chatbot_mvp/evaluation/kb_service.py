@@ -13,6 +13,7 @@ from filelock import FileLock
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunError
 from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.kb.own_threshold import OwnThreshold, own_threshold
 from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb.results import (
@@ -37,6 +38,7 @@ from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.text import fold
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 PROPOSE, RUN = "propose", "run"
@@ -222,6 +224,32 @@ class KbEvaluationService:
         if found.kb_id != kb_id:
             raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
         return found
+
+    @performs(Action.READ)
+    def own_threshold(self, kb_id: str, tolerance: float) -> OwnThreshold | None:
+        """Return the evidence threshold that a knowledge base's own labelled questions choose, from ten labels on.
+
+        A question counts once, with its newest score among the results of the newest configuration.
+
+        Args:
+            tolerance: share of the near, and of the far questions, that may be answered, 0-1.
+
+        Returns:
+            None with too few labels, see ``own_threshold.LEAST_LABELS``.
+        """
+        results = self.results(kb_id)
+        labelled = {
+            fold(row.question.question): row
+            for result in reversed(results)
+            if result.fingerprint == results[0].fingerprint
+            for row in result.rows
+            if row.question.kind is not None
+        }
+        scores: dict[str, list[float]] = {}
+        for row in labelled.values():
+            scores.setdefault(row.question.kind or "", []).append(row.evidence)
+        general = type(self._live.current).model_fields["kb_min_evidence"].default
+        return own_threshold(scores, tolerance, general)
 
     @performs(Action.READ)
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:

@@ -110,8 +110,11 @@ def _sentences(grounding: Grounding, reader: Reader) -> list[Unit]:
     for row in np.argsort(-single, kind="stable"):
         if single[row] < keep_from * best or len(keep) == MAX_UNITS:
             break
-        if proven[row] and not any(units[row].overlaps(other) for other in keep):
-            keep.append(units[row])
+        unit = units[row]
+        held = [other for other in keep if unit.overlaps(other)]
+        # A sentence that is quoted with the one that it refers to takes the place of that one.
+        if proven[row] and all(not unit.is_list and {*other.spans} < {*unit.spans} for other in held):
+            keep = [*(other for other in keep if other not in held), unit]
     return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
 
 

@@ -18,6 +18,14 @@ _ROW = re.compile(r"\s*\|")
 _RULE = frozenset(" \t|:-")
 """The characters of the line between a table's column names and its rows."""
 CELL = re.compile(r"[^|]+")
+_REFERS = re.compile(
+    r"(?:(?:En|Para|Por|Con|Sin|De|A) )?(?:(?:[Ee]st|[Ee]s)(?:e|a|os|as|o)|[Ee]llo|[Dd]ich[oa]s?|[Aa]quell?[oa]s?)\b"
+    r"(?! (?:document|manual|cap[ií]tul|secci[oó]n|apartad|gu[ií]a|p[aá]gin|text|reglament))|"
+    r"(?:(?:In|For|By|Without|After) )?(?:[Tt]h(?:is|ese|ose)|[Ss]uch|[Dd]oing so)\b"
+    r"(?! (?:document|manual|chapter|section|guide|page|text))"
+)
+"""The beginning of a sentence whose subject stands in the one before ("Este plazo es de …"), and not in the text as a
+whole ("Este manual …"). Not "it" or "she": that is mostly what the passage is about."""
 _INITIALS = re.compile(r"(?:\b\w\.)+$")
 _LONG = 400
 """A list item of more characters is split into its sentences, a code block into its lines."""
@@ -36,8 +44,8 @@ class Unit:
     text: str
     """The unit's own text, without the line that introduces it."""
     lead: str = ""
-    """The line that introduces a list item or code block, the column names of a table row, or the question in the
-    passage to which the unit is the reply."""
+    """The line that introduces a list item or code block, the column names of a table row, the question in the passage
+    to which the unit is the reply, or the sentence that it refers to."""
     before: str = ""
     """The previous sentence of the passage; "" for the first one."""
     topic: str = ""
@@ -89,12 +97,16 @@ def units_of(text: str, passage: int) -> list[Unit]:
                 context = replied or text[slice(*lead)]
                 found.append(Unit(passage, (*intro, span), own, context, before, topic, not found))
         else:
+            referred: tuple[Span, ...] = ()
             for span in _shifted(text, block):
                 own = text[slice(*span)]
                 if is_question(own):
-                    before, lead, topic, replied = "", (0, 0), own, own
+                    before, lead, topic, replied, referred = "", (0, 0), own, own, ()
                     continue
-                found.append(Unit(passage, (span,), own, replied, before, topic, not found))
+                earlier = referred if _REFERS.match(own) else ()
+                context = replied or (before if earlier else "")
+                found.append(Unit(passage, (*earlier, span), own, context, before, topic, not found))
+                referred = (span,)
                 before, lead, replied, introducing = own, span, "", len(found) - 1
     return found
 

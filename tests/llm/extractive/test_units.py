@@ -46,6 +46,27 @@ def test_a_long_list_is_quoted_with_its_first_items_only() -> None:
     assert 2 < len(lead.spans) < 20
 
 
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("La solicitud va por correo. Este plazo es de diez días.", True),
+        ("The lease ends in May. This term can be renewed once.", True),
+        ("It is a factory. It was founded in 1911.", False),
+        ("Hay dos salas. En ese caso se avisa antes.", True),
+        ("Hay dos salas. Está prohibido fumar.", False),
+        ("Hay dos salas. Este manual las describe.", False),
+        ("Este plazo es de diez días.", False),
+        ("Hay dos salas.\n\nEste plazo es de diez días.", False),
+        ("¿Hay salas? Esta es la azul.", False),
+    ],
+)
+def test_a_sentence_is_quoted_with_the_one_that_it_refers_to(text: str, joined: bool) -> None:
+    """Only within a paragraph: what a first sentence refers to stands elsewhere."""
+    last = units_of(text, 0)[-1]
+    quoted = " ".join(text[slice(*span)] for span in last.spans)
+    assert quoted == (text if joined else last.text)
+
+
 def test_an_item_whose_list_has_no_lead_in_stands_alone() -> None:
     unit = units_of("Hay tres salas.\n\n- La sala azul está arriba.\n", 0)[1]
     assert len(unit.spans) == 1
