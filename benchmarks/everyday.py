@@ -40,6 +40,7 @@ HALVES = {
     "dev": ("gimnasio", "lavavajillas", "acta", "fernlog_en"),
     "test": ("hotel", "contrato", "campamento", "allotments_en"),
     "third": ("piscina", "clinica"),
+    "fourth": ("furgonetas", "biblioteca"),
 }
 VERDICTS = ("right", "wrong with tick", "declined wrongly", "declined rightly")
 
