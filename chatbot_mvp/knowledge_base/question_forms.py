@@ -75,7 +75,6 @@ _FORMS: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
                 r"(?:No |En \w+ no )?(?:se )?"
                 r"(?P<v>(?:admit|permit|acept)(?:en|an|imos|amos)|hacemos|servimos|alquilamos) "
                 r"(?P<what>[a-záéíóúñ]{4,}(?: [a-záéíóúñ]{4,}| de [a-záéíóúñ]+)?)(?=[ ,.;])",
-                r"(?P<v>(?:admit|permit|acept)(?:en|an|imos|amos)|hacemos|servimos|alquilamos) (?P<what>[a-záéíóúñ]{4,}(?: [a-záéíóúñ]{4,}| de [a-záéíóúñ]+)?)(?=[ ,.;])",
                 "",
             ),
             (
