@@ -1,7 +1,8 @@
 """Measure what a new user sees: everyday questions about everyday documents, asked as the Chat asks them.
 
 python -m benchmarks everyday                 the half that the engine is developed on
-python -m benchmarks everyday --half test     the half that is looked at only at the end
+python -m benchmarks everyday --half test     the half that was looked at only at the end
+python -m benchmarks everyday --half third    52 more, written when the engine was as it is, before their first look
 python -m benchmarks everyday --shown         each answer, too
 python -m benchmarks everyday --kb FILE.md QUESTIONS.jsonl      questions in the format of ``kb evaluate``
 
@@ -38,6 +39,8 @@ FOLDER = ROOT / "benchmarks" / "everyday"
 HALVES = {
     "dev": ("gimnasio", "lavavajillas", "acta", "fernlog_en"),
     "test": ("hotel", "contrato", "campamento", "allotments_en"),
+    "third": ("piscina", "clinica"),
+    "fourth": ("furgonetas", "biblioteca"),
 }
 VERDICTS = ("right", "wrong with tick", "declined wrongly", "declined rightly")
 

@@ -12,7 +12,7 @@ from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
 from chatbot_mvp.chat.conversations import Turn
-from chatbot_mvp.chat.follow_ups import follow_ups
+from chatbot_mvp.chat.follow_ups import first_questions, follow_ups
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.several import Asked, StreamOverSeveral
@@ -35,6 +35,8 @@ from chatbot_mvp.text import fold
 from chatbot_mvp.types import PastTurn
 
 _log = logging.getLogger(__name__)
+_TRIED = 3
+"""So many times as many questions are searched as are shown at first."""
 _PATIENCE_S = 1.5
 """How long the first question to a knowledge base waits for its vectors. It is then answered with those there are."""
 
@@ -190,6 +192,21 @@ class Answering:
             [turn.question for turn in turns],
             context.over(self._live.current).kb_min_evidence,
         )
+
+    @performs(Action.ASK)
+    def first_questions(self, kb_ids: Sequence[str], context: UserContext, limit: int = 4) -> tuple[str, ...]:
+        """Return up to ``limit`` questions to begin with, each searched before: none has too little evidence.
+
+        Raises:
+            As ``ask``.
+        """
+        documents = self._documents(context)
+        versions = {kb_id: self._kbs.store.record(kb_id).version for kb_id in kb_ids}
+        each = max(1, limit // len(versions))
+        tried = {kb_id: self._kbs.suggested_questions(kb_id, _TRIED * each, context.documents) for kb_id in versions}
+        pipeline = self._kbs.over(kb_ids, search=context.retrieval).best()
+        pipeline = self._kbs.limited_over(versions, pipeline, documents)
+        return first_questions(pipeline, tuple(tried.values()), each, context.over(self._live.current).kb_min_evidence)
 
     @performs(Action.READ)
     def citation_now(self, source: Source) -> Whereabouts | None:

@@ -1,11 +1,11 @@
-"""Questions to ask next: about sections near those that an answer cites, and only if they can be answered."""
+"""Questions to begin with and to ask next, about sections near those that an answer cites: only what is answered."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
 from chatbot_mvp.documents.chunking import Section
-from chatbot_mvp.knowledge_base.suggestions import ABOUT, section_question
+from chatbot_mvp.knowledge_base.suggestions import ABOUT, section_question, spread
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
@@ -51,6 +51,24 @@ def follow_ups(
         if first == section and (trace.evidence or 0.0) >= min_evidence:
             found.append(question)
     return tuple(found[:limit])
+
+
+def first_questions(
+    pipeline: Pipeline, tried: Sequence[Sequence[str]], each: int, min_evidence: float
+) -> tuple[str, ...]:
+    """Return up to ``each`` questions of each knowledge base for whose search there is enough evidence.
+
+    Args:
+        tried: questions about each knowledge base, in the order of its text.
+    """
+    questions = [question for some in tried for question in some]
+    traces = zip(questions, pipeline.retrieve(questions), strict=True)
+    sure = {question for question, trace in traces if (trace.evidence or 0.0) >= min_evidence}
+    found: dict[str, None] = {}
+    for some in tried:
+        answered = [question for question in some if question in sure]
+        found |= dict.fromkeys(answered[at] for at in spread(range(len(answered)), each))
+    return tuple(found)
 
 
 def _near(pipeline: Pipeline, last: Sequence[Chunk]) -> Iterator[Chunk]:

@@ -1,18 +1,24 @@
-"""Suggest questions that a knowledge base should answer, by rules from its definitions and headings."""
+"""Suggest questions that a knowledge base should answer, by rules from its sentences, definitions and headings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from chatbot_mvp.documents.chunking import Section, split_sections
 from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
+from chatbot_mvp.knowledge_base.question_forms import heading_as_question, questions_in
 from chatbot_mvp.text import STOP_WORDS, Analyzer, fold
 from chatbot_mvp.types import Document
 
 _MIN_BODY = 60
 """Sections with fewer characters get no question."""
 _MAX_HEADING = 70
+_LOOKED_AT = 2_000
+"""Characters of a section from which questions are made."""
+_OF_SECTION = 2
+"""Questions that the sentences of one section give at most."""
 
 # The templates use only stop words: retrieval would search any other word, and strict mode might refuse the question.
 ABOUT = {"es": "¿Qué hay sobre {topic}?", "en": "What is there about {topic}?"}
@@ -35,22 +41,25 @@ _PLURAL = {
     "en": (re.compile(r"^(requirements|steps|deadlines|types|benefits|duties|rights|rules|fees|conditions|goals|"
                       r"causes|symptoms|penalties|opening hours)\b", re.I), {}),
 }  # fmt: skip
-_HOW = {"es": re.compile(r"^cómo\s+\S", re.I), "en": re.compile(r"^how\s+to\s+\S", re.I)}
 _NUMBER = re.compile(r"^(?:(?:art[íi]culo|article|cap[íi]tulo|chapter|secci[óo]n|section|anexo|annex|t[íi]tulo)\s+)?"
-                     r"(?:\d+(?:\.\d+)*|[IVXLC]+)[.):ª-]*\s+[-–—]?\s*", re.I)  # fmt: skip
+                     r"(?:(?:\d+(?:\.\d+)*|[IVXLC]+)[.):ª-]*\s+|(?:primer|segund|tercer|cuart|quint|sext|séptim|octav|noven|"
+                     r"décim)[oa][.:]\s+)[-–—]?\s*", re.I)  # fmt: skip
+# What begins like this is only a part of a sentence, of which a question would make no sense.
+_PART = re.compile(r"(?:a|al|con|de|del|en|entre|hacia|mediante|para|por|según|sin|sobre|tras|y|o|at|by|for|from|in|of|"
+                   r"on|per|through|to|via|with|and|or)\s", re.I)  # fmt: skip
 _EMPTY = frozenset(
     fold(word)
     for word in """introducción índice contenido resumen conclusión conclusiones anexo anexos general generalidades
     otros varios notas referencias bibliografía prólogo portada introduction contents summary conclusion conclusions
     appendix overview general other others miscellaneous notes references bibliography foreword abstract
-    index faq""".split()
+    index faq preguntas frecuentes hacen dudas questions frequently asked""".split()
 )
 
 
 def suggest_questions(document: Document, language: str, limit: int, languages: Sequence[str] = ()) -> tuple[str, ...]:
     """Return up to ``limit`` questions about different sections, spread over the text and in its order.
 
-    Questions with two or more topic words are preferred, because they are more likely to be answered.
+    Those that people would ask come first, then others with two or more topic words, which are likely to be answered.
 
     Args:
         language: "es" or "en"; any other value is treated as "en".
@@ -58,18 +67,27 @@ def suggest_questions(document: Document, language: str, limit: int, languages: 
     """
     language = language if language in ABOUT else "en"
     sections = split_sections(document.text)
-    asked: dict[str, tuple[str, bool]] = {}  # folded question -> (question, preferred), so that none is repeated
+    asked: dict[str, tuple[str, int]] = {}  # folded question -> (question, rank), so that none is repeated
     for section in sections:
         # Skip the introduction below the document's title: the title is too general for a question.
         title = len(sections) > 2 and is_title(document.text, section.start)
         own = _language_of(document.text[section.start : section.end], languages) or language
-        if not title and (question := section_question(document.text, section, own)):
-            sure = len(Analyzer(own).terms(question)) > 1
-            asked.setdefault(fold(question), (question, sure))
+        body = document.text[section.body_start : min(section.end, section.body_start + _LOOKED_AT)]
+        natural = list(islice(dict.fromkeys(questions_in(body, own)), _OF_SECTION))
+        for question in natural:
+            asked.setdefault(fold(question), (question, 0 if _sure(question, own) else 2))
+        if not title and not natural and (question := section_question(document.text, section, own)):
+            plain = not question.startswith(ABOUT[own].partition("{")[0])
+            asked.setdefault(fold(question), (question, 2 - _sure(question, own) - plain))
     questions = list(asked.values())
-    first = spread([row for row, (_, sure) in enumerate(questions) if sure], limit)
-    others = spread([row for row, (_, sure) in enumerate(questions) if not sure], limit - len(first))
-    return tuple(questions[row][0] for row in sorted(first + others))
+    chosen: list[int] = []
+    for rank in range(3):
+        chosen += spread([row for row, (_, own_rank) in enumerate(questions) if own_rank == rank], limit - len(chosen))
+    return tuple(questions[row][0] for row in sorted(chosen))
+
+
+def _sure(question: str, language: str) -> bool:
+    return len(Analyzer(language).terms(question)) > 1
 
 
 def _language_of(text: str, languages: Sequence[str]) -> str | None:
@@ -88,6 +106,8 @@ def is_title(text: str, start: int) -> bool:
 
 
 def spread(rows: Sequence[int], limit: int) -> list[int]:
+    if limit <= 0:
+        return []
     if len(rows) <= limit:
         return list(rows)
     return [rows[round(at * (len(rows) - 1) / max(1, limit - 1))] for at in range(limit)]
@@ -115,14 +135,14 @@ def section_question(text: str, section: Section, language: str) -> str:
     if not topic:
         return ""
     words = _words(topic, language)
-    if _HOW[language].match(topic):
-        return (
-            f"¿{_capital(topic)}?" if language == "es" else f"{_capital(topic).replace('How to', 'How does one', 1)}?"
-        )
     pattern, articles = _PLURAL[language]
     if found := pattern.match(topic):
         article = articles.get(found.group(1).lower(), "las") if language == "es" else "the"
         return _LIST[language].format(topic=f"{article} {small(topic)}")
+    if question := heading_as_question(topic, language):
+        return question
+    if _PART.match(topic):
+        return ""
     name = _defined(body, language)
     # Use a definition only if it defines the topic of the heading.
     if name and set(re.findall(r"[^\W\d_]{4,}", fold(name))) & set(words):
@@ -147,7 +167,3 @@ def small(text: str) -> str:
     """Return ``text`` with a lower-case first letter, unless it begins with two capitals (an acronym)."""
     second = text[1:2]
     return text if second.isupper() else text[0].lower() + text[1:]
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

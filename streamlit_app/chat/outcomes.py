@@ -10,7 +10,6 @@ from chatbot_mvp.api import (
     OUTCOMES,
     AnswerRecord,
     Conversation,
-    DocumentFilter,
     KbRecord,
     Nearest,
     Source,
@@ -152,14 +151,21 @@ def show_follow_ups(kbs: Sequence[KbRecord], turns: Sequence[Turn], context: Use
             )
 
 
-def suggestions(kbs: Sequence[KbRecord], documents: DocumentFilter) -> None:
-    """Draw one button per suggestion about the chosen documents; clicking it asks the question."""
-    each = max(1, _SUGGESTIONS // len(kbs))
-    try:
-        asked = [get_app().kbs.suggested_questions(kb.kb_id, each, documents) for kb in kbs]
-    except ChatbotError:
-        return  # the user will see the error when asking a question
-    questions = dict.fromkeys(question for some in asked for question in some)
+def suggestions(kbs: Sequence[KbRecord], context: UserContext) -> None:
+    """Draw one button per suggestion about the chosen documents; clicking it asks the question.
+
+    Found once, because each is searched before: later runs of the script keep them.
+    """
+    key = (tuple((kb.kb_id, kb.version) for kb in kbs), context)
+    kept, questions = st.session_state.get("chat_suggested", (None, ()))
+    if kept != key:
+        try:
+            questions = get_app().answering.first_questions([kb.kb_id for kb in kbs], context, _SUGGESTIONS)
+        except ChatbotError:
+            return  # the user will see the error when asking a question
+        st.session_state.chat_suggested = key, questions
+    if not questions:
+        return
     grid = card_grid("suggestions", narrowest=320)
     for row, question in enumerate(questions):
         grid.button(

@@ -102,7 +102,7 @@ with history:
         st.warning(t(in_vain), icon=":material/link_off:")
     if conversation is None or not conversation.turns:
         st.caption(t("chat.hint"))
-        suggestions(kbs, documents)
+        first_questions = st.container()
     else:
         counts = st.empty()
         if conversation.damaged:
@@ -121,6 +121,9 @@ with history:
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
 with vectors_line:
     vectors_status([one.kb_id for one in kbs], context.retrieval)
-if shown:
+if not shown:
+    with first_questions:  # when all else is drawn: their search takes time
+        suggestions(kbs, context)
+else:
     with next_questions:  # when all else is drawn: their search takes time
         show_follow_ups(kbs, shown, context)

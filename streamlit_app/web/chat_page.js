@@ -91,6 +91,7 @@
   let here = false;
   let opened = "";
   let pinned = "";
+  let edited = null;
 
   function follow() {
     const data = page()?.dataset;
@@ -114,6 +115,12 @@
       pinned = names.at(-1);
       setTimeout(() => { pinned = ""; }, PINNED_MS);
     }
+    const editing = one("[class*='st-key-edited-'] textarea");
+    if (editing && editing !== edited) {
+      editing.focus({ preventScroll: true });
+      editing.setSelectionRange(editing.value.length, editing.value.length);
+    }
+    edited = editing;
     // The answer grows below its question, which can only then be at the top.
     if (pinned) show(one("." + pinned), "auto");
     names.forEach((name) => known.add(name));

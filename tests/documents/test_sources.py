@@ -83,7 +83,7 @@ BODY = "\n\nAquí se explica con detalle todo lo que hace falta saber de este as
         ("es", "Gastos de viaje", "¿Qué hay sobre gastos de viaje?"),
         ("es", "3.2. Bajas médicas", "¿Qué hay sobre bajas médicas?"),
         ("es", "¿Cuándo se cobra?", "¿Cuándo se cobra?"),
-        ("es", "Cómo pedir un permiso", "¿Cómo pedir un permiso?"),
+        ("es", "Cómo pedir un permiso", "¿Cómo puedo pedir un permiso?"),
         ("es", "Requisitos de acceso", "¿Cuáles son los requisitos de acceso?"),
         ("es", "Plazos", "¿Cuáles son los plazos?"),
         ("es", "Tarifas especiales", "¿Cuáles son las tarifas especiales?"),
@@ -91,7 +91,7 @@ BODY = "\n\nAquí se explica con detalle todo lo que hace falta saber de este as
         ("es", "Introducción", None),
         ("en", "Travel expenses", "What is there about travel expenses?"),
         ("en", "Requirements", "What are the requirements?"),
-        ("en", "How to apply", "How does one apply?"),
+        ("en", "How to apply", "How do I apply?"),
         ("en", "Overview", None),
     ],
 )
