@@ -64,6 +64,8 @@ class Retrieved:
     """(chunk id, section, start, end) of the context in the text of the knowledge base; only in a KB run."""
     places: tuple[Span, ...] = ()
     """Where the expected paragraph is in that text; only in a KB run."""
+    quotes: tuple[Span, ...] | None = None
+    """What strict mode quotes from that text without a model; empty if it does not answer. Only in a KB run."""
 
 
 @dataclass(frozen=True, slots=True)

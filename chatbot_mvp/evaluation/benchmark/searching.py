@@ -10,6 +10,7 @@ from chatbot_mvp.datasets import Query
 from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.remote.failures import concerns_one_request
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
@@ -51,7 +52,8 @@ def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> Sear
                 return Searched(records, alone.refused)
         return Searched(records)
     refused = next((reason for trace in traces if (reason := _out_of_quota(trace))), "")
-    done = [_record(run, query, trace) for query, trace in zip(batch, traces, strict=True) if not _out_of_quota(trace)]
+    found = [(query, trace) for query, trace in zip(batch, traces, strict=True) if not _out_of_quota(trace)]
+    done = [_record(run, query, trace, pipeline.index) for query, trace in found]
     return Searched(done, refused)
 
 
@@ -87,7 +89,7 @@ def _without(trace: RetrievalTrace, doc_id: str) -> RetrievalTrace:
     )
 
 
-def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecord:
+def _record(run: PreparedRun, query: Query, trace: RetrievalTrace, index: CorpusIndex) -> QueryRecord:
     if error := _failed_expansion(trace):
         # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
         return QueryRecord(run.manifest.run_id, query.query_id, RETRIEVE, "failed", {}, error)
@@ -100,7 +102,7 @@ def _record(run: PreparedRun, query: Query, trace: RetrievalTrace) -> QueryRecor
         "evidence": trace.evidence,
         "topic": trace.topic,
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
-        **run.corpus.notes(query.query_id, trace),
+        **run.corpus.notes(query.query_id, trace, index, run.settings),
     }
     if gold := [doc_id for doc_id, score in run.dataset.qrels.get(query.query_id, {}).items() if score > 0]:
         payload["gold"] = gold_ranks(trace, gold)
