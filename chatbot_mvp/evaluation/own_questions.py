@@ -24,7 +24,7 @@ from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import Chunk
 
-ENOUGH = 10
+ENOUGH_OWN = 10
 """Questions of one's own from which a share says something."""
 
 
