@@ -28,13 +28,13 @@ _PAINTED = """(before) => {
 
 
 @contextmanager
-def serve(data_dir: Path) -> Iterator[str]:
-    """The app over a data folder, with the provider ``demo``; its address."""
+def serve(data_dir: Path, **settings: str) -> Iterator[str]:
+    """The app over a data folder, with the provider ``demo`` and further settings; its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app/Inicio.py", "--server.port", str(port)]
-    environment = {**os.environ, "DATA_DIR": str(data_dir), "PROVIDER": "demo", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "DATA_DIR": str(data_dir), "PROVIDER": "demo", "PYTHONPATH": str(ROOT), **settings}
     with (data_dir / "server.log").open("ab") as log:
         process = subprocess.Popen(
             [*command, "--server.headless", "true"], cwd=ROOT, env=environment, stdout=log, stderr=log

@@ -26,8 +26,12 @@ from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
+from chatbot_mvp.evaluation.kb.spoken import spoken_questions
+from chatbot_mvp.evaluation.kb.strict_mode import Outcome as StrictOutcome
 from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_service import EvaluationJob
+from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed
+from chatbot_mvp.evaluation.run_sources import kb_reference
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove
@@ -53,6 +57,7 @@ from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting
+from chatbot_mvp.runs.headline import headlines
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.lists import (

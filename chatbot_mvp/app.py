@@ -24,6 +24,7 @@ from chatbot_mvp.evaluation.detail import RunDetails
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.keeping import KbKeeper, eraser_of, references_of
+from chatbot_mvp.evaluation.own_questions import OwnQuestions
 from chatbot_mvp.evaluation.run_service import RunService
 from chatbot_mvp.evaluation.run_sources import RunSources
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
@@ -116,6 +117,8 @@ class App:
         """One finished run in full, and what the chat can take over from it."""
         self.question_sets = QuestionSets(live, self.kbs)
         """Question sets of knowledge bases: checked, edited, imported, exported."""
+        self.own_questions = OwnQuestions(live, self.kbs, self.question_sets, self.chat)
+        """Questions that people really ask: where each is answered, proposed by search and decided by a person."""
         self.kb_evaluation = KbEvaluationService(
             live, self.kbs, providers, self.question_sets, self.runs, self.archive, self.sources, kb_jobs
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -129,17 +130,22 @@ class KbEvaluationService:
     # --- runs
 
     @performs(Action.READ)
-    def references(self) -> dict[str, str]:
+    def references(self, with_answers: bool = False) -> dict[str, str]:
         """Return reference -> name of the question sets that a run of any configuration can measure, newest first.
 
-        The names are distinct: knowledge base, set, and the end of the set's id.
+        The names are distinct: sets of one knowledge base with the same name are told apart by the end of their ids.
+
+        Args:
+            with_answers: only those with a short answer, which what a model writes can be compared with.
         """
-        return {
-            kb_reference(record.kb_id, one.set_id): f"{record.kb_name} · {one.name} · {one.set_id[-4:]}"
+        found = [
+            (kb_reference(record.kb_id, one.set_id), f"{record.kb_name} · {one.name}")
             for record in self._kbs.records()
             for one in self._sets.sets(record.kb_id)
-            if one.kept
-        }
+            if (any(question.answers for question in one.kept) if with_answers else one.kept)
+        ]
+        counts = Counter(name for _, name in found)
+        return {key: name if counts[name] == 1 else f"{name} · {key[-4:]}" for key, name in found}
 
     def keep_dataset(
         self, reference: str, progress: ProgressCallback = ignore_progress

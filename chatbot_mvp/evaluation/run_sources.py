@@ -94,7 +94,7 @@ class RunSources:
         kb_id = kb_named(self._kbs.records(), name).kb_id
         if rest and not SET_ID.fullmatch(rest):
             path = Path(rest).expanduser().resolve()
-            return kb_id, str(path), load_questions(path), {"set_id": "", "set_name": path.stem, "automatic": 0}
+            return kb_id, str(path), load_questions(path), _origin("", path.stem)
         if not rest:
             known = [f"{_KB}{kb_id}/{set_id}" for set_id in self._sets.ids(kb_id)]
             raise DatasetError(
@@ -103,4 +103,9 @@ class RunSources:
         found = self._sets.load(kb_id, rest)
         if not found.kept:
             raise KbEvaluationError("no_questions_kept", name=found.name)
-        return kb_id, rest, found.kept, {"set_id": rest, "set_name": found.name, "automatic": found.automatic}
+        return kb_id, rest, found.kept, _origin(rest, found.name, found.automatic, found.proposed)
+
+
+def _origin(set_id: str, name: str, automatic: int = 0, proposed: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what ``KbCorpus.origin`` holds."""
+    return {"set_id": set_id, "set_name": name, "automatic": automatic, "proposed": list(proposed)}

@@ -68,6 +68,8 @@ class Retrieved:
     """What was searched for a query with a history; "" for one without."""
     search_how: str = ""
     """As ``chat.followup.Search.how``."""
+    quotes: tuple[Span, ...] | None = None
+    """What strict mode quotes from that text without a model; empty if it does not answer. Only in a KB run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, run_kind, why_not_comparable
 from streamlit_app.evaluation.changed_queries import show_changes
+from streamlit_app.evaluation.in_words import show_comparison_in_words
 from streamlit_app.shared import links
 from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.configuration import value_text
@@ -49,6 +50,7 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
         comparison = get_app().details.compare(ids)
     by_id = {run.run_id: run for run in runs}
     labels = _labels([by_id[run_id] for run_id in ids])
+    show_comparison_in_words(comparison, [by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)
     _show_versions(comparison)
     if comparison.headlines:

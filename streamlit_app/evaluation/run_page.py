@@ -9,6 +9,7 @@ from chatbot_mvp.api import RunResult
 from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.plugins.rows import RunPage
+from streamlit_app.evaluation.in_words import show_in_words
 from streamlit_app.evaluation.phases import show_causes
 from streamlit_app.evaluation.run_queries import show_queries
 from streamlit_app.evaluation.run_summary import show_curves, show_metrics, show_tiles
@@ -31,6 +32,7 @@ def _pages() -> dict[str, RunPage]:
 
 def show_benchmark(result: RunResult) -> None:
     """Draw a run that retrieves: figures, curves, causes, configuration and queries."""
+    show_in_words(result)
     show_tiles(result)
     show_curves(result)
     show_metrics(result)

@@ -16,9 +16,9 @@ _COUNTS = (12, 20, 40, 60, 80, 120, 200)
 _USUAL = 40
 
 
-def new_set(kb: KbRecord, first: bool) -> None:
-    """Draw an expander with all the ways; ``first`` opens it, when there is no set yet."""
-    with st.expander(t("mykb.new"), icon=":material/add_circle:", expanded=first):
+def new_set(kb: KbRecord) -> None:
+    """Draw an expander with all the ways."""
+    with st.expander(t("mykb.new"), icon=":material/add_circle:"):
         ways = {"propose": _propose, "file": _upload, "copy": _copy, "empty": _empty}
         for tab, draw in zip(st.tabs([t(f"mykb.new.{way}") for way in ways]), ways.values(), strict=True):
             with tab:

@@ -13,6 +13,7 @@ from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set, set_names
 from streamlit_app.mykb.new_set import new_set
 from streamlit_app.mykb.one_question import edit_one
+from streamlit_app.mykb.own_questions import show_own
 from streamlit_app.mykb.passages import show_passages_now
 from streamlit_app.mykb.versions import begin_again, save, sets_of, show_others, table_key, version_to_edit
 from streamlit_app.shared.guard import guarded, may
@@ -24,11 +25,13 @@ _ROWS_SHOWN = 12
 
 
 def show_questions(kb: KbRecord) -> None:
-    """Draw the ways to create a set, then the chosen set."""
+    """Draw the box for one's own questions, other ways to create a set, then the chosen set."""
     if not may(Action.CHANGE_QUESTIONS):
         st.caption(f":material/lock: {t('admin.guard.read_only')}")
+    if show_own(kb):
+        return
     sets = sets_of(kb)
-    new_set(kb, first=not sets)
+    new_set(kb)
     if not sets:
         return
     # Kept under its own key in the state, because a widget that is not drawn loses its value.

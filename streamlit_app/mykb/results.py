@@ -1,4 +1,7 @@
-"""Step 2: results of a knowledge base's questions: the list, figures of one, comparison of two."""
+"""Step 2: results of a knowledge base's questions: the list, figures of one, comparison of two.
+
+What people asked comes first. What rules or a model proposed stands apart: it is easier, and nothing is advised by it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
+from streamlit_app.mykb.headline import show_headline
 from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
 from streamlit_app.shared.i18n import moment, number, score, t
@@ -21,7 +25,7 @@ _TILE_PX = 182  # wide enough for its label; a row has as many tiles as fit
 
 
 def show_results(kb: KbRecord) -> None:
-    """Draw the list, the figures of the chosen result, then its threshold and its questions."""
+    """Draw the list, then the chosen result: in words, its figures, its threshold and its questions."""
     results = {result.result_id: result for result in get_app().kb_evaluation.results(kb.kb_id)}
     if not results:
         st.info(t("mykb.no_results"), icon=":material/info:")
@@ -48,9 +52,16 @@ def show_results(kb: KbRecord) -> None:
         key=f"mykb-compare-{chosen}",
     )
     against_result = results.get(compared or _NOTHING)
-    _show_tiles(result, against_result)
+    own, proposed = result.part(own=True), result.part(own=False)
+    show_headline(own)
+    shown = own if own.rows else proposed
+    _show_tiles(shown, against_result.part(own=bool(own.rows)) if against_result else None)
     _show_identity(kb, result, against_result)
-    st.fragment(judge)(kb, result)
+    st.fragment(judge)(kb, shown, advise=bool(own.rows))
+    if own.rows and proposed.rows:
+        with st.expander(t("mykb.proposed_apart", count=number(len(proposed.rows))), icon=":material/auto_fix_high:"):
+            st.caption(t("mykb.proposed_about"))
+            _show_tiles(proposed, None)
     draw_added("mykb-results", kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))

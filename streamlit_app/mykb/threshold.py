@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.api import ENOUGH_OWN, KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.rows import show_rows
 from streamlit_app.shared.charts import show_chart
@@ -21,8 +21,12 @@ _USUAL = 0.05
 _RULE = "#7d8580"  # visible on light and dark backgrounds
 
 
-def judge(kb: KbRecord, result: KbResult) -> None:
-    """Draw threshold and questions; this part of the page redraws when the threshold moves."""
+def judge(kb: KbRecord, result: KbResult, advise: bool) -> None:
+    """Draw threshold and questions; this part of the page redraws when the threshold moves.
+
+    Args:
+        advise: whether the questions are those of people, by which a threshold can be suggested.
+    """
     st.subheader(t("mykb.threshold_title"))
     scores = result.scores
     current = get_app().settings.kb_min_evidence
@@ -31,10 +35,8 @@ def judge(kb: KbRecord, result: KbResult) -> None:
         show_rows(kb, result, current)
         return
     st.caption(t("mykb.threshold_about"))
-    answerable = len(scores.get("answerable", ()))
-    if 2 * result.automatic > answerable:
-        told = t("mykb.automatic", count=number(result.automatic), total=number(answerable))
-        st.warning(told, icon=":material/auto_fix_high:")
+    if not advise:
+        st.warning(t("mykb.proposed_only"), icon=":material/auto_fix_high:")
     key = f"mykb-threshold-{result.result_id}"
     # Written again, because Streamlit drops a widget's value when its page is left.
     st.session_state[key] = st.session_state.get(key, round(current, 2))
@@ -42,7 +44,10 @@ def judge(kb: KbRecord, result: KbResult) -> None:
     with controls:
         threshold = float(st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key))
         st.caption(t("mykb.threshold_now", value=number(current, 2)))
-        _suggestion(result, key, current)
+        if advise and len(result.rows) >= ENOUGH_OWN:
+            _suggestion(result, key, current)
+        elif advise:
+            st.caption(t("mykb.no_advice", least=number(ENOUGH_OWN)))
         _take(threshold, current)
     with picture:
         _chart(result, threshold, current)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import NO_NOTE, RunLine, RunResult, run_kind
 from chatbot_mvp.errors import ChatbotError
+from streamlit_app.evaluation.compare_providers import show_compare_providers
 from streamlit_app.evaluation.comparison import show_comparison
 from streamlit_app.evaluation.history import show_history
 from streamlit_app.evaluation.leaderboard import show_leaderboard
@@ -19,6 +20,7 @@ from streamlit_app.shared import links
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import data_namer, run_names
+from streamlit_app.shared.series import series_panel
 from streamlit_app.shared.state import PAGES, get_app, show_error
 
 PAGE = "evaluation", ":material/monitoring:"
@@ -37,6 +39,7 @@ _ICONS = {
 def main() -> None:
     """Draw the part of the page that the URL selects."""
     st.title(t("nav.evaluation"))
+    series_panel()
     runs, damaged = get_app().archive.runs()
     if damaged:
         st.warning(
@@ -49,6 +52,7 @@ def main() -> None:
         under_way = any(job.active for job in get_app().runs.jobs())
         st.info(t("eval.first_running" if under_way else "eval.none"), icon=":material/info:")
         progress_panel()
+        show_compare_providers()
         if not under_way and st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
             st.switch_page(PAGES["admin"][0])
         return
@@ -72,6 +76,7 @@ def main() -> None:
         show_history()
     else:
         progress_panel()
+        show_compare_providers()
         show_list(runs)
 
 

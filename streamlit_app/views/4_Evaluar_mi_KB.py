@@ -1,4 +1,4 @@
-"""Evaluate a knowledge base: propose and review questions, run them, choose the evidence threshold."""
+"""Evaluate a knowledge base: ask and review questions, run them, choose the evidence threshold."""
 
 import streamlit as st
 
@@ -8,6 +8,7 @@ from streamlit_app.mykb.questions import show_questions
 from streamlit_app.mykb.results import show_results
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.sections import with_added
+from streamlit_app.shared.series import series_panel
 from streamlit_app.shared.state import errors_shown
 
 PAGE = "mykb", ":material/fact_check:"
@@ -35,5 +36,6 @@ step = what.segmented_control(
     format_func=lambda name: plain(steps[name][0]),
 )
 job_panel(kb)
+series_panel()
 with errors_shown():
     steps[step or QUESTIONS][1](kb)

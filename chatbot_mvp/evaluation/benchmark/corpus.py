@@ -16,6 +16,7 @@ from chatbot_mvp.documents.chunking import Passages, passage_chunk
 from chatbot_mvp.llm.base import Completion
 from chatbot_mvp.metrics.registry import ranking_metrics
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.runs.figures import context_metrics
@@ -98,7 +99,7 @@ class RunCorpus:
         """Build the pipeline that the run measures, or load it. Arguments and errors are those of ``factory.grow``."""
         return last(factory.grow(self.chunks(), self.language(settings), settings, progress, on_reply=on_reply))
 
-    def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
+    def notes(self, query_id: str, trace: RetrievalTrace, index: CorpusIndex, settings: Settings) -> Mapping[str, Any]:
         """Return further keys for a query's record of the retrieval phase."""
         return {}
 

@@ -11,6 +11,7 @@ from chatbot_mvp.datasets import Query
 from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.remote.failures import concerns_one_request
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
@@ -53,7 +54,7 @@ def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> Sear
         return Searched(records)
     refused = next((reason for found in searches if (reason := _out_of_quota(found.trace))), "")
     pairs = zip(batch, searches, strict=True)
-    done = [_record(run, query, found) for query, found in pairs if not _out_of_quota(found.trace)]
+    done = [_record(run, query, found, pipeline.index) for query, found in pairs if not _out_of_quota(found.trace)]
     return Searched(done, refused)
 
 
@@ -99,7 +100,7 @@ def _without(trace: RetrievalTrace, doc_id: str) -> RetrievalTrace:
     )
 
 
-def _record(run: PreparedRun, query: Query, found: Search) -> QueryRecord:
+def _record(run: PreparedRun, query: Query, found: Search, index: CorpusIndex) -> QueryRecord:
     trace = found.trace
     if error := _failed_expansion(trace):
         # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
@@ -113,7 +114,7 @@ def _record(run: PreparedRun, query: Query, found: Search) -> QueryRecord:
         "evidence": trace.evidence,
         "topic": trace.topic,
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
-        **run.corpus.notes(query.query_id, trace),
+        **run.corpus.notes(query.query_id, trace, index, run.settings),
     }
     if query.history:
         payload |= {"search_query": found.query, "search_how": found.how}

@@ -21,6 +21,7 @@ from chatbot_mvp.datasets.sampling import Sample
 from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions, places_of, unique_ids
+from chatbot_mvp.evaluation.kb.strict_mode import strict_answer
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
@@ -29,6 +30,7 @@ from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE, Decision
 from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.passages import join_pieces
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
@@ -58,7 +60,8 @@ class KbCorpus(RunCorpus):
     places: Mapping[str, tuple[Span, ...]]
     """Question id -> where its expected paragraph occurs; empty if none is expected or it does not occur."""
     origin: Mapping[str, Any]
-    """``set_id`` and ``set_name`` of the question set, and how many of its questions rules made (``automatic``)."""
+    """``set_id`` and ``set_name`` of the question set, how many of its answerable questions rules made
+    (``automatic``), and the ids of all that rules or a model made (``proposed``)."""
     chunk_chars: int
     """RETRIEVAL_CHUNK_CHARS of its chunks."""
     keeps_pipelines: bool = True
@@ -113,10 +116,14 @@ class KbCorpus(RunCorpus):
         version = self.record.version
         return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply, factory, version)
 
-    def notes(self, query_id: str, trace: RetrievalTrace) -> Mapping[str, Any]:
-        """Return where the passages and the expected paragraph are, which pages highlight in the text."""
+    def notes(self, query_id: str, trace: RetrievalTrace, index: CorpusIndex, settings: Settings) -> Mapping[str, Any]:
+        """Return where the passages, the expected paragraph and the quotes of strict mode are in the text."""
         found = [hit.chunk for hit in trace.chunks_final]
+        quotes: dict[str, Any] = {}
+        if self.keeps_pipelines:  # a tune compares rankings alone
+            quotes["quotes"] = [list(span) for span in strict_answer(trace, index, settings, self.record.language)]
         return {
+            **quotes,
             "passages": [[chunk.chunk_id, chunk.section, chunk.start, chunk.end] for chunk in found],
             "places": [list(place) for place in self.places[query_id]],
         }

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chatbot_mvp.chat.citations import Source, quoted_sources
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
+from chatbot_mvp.evaluation.kb.strict_mode import Outcome, StrictMode
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.llm.base import ChatRequest, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.metrics.decisions import UNANSWERABLE
+from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
 from chatbot_mvp.runs.payloads import RETRIEVE, Span, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
@@ -47,6 +49,22 @@ class ResultRow:
     rank: int | None
     """Rank from 1 of the first found passage that covers at least half of an expected place; None if none does."""
     seconds: float
+    quotes: tuple[Span, ...] | None = None
+    """(start, end) of what strict mode quoted without a model at the threshold of the run; empty if it did not answer,
+    None if the run did not record it."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What strict mode made of the question; None if nobody says what is right, or nothing was recorded."""
+        kind, quotes = self.question.kind, self.quotes
+        if quotes is None or kind is None or (kind == ANSWERABLE and not self.places):
+            return None
+        if kind != ANSWERABLE:
+            return "made_up" if quotes else "declined"
+        if not quotes:
+            return "missed"
+        there = any(start < last and first < end for first, last in quotes for start, end in self.places)
+        return "right" if there else "elsewhere"
 
     def accepted(self, threshold: float) -> bool:
         """Return whether strict mode would answer at this evidence threshold (0-1)."""
@@ -82,6 +100,23 @@ class KbResult:
     """Number of answerable questions made by rules and not reworded since: they are easier than people's questions."""
     version: int = 0
     """Number of the version that was measured; 0 if the run does not say."""
+    proposed: frozenset[str] = frozenset()
+    """Ids of the questions that rules or a model made and nobody reworded: they say nothing about those of people."""
+
+    @property
+    def strict(self) -> StrictMode:
+        """What strict mode made of the questions."""
+        found = {row.question.question_id: row.outcome for row in self.rows}
+        return StrictMode({key: outcome for key, outcome in found.items() if outcome is not None})
+
+    def part(self, own: bool) -> KbResult:
+        """Return the same result over the questions of people, or over those that were proposed."""
+        rows = tuple(row for row in self.rows if (row.question.question_id in self.proposed) is not own)
+        places = [row.rank for row in rows if row.places]
+        hits = {f"hit@{k}": _mean([float(rank is not None and rank <= k) for rank in places]) for k in (1, 3)}
+        mrr = _mean([1 / rank if rank else 0.0 for rank in places])
+        figures = {**self.figures, **hits, "mrr": mrr, "scored": len(places)}
+        return replace(self, rows=rows, figures=figures, automatic=0 if own else self.automatic)
 
     @property
     def scores(self) -> Scores:
@@ -104,6 +139,7 @@ class KbResult:
         }
 
 
+_NUMBERED = re.compile(r"[anf]\d{3}")
 _AROUND = 600  # characters of the paragraph shown on either side of an expected passage
 
 
@@ -153,12 +189,14 @@ def read_kb_result(folder: RunFolder) -> KbResult:
                 retrieved.places,
                 next((rank for rank, doc_id in enumerate(row.retrieved, 1) if doc_id in row.gold), None),
                 sum(retrieved.seconds.values()),
+                retrieved.quotes,
             )
         )
     facts = {name: manifest.evaluation[name] for name in ("kb_id", "kb_sha256", "set_id", "set_name", "automatic")}
     return KbResult(
         **facts,
         version=_number(manifest.evaluation.get("kb_version")),
+        proposed=_proposed(manifest.evaluation.get("proposed"), questions),
         result_id=manifest.run_id,
         started_at=manifest.started_at,
         fingerprint=manifest.fingerprint,
@@ -171,6 +209,15 @@ def read_kb_result(folder: RunFolder) -> KbResult:
 
 def _number(found: object) -> int:
     return found if isinstance(found, int) else 0
+
+
+def _proposed(found: object, questions: Iterable[str]) -> frozenset[str]:
+    # A run of an earlier version does not say it: proposals are numbered, and a reworded one keeps its number.
+    return frozenset(found if isinstance(found, list) else filter(_NUMBERED.fullmatch, questions))
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def found_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:

@@ -23,6 +23,9 @@ Origin = Literal["model", "rules", "person", "file", "chat", "review"]
 """Source of a question: proposed by a model or by rules, written by a person, imported, marked in the chat, or labelled
 in the review of the chat's answers."""
 
+PROPOSED: tuple[Origin, ...] = ("model", "rules")
+"""Origins of questions that no person asked."""
+
 _log = logging.getLogger(__name__)
 SET_ID = re.compile(r"[0-9A-Za-z-]{4,64}")
 
@@ -66,6 +69,11 @@ class QuestionSet:
         return sum(
             each.keep and each.origin == "rules" and each.question.kind == "answerable" for each in self.questions
         )
+
+    @property
+    def proposed(self) -> tuple[str, ...]:
+        """Ids of the kept questions that rules or a model made and nobody has reworded since."""
+        return tuple(each.question.question_id for each in self.questions if each.keep and each.origin in PROPOSED)
 
     def counts(self) -> dict[str, int]:
         """{kind: number of kept questions} for every kind, "unknown" for those without one."""

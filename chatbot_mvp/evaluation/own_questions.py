@@ -1,0 +1,150 @@
+"""Questions that people really ask about a knowledge base: search proposes where each is answered, a person decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from chatbot_mvp.chat.citations import Source, quoted_sources
+from chatbot_mvp.chat.nearest import MAX_PASSAGES, find_nearest
+from chatbot_mvp.chat.sessions import ChatSessions
+from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
+from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.kb.references import reference_in
+from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion, new_question_id
+from chatbot_mvp.evaluation.kb.spoken import MOST
+from chatbot_mvp.evaluation.kb.strict_mode import grounding_of, strict_answer
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.places import paragraphs_around
+from chatbot_mvp.llm.base import ChatRequest
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.metrics.decisions import ANSWERABLE
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.settings.access import Action, performs
+from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.types import Chunk
+
+ENOUGH_OWN = 10
+"""Questions of one's own from which a share says something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A question, and where search thinks that it is answered."""
+
+    question: str
+    passages: tuple[Source, ...]
+    """Distinct paragraphs, the likeliest first; ``chunk.text`` is the paragraph. Empty if nothing was found."""
+    clear: bool
+    """Whether strict mode would answer. If not, only a person can say where the answer stands, and whether it does."""
+
+
+class OwnQuestions:
+    """Questions of people about all knowledge bases. Safe to share between sessions."""
+
+    def __init__(self, live: LiveSettings, kbs: KnowledgeBases, sets: QuestionSets, chat: ChatSessions) -> None:
+        self._live = live
+        self._kbs = kbs
+        self._sets = sets
+        self._chat = chat
+
+    @performs(Action.READ)
+    def own_set(self, kb_id: str) -> QuestionSet | None:
+        """Return the newest set that no rule and no model wrote a question of; None if there is none."""
+        sets = self._sets.sets(kb_id)
+        return next((one for one in sets if one.kept and not one.proposed), None)
+
+    @performs(Action.READ)
+    def asked_in_chat(self, kb_id: str, session: str, most: int = 10) -> list[str]:
+        """Return what a session has asked a knowledge base in the chat and no set has yet, the latest ``most``."""
+        known = {_folded(each.question.question) for one in self._sets.sets(kb_id) for each in one.questions}
+        asked: dict[str, str] = {}
+        for conversation in reversed(self._chat.conversations(session, kb_id)):
+            for turn in conversation.turns:
+                if (key := _folded(turn.question)) not in known:
+                    asked.setdefault(key, " ".join(turn.question.split()))
+        return list(asked.values())[-most:]
+
+    @performs(Action.CHANGE_QUESTIONS)
+    def find(self, kb_id: str, questions: Sequence[str]) -> tuple[Proposed, ...]:
+        """Search each question as the chat does, and return the paragraphs that may answer it. No model is asked.
+
+        Args:
+            questions: at most ``MOST``; the rest is left out.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        pipeline, language = self._kbs.pipeline(kb_id), self._kbs.store.record(kb_id).language
+        return tuple(self._proposed(pipeline, question, language) for question in questions[:MOST])
+
+    @performs(Action.CHANGE_QUESTIONS)
+    def keep(self, kb_id: str, name: str, decided: Mapping[str, Source | None]) -> QuestionSet:
+        """Save questions with the passage that a person confirmed, in the set of one's own questions.
+
+        Args:
+            name: of the set, if there is none yet.
+            decided: question -> its passage; None if the knowledge base does not answer it. A question that is already
+                there gets the new answer.
+
+        Raises:
+            KbNotFound, KbUnreadable, QuestionSetNotFound
+        """
+        base = self.own_set(kb_id) or self._sets.empty_set(kb_id, name)
+        new = {_folded(question): _labelled(question, source) for question, source in decided.items()}
+        others = tuple(one for one in base.questions if _folded(one.question.question) not in new)
+        return self._sets.save_joined(base, replace(base, questions=(*others, *new.values())))[0]
+
+    def _proposed(self, pipeline: Pipeline, question: str, language: str) -> Proposed:
+        [trace] = pipeline.retrieve([question])
+        clear = bool(strict_answer(trace, pipeline.index, self._live.current, language))
+        grounding = grounding_of(trace, pipeline.index, language)
+        quotes = DemoModel().complete(ChatRequest((), grounding=grounding)).quotes or ()
+        found = [_paragraph(source) for source in quoted_sources(quotes, grounding.passages)]
+        found += find_nearest(question, trace, pipeline.index, None).passages
+        apart: list[Source] = []
+        for source in found:
+            if not any(_overlap(source.chunk, other.chunk) for other in apart):
+                apart.append(source)
+        return Proposed(question, tuple(apart[:MAX_PASSAGES]), clear)
+
+
+def _paragraph(source: Source) -> Source:
+    """Return the cited paragraphs of a source as a passage of their own."""
+    chunk = source.chunk
+    if not source.highlights:
+        return source
+    start, end = paragraphs_around(
+        chunk.text, source.highlights[0][0] - chunk.start, source.highlights[-1][1] - chunk.start
+    )
+    begin = chunk.start + start
+    cut = Chunk(chunk.chunk_id, chunk.doc_id, chunk.section, chunk.text[start:end], begin, chunk.start + end)
+    return replace(source, chunk=cut)
+
+
+def _overlap(one: Chunk, other: Chunk) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _labelled(question: str, source: Source | None) -> SetQuestion:
+    if source is None:
+        # Somebody who asks it about these documents expects to find it there: a subject of theirs, without an answer.
+        return SetQuestion(KbQuestion(new_question_id(), question, "near"))
+    marked = [
+        source.chunk.text[start - source.chunk.start : end - source.chunk.start] for start, end in source.highlights
+    ]
+    answer = reference_in(question, " ".join(marked) or source.chunk.text)
+    return SetQuestion(
+        KbQuestion(
+            new_question_id(),
+            question,
+            ANSWERABLE,
+            source.chunk.text,
+            source.chunk.section or None,
+            (answer,) if answer else (),
+        )
+    )
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

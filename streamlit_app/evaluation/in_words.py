@@ -1,0 +1,105 @@
+"""What a run or a comparison found, as sentences that need no explanation. Figures come after them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from chatbot_mvp.api import Comparison, RunLine, RunResult, headlines
+from streamlit_app.shared.i18n import number, plain, t, t_or
+
+_FIRST = "hit@1"
+_ANSWERS = ("accuracy", "answer_contains")
+_SURE = 0.05
+"""Chance below which a difference is taken for a real one."""
+
+
+def show_in_words(result: RunResult) -> None:
+    """Draw what a finished run found, in one or two sentences; nothing for a run that ranks no documents."""
+    said = []
+    scored, _ = result.scored.get(_FIRST, (0, 0))
+    value = result.metrics.get(_FIRST)
+    if value is not None and scored:
+        said.append(t("words.first", count=number(round(value * scored)), total=number(scored)))
+    for one in headlines([result]):
+        said.append(t("words.right", count=number(one.right.count), total=number(one.right.total)))
+    if said:
+        st.markdown(f"#### {' '.join(said)}")
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One run of a comparison."""
+
+    name: str
+    count: int
+    """Questions that went well."""
+    total: int
+    chance: float | None
+    """p against the base; None for the base."""
+
+
+def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) -> None:
+    """Draw which run did best, against which, and whether that may be chance.
+
+    Args:
+        runs: in the order of the comparison, the base first.
+    """
+    answers = bool(comparison.headlines)
+    sides = _answers(comparison, runs) if answers else _first(comparison, runs)
+    if not sides:
+        return
+    base, best = sides[0], max(sides, key=lambda side: side.count)
+    kind = "right" if answers else "first"
+    if best.count == base.count:
+        alike = [side.name for side in sides[1:] if side.count == base.count]
+        key = f"words.{kind}_equal" if alike else f"words.{kind}_base_best"
+        said = t(key, base=base.name, others=_listed(alike), count=number(base.count), total=number(base.total))
+    else:
+        sure = best.chance is not None and best.chance < _SURE
+        counts = {"count": number(best.count), "before": number(base.count), "total": number(base.total)}
+        said = t(f"words.{kind}_best", best=best.name, base=base.name, **counts)
+        said = f"{said} {t('words.sure' if sure else 'words.chance')}"
+    st.markdown(f"#### {said}")
+    rest = [t("words.of", name=one.name, count=number(one.count), total=number(one.total)) for one in sides]
+    st.caption(" · ".join(rest))
+
+
+def _first(comparison: Comparison, runs: Sequence[RunLine]) -> list[_Side]:
+    """Return the runs by how often what was found first is correct; empty if they do not have that figure."""
+    found: list[_Side] = []
+    for delta, run in zip(comparison.runs, runs[1:], strict=True):
+        one = next((one for one in delta.metrics if one.metric == _FIRST), None)
+        if one is None or one.base is None or one.other is None:
+            return []
+        if not found:
+            found.append(_Side(_name(runs[0], False), round(one.base * one.pairs), one.pairs, None))
+        found.append(_Side(_name(run, False), round(one.other * one.pairs), one.pairs, one.p_holm))
+    return found
+
+
+def _answers(comparison: Comparison, runs: Sequence[RunLine]) -> list[_Side]:
+    chances: dict[str, float | None] = {}
+    for delta in comparison.runs:
+        known = [one.p_holm for one in delta.metrics if one.metric in _ANSWERS and one.p_holm is not None]
+        chances[delta.run_id] = min(known, default=None)
+    models = {run.generator for run in runs}
+    return [
+        _Side(_name(run, len(models) == len(runs)), one.right.count, one.right.total, chances.get(run.run_id))
+        for run, one in zip(runs, comparison.headlines, strict=True)
+    ]
+
+
+def _name(run: RunLine, by_model: bool) -> str:
+    """Return what people call the run: its model if that tells them apart, else how it searched."""
+    if by_model:
+        return plain(run.generator)
+    way = t_or(f"strategy.{run.strategy}", "")
+    said = t("words.way", way=way, name=run.strategy) if way else plain(run.strategy)
+    return f"{said} · {plain(run.generator)}" if run.generator else said
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "; ".join(names)

@@ -1,0 +1,46 @@
+"""How far strict mode can be trusted, in words: over the questions that people asked, never over proposed ones."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import ENOUGH_OWN, KbResult, StrictOutcome
+from streamlit_app.mykb.jobs import QUESTIONS
+from streamlit_app.shared.i18n import Markdown, number, t
+from streamlit_app.shared.state import get_app
+
+_ORDER: tuple[StrictOutcome, ...] = ("right", "declined", "elsewhere", "missed", "made_up")
+
+
+def show_headline(own: KbResult) -> None:
+    """Draw the share of one's own questions of which strict mode makes the right thing, and what the others are.
+
+    Args:
+        own: the questions of people alone.
+    """
+    share = own.strict.right
+    if not own.rows:
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key="no-own"):
+            st.markdown(f":material/person_search: {t('mykb.no_own')}")
+            st.button(
+                t("mykb.to_own"), type="primary", icon=":material/edit_note:", key="mykb_to_own", on_click=_to_questions
+            )
+        return
+    if not share.total:
+        st.info(t("mykb.strict_unknown"), icon=":material/replay:")
+        return
+    st.markdown(f"### {t('mykb.strict', right=number(share.count), total=number(share.total))}")
+    counts = own.strict.counts
+    parts = [t(f"mykb.strict.{name}", count=number(counts[name])) for name in _ORDER if counts[name]]
+    st.markdown(f"{Markdown(' · '.join(parts))}.")
+    low, high = share.interval or (0.0, 1.0)
+    said = [t("mykb.strict_span", low=number(100 * low), high=number(100 * high))]
+    if share.total < ENOUGH_OWN:
+        said.append(t("mykb.strict_few", missing=number(ENOUGH_OWN - share.total)))
+    if get_app().kb_evaluation.proposer():
+        said.append(t("mykb.strict_model"))
+    st.caption(" ".join(said))
+
+
+def _to_questions() -> None:
+    st.session_state.mykb_step = QUESTIONS

@@ -1,0 +1,187 @@
+"""Step 1 begins with questions that people really ask: written, from the chat or said by a colleague.
+
+Search proposes where each is answered, and the person confirms it or says that it is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from chatbot_mvp.api import ENOUGH_OWN, KbRecord, Proposed, Source, spoken_questions
+from chatbot_mvp.settings.access import Action
+from streamlit_app.mykb.jobs import busy, run_set
+from streamlit_app.mykb.strategies import compare_strategies
+from streamlit_app.shared.guard import guarded, may
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.session import session_name
+from streamlit_app.shared.sources import place_of_source, show_passage
+from streamlit_app.shared.state import errors_shown, get_app
+
+_NOWHERE = "nowhere"
+_BOX_PX = 270  # ten lines
+_LIST_PX = 520
+
+
+def show_own(kb: KbRecord) -> bool:
+    """Draw the box for questions or, once they have been searched, each with its passage.
+
+    Return whether questions wait to be decided.
+    """
+    found: tuple[Proposed, ...] = st.session_state.get(_found_key(kb), ())
+    if not found and _enough_in_chat(kb):
+        _search(kb, get_app().own_questions.asked_in_chat(kb.kb_id, session_name()))
+    if found:
+        st.fragment(_decide)(kb, found)
+        return True
+    own = get_app().own_questions.own_set(kb.kb_id)
+    count = len(own.kept) if own else 0
+    if count >= ENOUGH_OWN and own is not None:
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key="own-done"):
+            st.markdown(f":material/check_circle: {t('own.have', count=number(count))}")
+            _run_buttons(kb, own.set_id)
+        with st.expander(t("own.more"), icon=":material/add_comment:"):
+            _ask(kb)
+        return False
+    with st.container(border=True, key="own-questions"):
+        st.subheader(t("own.title"), anchor=False)
+        if count:
+            st.progress(count / ENOUGH_OWN, t("own.progress", count=number(count), missing=number(ENOUGH_OWN - count)))
+        _ask(kb)
+    return False
+
+
+def _ask(kb: KbRecord) -> None:
+    st.markdown(t("own.about"))
+    asked = get_app().own_questions.asked_in_chat(kb.kb_id, session_name())
+    if asked:
+        st.caption(f":material/forum: {t('own.from_chat', count=number(len(asked)))}")
+    key = f"own-text-{kb.kb_id}-{len(asked)}"
+    with st.form(f"own-form-{kb.kb_id}", border=False):
+        text = st.text_area(
+            t("own.box"),
+            "\n".join(asked),
+            height=_BOX_PX,
+            placeholder=t("own.placeholder"),
+            key=key,
+            help=t("own.help"),
+        )
+        sent = st.form_submit_button(
+            t("own.find"),
+            type="primary",
+            icon=":material/search:",
+            key="own_find",
+            **guarded(Action.CHANGE_QUESTIONS),
+        )
+    if not sent:
+        return
+    questions = spoken_questions(text)
+    if not questions:
+        st.warning(t("own.none"), icon=":material/warning:")
+        return
+    _search(kb, questions)
+
+
+def _enough_in_chat(kb: KbRecord) -> bool:
+    """Return whether the chat has questions enough to begin with, and nobody has put them back."""
+    if st.session_state.get(f"own-back-{kb.kb_id}") or not may(Action.CHANGE_QUESTIONS):
+        return False
+    return len(get_app().own_questions.asked_in_chat(kb.kb_id, session_name())) >= ENOUGH_OWN
+
+
+def _search(kb: KbRecord, questions: Sequence[str]) -> None:
+    """Search the questions, and draw the page again with their passages."""
+    with errors_shown(), st.spinner(t("own.searching", count=number(len(questions)))):
+        proposed = get_app().own_questions.find(kb.kb_id, questions)
+        # Those that the search is in doubt about come first: only a person can decide them.
+        st.session_state[_found_key(kb)] = tuple(sorted(proposed, key=lambda one: one.clear))
+        st.rerun()
+
+
+def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
+    """Draw each question with its passage, and the buttons that keep and measure what was decided."""
+    st.subheader(t("own.check_title", count=number(len(found))), anchor=False)
+    st.markdown(t("own.check_about"))
+    decided: dict[str, Source | None] = {}
+    # A window of its own, so that the buttons below stay in sight, and the result comes into it.
+    with st.container(height=_LIST_PX, border=False, key="own-list"):
+        for place, proposed in enumerate(found):
+            with st.container(border=True, key=f"own-{place}"):
+                decided[proposed.question] = _choice(proposed, place)
+
+    def keep() -> str:
+        made = get_app().own_questions.keep(kb.kb_id, t("mykb.name_own"), decided)
+        st.session_state.pop(_found_key(kb), None)
+        st.session_state.mykb_take_set = made.set_id
+        return made.set_id
+
+    with st.container(horizontal=True):
+        _run_buttons(kb, keep)
+        if st.button(t("own.back"), icon=":material/undo:", type="tertiary", key="own_back"):
+            st.session_state.pop(_found_key(kb), None)
+            st.session_state[f"own-back-{kb.kb_id}"] = True
+            st.rerun()
+
+
+def _choice(proposed: Proposed, place: int) -> Source | None:
+    """Draw a question and the passage that is chosen; return it, None if the question is not answered anywhere."""
+    st.markdown(f"**{plain(proposed.question)}**")
+    options = [*map(str, range(len(proposed.passages))), _NOWHERE]
+    labels = {key: t("own.other", number=number(int(key) + 1)) for key in options[1:-1]}
+    labels |= {"0": t("own.this"), _NOWHERE: t("own.nowhere")}
+    # Preselected also in doubt: what is left like that counts against the chat, which would not answer it.
+    choice = st.segmented_control(
+        t("own.where"),
+        options,
+        default=options[0],
+        required=True,
+        format_func=labels.__getitem__,
+        key=f"own-choice-{place}-{proposed.question}",
+        label_visibility="collapsed",
+    )
+    if not proposed.passages:
+        st.caption(t("own.nothing"))
+    if choice is None or choice == _NOWHERE:
+        st.caption(t("own.said_nowhere"))
+        return None
+    if not proposed.clear:
+        st.caption(f":orange[:material/help: {t('own.doubt')}]")
+    shown = proposed.passages[int(choice)]
+    show_passage(shown.chunk, shown.highlights)
+    st.caption(place_of_source(shown))
+    return shown
+
+
+def _run_buttons(kb: KbRecord, made: str | Callable[[], str]) -> None:
+    """Draw the buttons that measure a set: the chat's own search, and all the ways to search.
+
+    Args:
+        made: id of the set, or what saves it and returns that.
+    """
+    off = busy(kb)
+    measured = st.button(
+        t("own.measure"),
+        type="primary",
+        icon=":material/play_arrow:",
+        key="own_measure",
+        **guarded(Action.MEASURE, t("own.measure_help"), off),
+    )
+    compared = st.button(
+        t("own.compare"),
+        icon=":material/compare_arrows:",
+        key="own_compare",
+        **guarded(Action.MEASURE, t("own.compare_help"), off),
+    )
+    if not (measured or compared):
+        return
+    with errors_shown():
+        set_id = made if isinstance(made, str) else made()
+        if compared:
+            compare_strategies(kb, set_id)
+        else:
+            run_set(kb, set_id)
+
+
+def _found_key(kb: KbRecord) -> str:
+    return f"own-found-{kb.kb_id}"

@@ -1,0 +1,70 @@
+"""Runs that are started together to be compared: their progress, and their comparison as soon as all have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from chatbot_mvp.api import JobStatus
+from chatbot_mvp.settings.access import Action
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end, stop_button
+from streamlit_app.shared.links import open_comparison
+from streamlit_app.shared.state import get_app
+
+_SERIES = "series"
+
+
+def start_series(title: str, runs: Sequence[Mapping[str, Any]]) -> None:
+    """Queue runs; the comparison of those that finish opens by itself.
+
+    Args:
+        runs: the settings of each, the base of the comparison first.
+
+    Raises:
+        ChatbotError: as ``RunService.start_run``; what was queued before goes on.
+    """
+    st.session_state[_SERIES] = (title, [get_app().runs.start_run(**changes) for changes in runs])
+
+
+def series_panel() -> None:
+    """Draw the runs that this session started together. Once all have ended, leave for their comparison."""
+    if _SERIES not in st.session_state:
+        return
+    title, run_ids = st.session_state[_SERIES]
+    jobs = _jobs(run_ids)
+    if any(job.active for job in jobs):
+        draw_live(lambda: any(job.active for job in _jobs(run_ids)), lambda: _show(title, run_ids), seen_active=True)
+        return
+    del st.session_state[_SERIES]
+    finished = {run.run_id for run in get_app().archive.runs()[0]}
+    done = [run_id for run_id in run_ids if run_id in finished]
+    if len(done) > 1:
+        open_comparison(done)
+    for job in jobs:
+        show_end(job, t("series.stopped"))
+
+
+def _jobs(run_ids: Sequence[str]) -> list[JobStatus]:
+    return [job for job in get_app().runs.jobs() if job.job_id in run_ids]
+
+
+def _show(title: str, run_ids: Sequence[str]) -> None:
+    jobs = _jobs(run_ids)
+    at_work = [job for job in jobs if job.active]
+    ended = len(run_ids) - len(at_work)
+    with st.container(border=True, key="series"):
+        st.markdown(f"**{plain(title)}** · {t('series.done', done=number(ended), total=number(len(run_ids)))}")
+        now = next((job for job in at_work if job.phase), None)
+        share = (ended + (share_done(now) if now else 0.0)) / len(run_ids)
+        st.progress(min(1.0, share), phase_text(now) if now else t("series.waiting"))
+        if at_work:
+            stop_button(at_work[0], "series_stop", partial(_stop, at_work), Action.MEASURE)
+
+
+def _stop(jobs: Sequence[JobStatus]) -> None:
+    for job in jobs:
+        get_app().runs.stop_run(job.job_id)
