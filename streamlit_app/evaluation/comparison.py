@@ -10,8 +10,8 @@ import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, run_kind, why_not_comparable
 from streamlit_app.evaluation.changed_queries import show_changes
+from streamlit_app.pictures.picture import ink, show_chart
 from streamlit_app.shared import links
-from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label, signed_number

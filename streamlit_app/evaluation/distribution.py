@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import Distribution, RunResult
-from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.pictures.picture import ink, show_chart
 from streamlit_app.shared.i18n import bare, number, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import errors_shown, get_app

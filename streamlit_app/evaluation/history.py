@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import BENCHMARK, History, Series, history_of
+from streamlit_app.pictures.picture import ink, show_chart
 from streamlit_app.shared import links
-from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, moment, number, score, t, word
 from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
 from streamlit_app.shared.runs import data_namer

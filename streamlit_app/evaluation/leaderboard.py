@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, leaderboard, run_kind
+from streamlit_app.pictures.picture import show_chart
 from streamlit_app.shared import links
-from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
 from streamlit_app.shared.runs import data_namer, run_names

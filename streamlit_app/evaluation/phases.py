@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import RunResult, Spent
-from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.pictures.picture import ink, show_chart
 from streamlit_app.shared.i18n import duration, number, t, word
 from streamlit_app.shared.metrics import dollars
 from streamlit_app.shared.tables import draw_table

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, SplitFigure, shown_in
 from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
-from streamlit_app.shared.charts import show_chart
+from streamlit_app.pictures.picture import show_chart
 from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word

@@ -10,7 +10,7 @@ from chatbot_mvp.settings.access import Action
 from chatbot_mvp.wings.tune.confirming import Difference
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import Trial, TuneResult
-from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.pictures.picture import ink, show_chart
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import duration, number, plain, score, t
