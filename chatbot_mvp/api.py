@@ -53,6 +53,9 @@ from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting
+from chatbot_mvp.runs.flow import OUTCOMES as FLOW_OUTCOMES
+from chatbot_mvp.runs.flow import STAGES as FLOW_STAGES
+from chatbot_mvp.runs.flow import Flow
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.lists import (

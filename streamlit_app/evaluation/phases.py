@@ -1,4 +1,4 @@
-"""Where the questions of a run were lost, and where its time and money went."""
+"""Where the time and the money of a run went."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ORDER = (
 _SHOWN_SECONDS = 0.05  # shorter phases would be invisible in the chart
 
 
-def _show_phases(result: RunResult) -> None:
+def show_phases(result: RunResult) -> None:
     """Draw seconds and cost per phase, as a chart and as a table."""
     seconds, usage = result.seconds, result.usage.phases
     if not seconds:
@@ -93,42 +93,3 @@ def _bars(values: Mapping[str, float], title: str, text: Any) -> alt.LayerChart 
 
 def _sorted(names: Mapping[str, Any]) -> list[str]:
     return sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
-
-
-def show_causes(result: RunResult) -> None:
-    """Draw where questions were lost, next to where time and money went."""
-    if not _lost(result):
-        _show_phases(result)
-        return
-    causes, phases = st.columns(2, gap="large")
-    with causes:
-        _show_causes(result)
-    with phases:
-        _show_phases(result)
-
-
-def _show_causes(result: RunResult) -> None:
-    """Draw the number of questions per cause, in the order of the pipeline."""
-    found = _lost(result)
-    st.subheader(t("causes.title"), help=t("causes.help"))
-    rows = [{"cause": word("cause", cause), "queries": count, "told": number(count)} for cause, count in found.items()]
-    bars = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("queries:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
-        y=alt.Y(
-            "cause:N",
-            title=None,
-            sort=[str(row["cause"]) for row in rows],
-            axis=alt.Axis(labelLimit=220, labelOverlap=False),
-        ),
-        tooltip=[
-            alt.Tooltip("cause:N", title=t("causes.cause")),
-            alt.Tooltip("queries:Q", title=t("eval.col.queries")),
-        ],
-    )
-    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="told:N")
-    chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
-    show_chart(chart)
-
-
-def _lost(result: RunResult) -> dict[str, int]:
-    return {cause: count for cause, count in result.causes.items() if count}

@@ -112,6 +112,7 @@ def evidence_picture(
         bare("picture.evidence_said", value=number(current, 2)),
         alt.layer(*layers, height=_HEIGHT),
         _table(figures),
+        bare("picture.evidence_hint"),
     )
 
 

@@ -45,6 +45,8 @@ class Picture:
     chart: Chart
     table: Sequence[Mapping[str, Any]]
     """The same as rows; empty if the page has them anyway."""
+    hint: str = ""
+    """What one can do with it on the page; not in its files."""
 
 
 def ink() -> str:
@@ -59,7 +61,9 @@ def show_chart(chart: Chart, **options: Any) -> Any:
         options: passed to ``st.altair_chart``, whose result is returned.
     """
     number_format = _NUMBERS.get(current_language())
-    spoken = chart.configure(locale={"number": number_format}) if number_format else chart
+    quiet = {"labelColor": palette().quiet, "titleColor": palette().quiet}
+    locale = {"number": number_format} if number_format else alt.Undefined
+    spoken = chart.configure(locale=locale, axis=quiet, legend=quiet)
     return st.altair_chart(spoken, **{"width": "stretch", **options})
 
 
@@ -73,7 +77,7 @@ def show_picture(picture: Picture, **options: Any) -> Any:
     chart = picture.chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
     with st.container(key=f"picture-{picture.name}"):
         st.markdown(f"#### {plain(picture.title)}")
-        st.caption(plain(picture.said))
+        st.caption(plain(f"{picture.said} {picture.hint}".strip()))
         drawn = show_chart(chart, alt=picture.said, **options)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if picture.table:
@@ -82,6 +86,18 @@ def show_picture(picture: Picture, **options: Any) -> Any:
             st.html(_STYLE + _buttons(picture), width="content")
         run_script(PICTURES)
     return drawn
+
+
+def lead_to(place: str) -> None:
+    """Let the page scroll to ``lead_here`` of this place when it is drawn next: a click in a picture led there."""
+    st.session_state["picture-lead"] = place
+
+
+def lead_here(place: str) -> None:
+    """Draw, unseen, the place that a click in a picture leads to."""
+    if st.session_state.get("picture-lead") == place:
+        del st.session_state["picture-lead"]
+        st.html(f'<span data-lead="{html.escape(place, quote=True)}"></span>')
 
 
 def _show_table(picture: Picture) -> None:

@@ -1,5 +1,5 @@
 // Keeps a picture as a file when one of its buttons is clicked: its chart below its title and its sentence, as SVG with
-// real text and the font of the page, or as PNG, two pixels for each of the page, drawn from that SVG.
+// real text and the font of the page, or as PNG, two pixels for each of the page, drawn from that SVG. Scrolls to where a click in a picture leads.
 // The pages' policy allows this text by its digest (guard.py). It has no less-than sign: Streamlit would drop it.
 (() => {
   if (window.savesPictures) return;
@@ -88,4 +88,15 @@
     Object.assign(document.createElement("a"), { href, download: `${name}.${saves}` }).click();
     setTimeout(() => URL.revokeObjectURL(source), 60000);
   });
+
+  // A click in a picture may lead to a place further down, which the server draws then.
+  const seen = new WeakSet();
+  new MutationObserver(() => document.querySelectorAll("[data-lead]").forEach((place) => {
+    if (seen.has(place)) return;
+    seen.add(place);
+    const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const main = place.closest("[data-testid='stMain']");
+    const top = main.scrollTop + place.getBoundingClientRect().top - 80;
+    main.scrollTo({ top, behavior: calm ? "auto" : "smooth" });
+  })).observe(document.body, { childList: true, subtree: true });
 })();
