@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from filelock import FileLock
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunError
 from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb.results import (
@@ -24,6 +26,7 @@ from chatbot_mvp.evaluation.kb.results import (
     read_kb_result,
 )
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
+from chatbot_mvp.evaluation.kb.strategies import COMPARED, StrategyFigures, strategy_figures
 from chatbot_mvp.evaluation.run_service import RunService
 from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference
 from chatbot_mvp.jobs.manager import JobManager, JobStatus
@@ -168,8 +171,35 @@ class KbEvaluationService:
         with self._one_job(kb_id):
             run = self._runs.prepare(_as_chat(kb_reference(kb_id, set_id)))
             name = self._sets.question_set(kb_id, set_id).name
-            self._jobs.submit(run.folder.run_id, name, lambda progress: self._runs.execute(run, progress))
+            self._jobs.submit(run.folder.run_id, name, partial(self._execute, run))
         return run.folder.run_id
+
+    @performs(Action.READ)
+    def strategies(self, result_id: str) -> StrategyFigures:
+        """Return how the strategies compare over the questions that a finished run measured."""
+        return strategy_figures(self._archive.runs()[0], result_id)
+
+    @performs(Action.MEASURE)
+    def start_strategies(self, kb_id: str, set_id: str, strategies: Sequence[str]) -> list[str]:
+        """Run a set's kept questions with each of some strategies, one after the other; return the ids of the runs.
+
+        Args:
+            strategies: of ``COMPARED``.
+
+        Raises:
+            as ``start``
+        """
+        with self._one_job(kb_id):
+            name, started = self._sets.question_set(kb_id, set_id).name, []
+            for strategy in strategies:
+                asked = {**_as_chat(kb_reference(kb_id, set_id)), "retrieval_strategy": strategy}
+                run = self._runs.prepare(asked, preset=COMPARED[strategy])
+                self._jobs.submit(run.folder.run_id, f"{name} · {strategy}", partial(self._execute, run))
+                started.append(run.folder.run_id)
+        return started
+
+    def _execute(self, run: PreparedRun, progress: ProgressCallback) -> None:
+        self._runs.execute(run, progress)
 
     def evaluate(
         self,

@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
 from streamlit_app.mykb.jobs import set_names
+from streamlit_app.mykb.strategies import show_strategies
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
 from streamlit_app.shared.i18n import moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
@@ -51,6 +52,7 @@ def show_results(kb: KbRecord) -> None:
     _show_tiles(result, against_result)
     _show_identity(kb, result, against_result)
     st.fragment(judge)(kb, result)
+    show_strategies(kb, result)
     draw_added("mykb-results", kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))

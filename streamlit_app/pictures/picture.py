@@ -22,9 +22,11 @@ _NUMBERS = {"es": {"decimal": ",", "thousands": ".", "grouping": [3], "currency"
 _FORMATS = ("png", "svg")
 _MOST_ROWS = 300
 
+# A picture of a fixed width shrinks on a narrow screen.
 # The bar that Streamlit lays over a chart is in English, and its PNG has neither title nor background.
 _STYLE = """<style>
 [class*="st-key-picture-"] [data-testid="stElementToolbar"] {display: none;}
+[class*="st-key-picture-"] svg.marks {max-width: 100%; height: auto;}
 .picture-save {display: flex; gap: .25rem;}
 .picture-save button {font: inherit; font-size: .875rem; color: inherit; background: none; cursor: pointer;
   border: 0; border-radius: .4rem; padding: .45rem .6rem; opacity: .85;}
