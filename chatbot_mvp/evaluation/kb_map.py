@@ -34,7 +34,7 @@ class KbMap:
     passages: tuple[PassageUse, ...]
     """In the order of the text."""
     sets: int
-    """Number of question sets that were measured; of each, the latest result counts."""
+    """Number of question sets that were measured. The latest result of each counts, with the chat's strategy if any."""
     citations: int
     """Number of citations in the chat that stand in this version."""
 
@@ -43,6 +43,7 @@ class KbMaps:
     """Maps of knowledge bases. Safe to share between sessions: holds no state of a single user."""
 
     def __init__(self, live: LiveSettings, kbs: KnowledgeBases, evaluation: KbEvaluationService) -> None:
+        self._live = live
         self._kbs = kbs
         self._evaluation = evaluation
         self._root = live.current.conversations_dir
@@ -67,7 +68,9 @@ class KbMaps:
         record = self._kbs.store.record(kb_id)
         files = self._kbs.store.files(kb_id, record.version)
         latest: dict[str, KbResult] = {}
-        for result in self._evaluation.results(kb_id):
+        strategy = self._live.current.retrieval_strategy
+        # What the chat searches with says what the chat finds.
+        for result in sorted(self._evaluation.results(kb_id), key=lambda one: one.strategy != strategy):
             latest.setdefault(result.set_id or result.set_name, result)
         expected: list[Span] = []
         missed: list[Span] = []

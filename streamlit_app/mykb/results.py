@@ -51,8 +51,8 @@ def show_results(kb: KbRecord) -> None:
     against_result = results.get(compared or _NOTHING)
     _show_tiles(result, against_result)
     _show_identity(kb, result, against_result)
-    st.fragment(judge)(kb, result)
     show_strategies(kb, result)
+    st.fragment(judge)(kb, result)
     draw_added("mykb-results", kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))

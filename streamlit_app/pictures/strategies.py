@@ -46,7 +46,7 @@ def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Pal
         ],
     )
     scale = alt.Scale(domain=[0, 1])
-    axis = alt.Axis(format=".0%", tickCount=5)
+    axis = alt.Axis(labelExpr="format(100 * datum.value, 'd') + ' %'", tickCount=5)
     bars = base.mark_bar(height=22, cornerRadiusEnd=3, color=colours.good).encode(
         x=alt.X("share:Q", title=bare("picture.strategies_axis"), scale=scale, axis=axis),
         opacity=alt.condition("datum.own", alt.value(1), alt.value(0.55)),
