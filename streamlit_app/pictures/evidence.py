@@ -22,9 +22,9 @@ DRAGGED = "threshold"
 _BINS = 20
 _TABLE_STEP = 5
 """Rows of the table, in thresholds of the curve."""
-_HEIGHT = 320
-_TEXT_PX = 44
-"""Height of the two sentences, which stand above the bars."""
+_HEIGHT = 400
+_TEXT_PX = 62
+"""Height of the three lines of text, which stand above the bars."""
 _DRAG = "click, pointerdown, [pointerdown, window:pointerup] > pointermove"
 
 
@@ -45,7 +45,7 @@ def evidence_picture(
     """
     figures = curve(scores)
     bars, top, bottom = _bars(scores)
-    room = top + (top + bottom) * _TEXT_PX / (_HEIGHT - 130 - _TEXT_PX)
+    room = top + (top + bottom) * _TEXT_PX / (_HEIGHT - 170 - _TEXT_PX)
     x = alt.X("x:Q", title=bare("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
     y_axis = alt.Axis(labelExpr="format(abs(datum.value), 'd')", tickMinStep=1, tickCount=6)
     y = alt.Y("low:Q", title=bare("eval.col.queries"), scale=alt.Scale(domain=[-bottom, room]), axis=y_axis)
@@ -62,7 +62,7 @@ def evidence_picture(
                 "kind:N",
                 title=None,
                 scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
-                legend=alt.Legend(orient="top", columns=3, labelLimit=200),
+                legend=alt.Legend(orient="top", direction="vertical", columns=1, labelLimit=260),
             ),
             tooltip=[
                 alt.Tooltip("kind:N", title=bare("mykb.col.kind")),
@@ -102,6 +102,7 @@ def evidence_picture(
         ),
         _sentence(here, "answers", 0, colours),
         _sentence(here, "lets", 20, colours),
+        _sentence(here, "far", 40, colours),
         points.mark_rule(strokeWidth=8, opacity=0, cursor="ew-resize", tooltip=None)
         .encode(x=f"{DRAGGED}:Q")
         .add_params(at),
@@ -163,7 +164,8 @@ def _point(figures: ThresholdFigures) -> dict[str, Any]:
         DRAGGED: figures.threshold,
         "from": 0.0,
         "answers": bare("picture.evidence_answers", value=value, answered=_of(figures.coverage)),
-        "lets": bare("picture.evidence_lets", near=near, far=far),
+        "lets": bare("picture.evidence_lets", near=near),
+        "far": bare("picture.evidence_far", far=far),
     }
 
 

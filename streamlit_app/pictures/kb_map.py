@@ -30,6 +30,7 @@ _WIDE = 640  # a phone shows it smaller
 _STEPS = ((150, 20), (400, 14), (MOST, 11))
 """(cells up to which it holds, pixels of a cell)."""
 _HEAD = 22
+_MOST_ROWS = 300  # of the table
 _BETWEEN = 5  # pixels between headings of a document
 _COLOURS: dict[PassageState, str] = {
     "missed": "wrong",
@@ -205,16 +206,26 @@ def _uses(passages: Sequence[PassageUse]) -> str:
     return bare("picture.map_counts", **values)
 
 
-def _table(passages: Sequence[PassageUse]) -> list[dict[str, str]]:
-    """Return a row for each heading."""
-    rows = []
-    for (path, section), group in groupby(passages, key=lambda one: (one.path, one.section)):
-        states = Counter(one.state for one in group)
-        rows.append(
-            {
-                bare("picture.map_document"): path,
-                bare("picture.map_section"): section,
-                **{bare(f"picture.passage.{state}"): number(states[state]) for state in PASSAGE_STATES},
-            }
-        )
-    return rows
+def _table(passages: Sequence[PassageUse]) -> list[dict[str, str | int]]:
+    """Return a row for each heading; of many headings, for each document."""
+    document, section = bare("picture.map_document"), bare("picture.map_section")
+    states = {state: bare(f"picture.passage.{state}") for state in PASSAGE_STATES}
+    groups = _grouped(passages, by_section=True)
+    if len(groups) > _MOST_ROWS:
+        groups = _grouped(passages, by_section=False)
+    return [
+        {
+            document: path,
+            **({section: heading} if heading is not None else {}),
+            **{name: counts[state] for state, name in states.items()},
+        }
+        for path, heading, counts in groups
+    ]
+
+
+def _grouped(passages: Sequence[PassageUse], by_section: bool) -> list[tuple[str, str | None, Counter[PassageState]]]:
+    """Return (document, heading, state -> passages); the heading is None if documents are the groups."""
+    return [
+        (path, section, Counter(one.state for one in group))
+        for (path, section), group in groupby(passages, key=lambda one: (one.path, one.section if by_section else None))
+    ]
