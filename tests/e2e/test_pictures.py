@@ -75,7 +75,7 @@ def test_a_dragged_line_moves_the_slider_and_the_slider_moves_the_line(page: Any
     page.mouse.up()
     settle(page)
     slider = page.get_by_role("slider", name="Umbral de evidencia")
-    assert float(slider.get_attribute("aria-valuenow")) == pytest.approx(0.8, abs=0.011)
+    assert page.get_by_role("button", name=f"Usar {said[:4]} en el chat").count()
     slider.focus()
     page.keyboard.press("Home")
     page.get_by_role("button", name="Usar 0,00 en el chat").wait_for()

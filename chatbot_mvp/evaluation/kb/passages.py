@@ -77,16 +77,24 @@ def passage_uses(chunks: Sequence[Chunk], files: Sequence[KbFile], uses: Uses) -
 
 
 def moved(spans: Iterable[Span], then: Sequence[KbFile], now: Sequence[KbFile]) -> list[Span]:
-    """Return where the passages of an earlier version are now; those of documents that have changed are left out."""
-    current = {(file.name, file.sha256, file.end - file.start): file.start for file in now}
+    """Return where the passages of an earlier version are now; those of changed or removed documents are left out."""
+    current: dict[tuple[str, ...], int] = {}
+    for file in reversed(now):  # of equal documents, the first one stands for one whose path is gone
+        current |= dict.fromkeys(_names(file), file.start)
     starts = [file.start for file in then]
     found = []
     for start, end in spans:
         file = then[max(0, bisect_right(starts, start) - 1)] if then else None
-        at = current.get((file.name, file.sha256, file.end - file.start)) if file else None
+        at = next((current[name] for name in _names(file) if name in current), None) if file else None
         if file is not None and at is not None:
             found.append((start - file.start + at, end - file.start + at))
     return found
+
+
+def _names(file: KbFile) -> tuple[tuple[str, ...], ...]:
+    """Return what tells that a document is the same text: with its path, and under another one."""
+    text = (file.sha256, str(file.end - file.start))
+    return (file.name, *text), text
 
 
 def _counted(chunks: Sequence[Chunk], spans: Iterable[Span]) -> Counter[int]:
