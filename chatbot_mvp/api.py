@@ -23,6 +23,7 @@ from chatbot_mvp.documents.kb_files import FilePlace
 from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
+from chatbot_mvp.evaluation.kb.jobs import EvaluationJob
 from chatbot_mvp.evaluation.kb.passages import STATES as PASSAGE_STATES
 from chatbot_mvp.evaluation.kb.passages import PassageState, PassageUse
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
@@ -31,7 +32,6 @@ from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.strategies import StrategyFigure, StrategyFigures
 from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at, suggest
 from chatbot_mvp.evaluation.kb_map import KbMap
-from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove

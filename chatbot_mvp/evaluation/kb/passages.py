@@ -79,8 +79,8 @@ def passage_uses(chunks: Sequence[Chunk], files: Sequence[KbFile], uses: Uses) -
 def moved(spans: Iterable[Span], then: Sequence[KbFile], now: Sequence[KbFile]) -> list[Span]:
     """Return where the passages of an earlier version are now; those of changed or removed documents are left out."""
     current: dict[tuple[str, ...], int] = {}
-    for file in reversed(now):  # of equal documents, the first one stands for one whose path is gone
-        current |= dict.fromkeys(_names(file), file.start)
+    for one in reversed(now):  # of equal documents, the first one stands for one whose path is gone
+        current |= dict.fromkeys(_names(one), one.start)
     starts = [file.start for file in then]
     found = []
     for start, end in spans:
