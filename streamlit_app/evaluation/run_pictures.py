@@ -11,6 +11,9 @@ from streamlit_app.pictures.picture import lead_to, show_picture
 from streamlit_app.pictures.squares import CLICKED, clicked, squares_picture
 from streamlit_app.shared import links
 from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.style import card_grid
+
+_NARROWEST = 340  # pixels of a picture; on a narrow screen they stand below each other
 
 
 @errors_shown()
@@ -34,10 +37,8 @@ def show_pictures(result: RunResult) -> None:
             st.session_state[f"cause-{run_id}"] = found.cause
         lead_to(f"query-{run_id}" if found.query_id else f"queries-{run_id}")
 
-    left, right = st.columns([2, 3], gap="large")
-    if squares:
-        with left:
+    with card_grid("run-pictures", _NARROWEST):
+        if squares:
             show_picture(squares, key=key, on_select=picked, selection_mode=CLICKED, width="content")
-    if flow:
-        with right:
+        if flow:
             show_picture(flow, key=f"flow-{run_id}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -28,8 +28,8 @@ def show_results(kb: KbRecord) -> None:
         st.info(t("mykb.no_results"), icon=":material/info:")
         return
     known = st.session_state.get("mykb_result")
-    st.session_state.mykb_result = known if known in results else next(iter(results))
-    names = set_names((one.result_id, one.set_name, one.started_at) for one in results.values())
+    st.session_state.mykb_result = known if known in results else _first(results)
+    names = set_names((one.result_id, f"{one.set_name} · {one.strategy}", one.started_at) for one in results.values())
     names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
     chosen = which.selectbox(
@@ -57,6 +57,12 @@ def show_results(kb: KbRecord) -> None:
     if len(results) > 1:
         _show_all(list(results.values()))
     _show_links(result, against_result)
+
+
+def _first(results: Mapping[str, KbResult]) -> str:
+    """Return the newest result of what the chat searches with; of another strategy, if there is none."""
+    own = get_app().settings.retrieval_strategy
+    return min(results, key=lambda key: results[key].strategy != own)
 
 
 def _show_tiles(result: KbResult, compared: KbResult | None) -> None:

@@ -13,6 +13,7 @@ from streamlit_app.pictures.picture import show_picture
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.style import card_grid
 
 _SETTING = "kb_min_evidence"
 _LINES = ("coverage", "wrong_refusals", "wrong_answers")
@@ -37,15 +38,15 @@ def judge(kb: KbRecord, result: KbResult) -> None:
     key = f"mykb-threshold-{result.result_id}"
     # Written again, because Streamlit drops a widget's value when its page is left.
     st.session_state[key] = st.session_state.get(key, round(current, 2))
-    controls, picture = st.columns([2, 3], gap="large")
-    with controls:
+    grid = card_grid("mykb-threshold", 320)
+    with grid.container():
         threshold = float(
             st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key, on_change=_begin_at, args=(key,))
         )
         st.caption(t("mykb.threshold_now", value=number(current, 2)))
         _suggestion(result, key, current)
         _take(threshold, current)
-    with picture:
+    with grid.container():
         _draggable(result, key, current)
     at = figures_at(scores, threshold)
     _tiles(at)
