@@ -169,9 +169,9 @@ def test_what_flows_out_of_a_stage_has_flown_into_it() -> None:
     picture = made()["flow"]
     ribbons = {row["told"]: row["y2"] - row["y"] for row in rows(picture, "told") if "y2" in row and "count" not in row}
     assert ribbons == {
-        "Hallado: completas → Bien colocado: completas: 8": 8,
-        "Hallado: completas → Bien colocado: falta algo: 1": 1,
-        "Hallado: falta algo → Bien colocado: falta algo: 1": 1,
+        "Candidatos: completas → Bien colocado: completas: 8": 8,
+        "Candidatos: completas → Bien colocado: falta algo: 1": 1,
+        "Candidatos: falta algo → Bien colocado: falta algo: 1": 1,
         "Bien colocado: completas → En contexto: completas: 8": 8,
         "Bien colocado: falta algo → En contexto: falta algo: 2": 2,
         "En contexto: completas → bien: 6": 6,
@@ -179,7 +179,7 @@ def test_what_flows_out_of_a_stage_has_flown_into_it() -> None:
         "En contexto: falta algo → mal: 1": 1,
         "En contexto: falta algo → no se contesta: 1": 1,
     }
-    assert picture.said.startswith("De 10 preguntas, la búsqueda encuentra todo lo necesario para 9")
+    assert picture.said.startswith("De 10 preguntas, la búsqueda tiene entre sus candidatos todo lo necesario para 9")
     assert "Otras 2 no tienen pasaje correcto" in picture.said
 
 
