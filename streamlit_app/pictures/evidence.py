@@ -89,7 +89,7 @@ def evidence_picture(
     from_here = alt.value(_TEXT_PX)
     layers = [
         histogram,
-        here.mark_rect(color=colours.quiet, opacity=0.16, tooltip=None).encode(
+        here.mark_rect(color=colours.quiet, opacity=0.16, tooltip=None, aria=False).encode(
             x="from:Q", x2=f"{DRAGGED}:Q", y=from_here, y2=alt.value("height")
         ),
         zero,
@@ -103,7 +103,7 @@ def evidence_picture(
         _sentence(here, "answers", 0, colours),
         _sentence(here, "lets", 20, colours),
         _sentence(here, "far", 40, colours),
-        points.mark_rule(strokeWidth=8, opacity=0, cursor="ew-resize", tooltip=None)
+        points.mark_rule(strokeWidth=8, opacity=0, cursor="ew-resize", tooltip=None, aria=False)
         .encode(x=f"{DRAGGED}:Q")
         .add_params(at),
     ]

@@ -21,6 +21,7 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 _NUMBERS = {"es": {"decimal": ",", "thousands": ".", "grouping": [3], "currency": ["", " US$"]}}
 _FORMATS = ("png", "svg")
 _MOST_ROWS = 300
+_MOST_READ = 12  # rows of a table that does not scroll
 
 # A picture of a fixed width shrinks on a narrow screen.
 # The bar that Streamlit lays over a chart is in English, and its PNG has neither title nor background.
@@ -104,7 +105,12 @@ def lead_here(place: str) -> None:
 
 def _show_table(picture: Picture) -> None:
     rows = list(picture.table[:_MOST_ROWS])
-    draw_table(rows, height=fitting_height(len(rows)))
+    if len(rows) <= _MOST_READ:
+        # A table of the page, which readers of the screen know their way in; it reads Markdown.
+        shown = [{plain(name): plain(str(value)) for name, value in row.items()} for row in rows]
+        st.table(shown, hide_index=True, border="horizontal", width="content", alt=picture.title)
+    else:
+        draw_table(rows, height=fitting_height(len(rows)))
     if len(rows) < len(picture.table):
         st.caption(t("picture.table_cut", shown=number(len(rows)), total=number(len(picture.table))))
 

@@ -16,7 +16,7 @@ PAGE = "mykb", ":material/fact_check:"
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
 active = require_kb("mykb", t("mykb.no_kb"))
-which, what = st.columns([2, 3], vertical_alignment="bottom")
+which, what = st.container(), st.container()
 kb = choose_kb(which, active)
 take_ended(kb)
 steps = with_added(
