@@ -23,11 +23,12 @@ _FORMATS = ("png", "svg")
 _MOST_ROWS = 300
 _MOST_READ = 12  # rows of a table that does not scroll
 
-# A picture of a fixed width shrinks on a narrow screen.
+# A picture of a fixed width shrinks on a narrow screen. A finger that moves sideways drags, and does not scroll.
 # The bar that Streamlit lays over a chart is in English, and its PNG has neither title nor background.
 _STYLE = """<style>
 [class*="st-key-picture-"] [data-testid="stElementToolbar"] {display: none;}
-[class*="st-key-picture-"] svg.marks {max-width: 100%; height: auto;}
+[class*="st-key-picture-"] svg.marks {max-width: 100%; height: auto;
+  touch-action: pan-y pinch-zoom;}
 .picture-save {display: flex; gap: .25rem;}
 .picture-save button {font: inherit; font-size: .875rem; color: inherit; background: none; cursor: pointer;
   border: 0; border-radius: .4rem; padding: .45rem .6rem; opacity: .85;}
@@ -81,7 +82,7 @@ def show_picture(picture: Picture, **options: Any) -> Any:
     with st.container(key=f"picture-{picture.name}"):
         st.markdown(f"#### {plain(picture.title)}")
         st.caption(plain(f"{picture.said} {picture.hint}".strip()))
-        drawn = show_chart(chart, alt=picture.said, **options)
+        drawn = show_chart(chart, alt=f"{picture.title}. {picture.said}", **options)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if picture.table:
                 with st.popover(t("picture.table"), icon=":material/table_rows:", type="tertiary"):

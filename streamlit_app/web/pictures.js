@@ -89,6 +89,12 @@
     setTimeout(() => URL.revokeObjectURL(source), 60000);
   });
 
+  // A finger stays bound to what it touched first, but the dragged line follows what is below it.
+  document.addEventListener("pointerdown", ({ target, pointerId }) => {
+    if (!target.closest?.("[class*='st-key-picture-'] svg.marks")) return;
+    if (target.hasPointerCapture(pointerId)) target.releasePointerCapture(pointerId);
+  }, true);
+
   // A click in a picture may lead to a place further down, which the server draws then.
   const seen = new WeakSet();
   new MutationObserver(() => document.querySelectorAll("[data-lead]").forEach((place) => {

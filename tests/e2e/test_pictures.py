@@ -83,6 +83,26 @@ def test_a_dragged_line_moves_the_slider_and_the_slider_moves_the_line(page: Any
     assert line_says(picture(page, "evidence")).startswith("0,00: contesta")
 
 
+def test_a_finger_drags_the_line(browser: Any, worked_in: Server) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    results(page, worked_in, "2. Resultados")
+    drawn = picture(page, "evidence")
+    drawn.locator("svg.marks").scroll_into_view_if_needed()
+    box = drawn.locator("svg.marks .background").first.bounding_box()
+    touch = context.new_cdp_session(page)
+    for kind, share in (("touchStart", 0.5), ("touchMove", 0.6), ("touchMove", 0.7), ("touchMove", 0.8)):
+        place = {"x": box["x"] + share * box["width"], "y": box["y"] + 0.6 * box["height"]}
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [place]})
+        page.wait_for_timeout(50)
+    said = line_says(drawn)
+    assert re.match(r"0,(79|80|81):", said)
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.get_by_role("button", name=f"Usar {said[:4]} en el chat").wait_for()
+    context.close()
+
+
 def test_each_picture_of_the_pages_is_kept_as_png_and_svg_with_its_title(page: Any, worked_in: Server) -> None:
     kept: list[str] = []
     for path, step in (
