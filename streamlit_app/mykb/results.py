@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
 from streamlit_app.mykb.jobs import set_names
-from streamlit_app.mykb.strategies import show_strategies
+from streamlit_app.mykb.strategy_bars import show_strategies
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
 from streamlit_app.shared.i18n import moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
