@@ -23,13 +23,17 @@ from chatbot_mvp.documents.kb_files import FilePlace
 from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
+from chatbot_mvp.evaluation.kb.jobs import EvaluationJob
+from chatbot_mvp.evaluation.kb.passages import STATES as PASSAGE_STATES
+from chatbot_mvp.evaluation.kb.passages import PassageState, PassageUse
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.spoken import spoken_questions
+from chatbot_mvp.evaluation.kb.strategies import StrategyFigure, StrategyFigures
 from chatbot_mvp.evaluation.kb.strict_mode import Outcome as StrictOutcome
 from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at, suggest
-from chatbot_mvp.evaluation.kb_service import EvaluationJob
+from chatbot_mvp.evaluation.kb_map import KbMap
 from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed
 from chatbot_mvp.evaluation.run_sources import kb_reference
 from chatbot_mvp.health import Health
@@ -57,6 +61,9 @@ from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, why_not_comparable
 from chatbot_mvp.runs.configuration import RunSetting
+from chatbot_mvp.runs.flow import OUTCOMES as FLOW_OUTCOMES
+from chatbot_mvp.runs.flow import STAGES as FLOW_STAGES
+from chatbot_mvp.runs.flow import Flow
 from chatbot_mvp.runs.headline import headlines
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.line import RunLine

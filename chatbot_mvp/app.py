@@ -22,6 +22,7 @@ from chatbot_mvp.evaluation.benchmark.runner import RunParts
 from chatbot_mvp.evaluation.benchmark.worker import RunWorker, run_models
 from chatbot_mvp.evaluation.detail import RunDetails
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
+from chatbot_mvp.evaluation.kb_map import KbMaps
 from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.evaluation.keeping import KbKeeper, eraser_of, references_of
 from chatbot_mvp.evaluation.own_questions import OwnQuestions
@@ -123,6 +124,8 @@ class App:
             live, self.kbs, providers, self.question_sets, self.runs, self.archive, self.sources, kb_jobs
         )
         """Knowledge bases measured by question sets, and sets proposed."""
+        self.kb_maps = KbMaps(live, self.kbs, self.kb_evaluation)
+        """Passages of knowledge bases, with what questions and conversations had to do with them."""
         self.parts = ConfiguredParts(live, providers, embedders, self.datasets, self)
         """What is configured, and whether it works."""
         self.health = HealthChecks(self.parts)

@@ -13,6 +13,7 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.causes import GoldPath, gold_paths
 from chatbot_mvp.runs.comparison import Comparison, compare_runs
 from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
+from chatbot_mvp.runs.flow import Flow, flow_of
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
 from chatbot_mvp.runs.query_views import Distribution, QueryTable, distribution
@@ -32,7 +33,7 @@ _CUTS = {name: Settings.model_fields[name].default for name in ("reranker_enable
 _TABLES_KEPT = 5
 """Number of cached tables, as many as a comparison has runs. A table of 7,405 questions takes some 60 MB."""
 _SMALL_KEPT = 64
-"""Number of cached latencies, question records and comparisons, all together."""
+"""Number of cached latencies, flows, question records and comparisons, all together."""
 
 
 class RunDetails:
@@ -148,14 +149,40 @@ class RunDetails:
         Raises:
             RunNotFound, RunUnreadable
         """
+        cut, reranker = self._cut(run_id)
+        record = self.records(run_id, row.query_id).get(RETRIEVE)
+        return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
+
+    @performs(Action.READ)
+    def flow(self, run_id: str) -> Flow:
+        """Count how far the relevant documents of all questions came. Cached, because it reads all records.
+
+        Raises:
+            RunNotFound, RunUnreadable
+        """
+
+        def read() -> Flow:
+            cut, reranker = self._cut(run_id)
+            records, _ = self._folder(run_id).records(RETRIEVE)
+            table = self.table(run_id)
+
+            def paths(row: QueryRow) -> list[GoldPath]:
+                record = records.get(row.query_id)
+                return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
+
+            return flow_of(((row, paths(row)) for row in table.rows), bool(table.result.generator))
+
+        found: Flow = self._small.get_or_build(("flow", *self.version(run_id)), read)
+        return found
+
+    def _cut(self, run_id: str) -> tuple[int, bool]:
+        """Return how many documents the context of a run had at most, and whether the run had a reranker."""
         # A single recorded value that is no longer legal must not hide the paths: the default stands in for it.
         recorded = self.manifest(run_id).settings_masked
         known = {name: recorded.get(name) for name in _CUTS}
         cuts = {name: known[name] if type(known[name]) is type(usual) else usual for name, usual in _CUTS.items()}
         reranker = bool(cuts["reranker_enabled"])
-        cut = int(cuts["reranker_top_n" if reranker else "kb_top_k"] or 0)
-        record = self.records(run_id, row.query_id).get(RETRIEVE)
-        return gold_paths(row, retrieved_of(record) if record else Retrieved(), cut, reranker)
+        return int(cuts["reranker_top_n" if reranker else "kb_top_k"] or 0), reranker
 
     @performs(Action.READ)
     def compare(self, run_ids: Sequence[str]) -> Comparison:

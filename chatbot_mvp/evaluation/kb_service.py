@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from filelock import FileLock
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunError
 from chatbot_mvp.evaluation.archive import RunArchive
+from chatbot_mvp.evaluation.kb.jobs import PROPOSE, EvaluationJob, job_of
 from chatbot_mvp.evaluation.kb.own_threshold import OwnThreshold, own_threshold
 from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
@@ -26,9 +27,10 @@ from chatbot_mvp.evaluation.kb.results import (
     read_kb_result,
 )
 from chatbot_mvp.evaluation.kb.sets import QuestionSet
+from chatbot_mvp.evaluation.kb.strategies import COMPARED, StrategyFigures, strategy_figures
 from chatbot_mvp.evaluation.run_service import RunService
 from chatbot_mvp.evaluation.run_sources import RunSources, kb_reference
-from chatbot_mvp.jobs.manager import JobManager, JobStatus
+from chatbot_mvp.jobs.manager import JobManager
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.llm.providers import Providers
@@ -42,22 +44,9 @@ from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
-PROPOSE, RUN = "propose", "run"
 _JOBS_KEPT = 20  # ended jobs whose states stay on disk
 _RESULTS_KEPT = 50_000_000
 """Total size in bytes of the result files whose content is cached, because a page reads them each time it is drawn."""
-
-
-@dataclass(frozen=True)
-class EvaluationJob:
-    """A background job that proposes or runs questions about a knowledge base."""
-
-    status: JobStatus
-    kind: str
-    """"propose" or "run"."""
-    kb_id: str
-    made: str
-    """Id of the set that the job saves, or of the run, which is shown when it has finished."""
 
 
 class KbEvaluationService:
@@ -174,9 +163,33 @@ class KbEvaluationService:
             ConfigurationError: the settings cannot be used.
         """
         with self._one_job(kb_id):
-            run = self._runs.prepare(_as_chat(kb_reference(kb_id, set_id)))
-            name = self._sets.question_set(kb_id, set_id).name
-            self._jobs.submit(run.folder.run_id, name, lambda progress: self._runs.execute(run, progress))
+            return self._run(kb_id, set_id)
+
+    @performs(Action.READ)
+    def strategies(self, result_id: str) -> StrategyFigures:
+        """Return how the strategies compare over the questions that a finished run measured."""
+        return strategy_figures(self._archive.runs()[0], result_id)
+
+    @performs(Action.MEASURE)
+    def start_strategies(self, kb_id: str, set_id: str, strategies: Sequence[str]) -> list[str]:
+        """Run a set's kept questions with each of some strategies, one after the other; return the ids of the runs.
+
+        Args:
+            strategies: of ``COMPARED``.
+
+        Raises:
+            as ``start``
+        """
+        with self._one_job(kb_id):
+            return [self._run(kb_id, set_id, strategy) for strategy in strategies]
+
+    def _run(self, kb_id: str, set_id: str, strategy: str = "") -> str:
+        """Queue the run of a set; ``strategy`` is of ``COMPARED``, "" for the settings in effect."""
+        changes = {"retrieval_strategy": strategy} if strategy else {}
+        asked = {**_as_chat(kb_reference(kb_id, set_id)), **changes}
+        run = self._runs.prepare(asked, preset=COMPARED.get(strategy, ""))
+        title = " · ".join(part for part in (self._sets.question_set(kb_id, set_id).name, strategy) if part)
+        self._jobs.submit(run.folder.run_id, title, lambda progress: self._runs.execute(run, progress))
         return run.folder.run_id
 
     def evaluate(
@@ -272,7 +285,8 @@ class KbEvaluationService:
     @performs(Action.READ)
     def jobs(self, kb_id: str) -> list[EvaluationJob]:
         """Return the jobs of a knowledge base, latest first, including those from before a restart."""
-        found = [self._job(status) for status in self._jobs.statuses()]
+        results = self._live.current.results_dir
+        found = [job_of(status, results) for status in self._jobs.statuses()]
         own = [job for job in found if job is not None and job.kb_id == kb_id]
         return sorted(own, key=lambda job: (job.status.active, job.status.updated_at), reverse=True)
 
@@ -310,14 +324,6 @@ class KbEvaluationService:
                 raise RunError("run_busy", run_id=active.status.job_id)
             self._prune()
             yield
-
-    def _job(self, status: JobStatus) -> EvaluationJob | None:
-        folder = RunFolder(self._live.current.results_dir, status.job_id)
-        if folder.path.is_dir():
-            with suppress(ChatbotError, KeyError):
-                return EvaluationJob(status, RUN, folder.manifest().evaluation["kb_id"], status.job_id)
-        made, kind, kb_id = (*status.job_id.split("-", 2), "", "")[:3]
-        return EvaluationJob(status, kind, kb_id, made) if kind in (PROPOSE, RUN) else None
 
     def _prune(self) -> None:
         old = sorted((status for status in self._jobs.statuses() if not status.active), key=lambda s: s.updated_at)

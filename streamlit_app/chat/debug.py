@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import AnswerRecord
-from streamlit_app.shared.charts import show_chart
+from streamlit_app.pictures.picture import show_chart
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.tables import draw_table
 

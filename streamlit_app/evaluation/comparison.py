@@ -11,10 +11,10 @@ import streamlit as st
 from chatbot_mvp.api import Comparison, RunLine, run_kind, why_not_comparable
 from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.evaluation.in_words import show_comparison_in_words
+from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared import links
-from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.configuration import value_text
-from streamlit_app.shared.i18n import number, plain, score, t
+from streamlit_app.shared.i18n import bare, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label, signed_number
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.state import errors_shown, get_app
@@ -238,8 +238,9 @@ def _show_forest(comparison: Comparison, labels: Mapping[str, str]) -> None:
     if not rows:
         st.caption(t("compare.too_few"))
         return
-    show_chart(_forest(pd.DataFrame(rows), names))
-    st.caption(t("compare.forest_legend"))
+    # The table of all figures follows on the page.
+    forest = _forest(pd.DataFrame(rows), names)
+    show_picture(Picture("forest", bare("picture.forest"), bare("compare.forest_legend"), forest, ()))
 
 
 def _forest(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.FacetChart:
@@ -275,4 +276,4 @@ def _forest(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.Facet
         alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 4], strokeWidth=1.5, color=ink()).encode(x="x:Q")
     )
     height = 80 + len(metrics) * (16 + 14 * len(names))
-    return alt.layer(zero, spread, *points, height=height, description=t("compare.forest_alt"))
+    return alt.layer(zero, spread, *points, height=height)

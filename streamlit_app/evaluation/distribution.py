@@ -7,11 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import Distribution, RunResult
-from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared.i18n import bare, number, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import errors_shown, get_app
-from streamlit_app.shared.tables import draw_table
 
 _FIRST = ("generation_score", "recall@5", "ndcg@10", "mrr")
 # Measured time -> the phase that a run must have.
@@ -26,7 +25,6 @@ _GAP = 0.04  # share of a bar's width, on each side
 def show_distribution(result: RunResult) -> None:
     """Draw a histogram of the chosen metric over the questions, or of seconds."""
     run_id = result.run_id
-    st.subheader(t("detail.distribution"))
     names = get_app().details.table(run_id).metrics
     options = [*names, *(_TIME + name for name, phase in _TIMES.items() if result.seconds.get(phase))]
     if not options:
@@ -49,15 +47,10 @@ def show_distribution(result: RunResult) -> None:
         st.caption(t("detail.distribution_none"))
         return
     counted = t("detail.requests" if chosen in _REQUESTED else "eval.col.queries")
-    show_chart(_chart(found, _label(chosen), counted, timed))
-    st.caption(_summary(found, timed))
-    with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
-        draw_table(
-            [
-                {t("detail.interval"): _range(found, row, timed), counted: count}
-                for row, count in enumerate(found.counts)
-            ]
-        )
+    rows = [{t("detail.interval"): _range(found, row, timed), counted: count} for row, count in enumerate(found.counts)]
+    chart = _chart(found, _label(chosen), counted, timed)
+    title = bare("picture.distribution", metric=_label(chosen))
+    show_picture(Picture("distribution", title, _summary(found, timed), chart, rows))
 
 
 def _label(name: str) -> str:
@@ -96,7 +89,7 @@ def _chart(found: Distribution, name: str, counted: str, timed: bool) -> alt.Lay
         .mark_rule(strokeDash=[5, 3], strokeWidth=2, color=ink())
         .encode(x="median:Q")
     )
-    return alt.layer(bars, middle, height=235, description=bare("detail.distribution_alt", metric=name))
+    return alt.layer(bars, middle, height=235)
 
 
 def _range(found: Distribution, row: int, timed: bool) -> str:

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import BENCHMARK, History, Series, history_of
+from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared import links
-from streamlit_app.shared.charts import ink, show_chart
 from streamlit_app.shared.i18n import bare, moment, number, score, t, word
 from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
 from streamlit_app.shared.runs import data_namer
@@ -41,8 +41,25 @@ def show_history() -> None:
     _tell_first(history)
     if len(history.points) > _IN_CHART:
         st.caption(t("runs.history.last", count=number(_IN_CHART), total=number(len(history.points))))
-    show_chart(_chart(history), key=f"runs-history-{series.kind}-{series.dataset}-{metric}")
-    st.caption(t("runs.history.legend"))
+    show_picture(
+        Picture(
+            "history",
+            bare("picture.history", metric=metric_label(metric)),
+            bare("runs.history.legend"),
+            _chart(history),
+            [
+                {
+                    bare("eval.col.when"): row["when"],
+                    bare("eval.col.strategy"): row["strategy"],
+                    metric_label(metric): row["said"],
+                    bare("runs.history.band"): row["band"],
+                    bare("runs.history.change"): row["change"],
+                }
+                for row in _rows(history)
+            ],
+        ),
+        key=f"runs-history-{series.kind}-{series.dataset}-{metric}",
+    )
 
 
 def _series_text(series: Series, data: str) -> str:

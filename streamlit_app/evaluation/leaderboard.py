@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, leaderboard, run_kind
+from streamlit_app.pictures.picture import Picture, show_picture
 from streamlit_app.shared import links
-from streamlit_app.shared.charts import show_chart
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
 from streamlit_app.shared.runs import data_namer, run_names
@@ -110,9 +110,12 @@ def _show_chart(places: Sequence[RankedRun], names: Sequence[str], metric: str) 
         x=alt.X("low:Q", title=metric_label(metric), scale=scale, axis=alt.Axis(format=".3f", tickCount=6)), x2="high:Q"
     )
     point = base.mark_point(size=90, filled=True, opacity=1).encode(x=alt.X("value:Q", scale=scale))
-    show_chart((rule + point).properties(height=60 + 26 * len(rows)))
+    chart = (rule + point).properties(height=60 + 26 * len(rows))
+    said = bare("picture.board_said", metric=metric_label(metric))
     if len(places) > _IN_CHART:
-        st.caption(t("runs.board.first", count=number(_IN_CHART), total=number(len(places))))
+        said += f" {bare('runs.board.first', count=number(_IN_CHART), total=number(len(places)))}"
+    # The table of all runs follows on the page.
+    show_picture(Picture("leaderboard", bare("picture.board", metric=metric_label(metric)), said, chart, ()))
 
 
 def _table(places: Sequence[RankedRun], metric: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Where the questions of a run were lost, and where its time and money went."""
+"""Where the time and the money of a run went."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import RunResult, Spent
-from streamlit_app.shared.charts import ink, show_chart
-from streamlit_app.shared.i18n import duration, number, t, word
+from streamlit_app.pictures.picture import Picture, ink, show_picture
+from streamlit_app.shared.i18n import bare, duration, number, t, word
 from streamlit_app.shared.metrics import dollars
-from streamlit_app.shared.tables import draw_table
 
 _ORDER = (
     *("load", "index", "enrich", "questions", "link", "embed_corpus", "check_questions", "embed_queries"),
@@ -23,27 +22,27 @@ _ORDER = (
 _SHOWN_SECONDS = 0.05  # shorter phases would be invisible in the chart
 
 
-def _show_phases(result: RunResult) -> None:
+def show_phases(result: RunResult) -> None:
     """Draw seconds and cost per phase, as a chart and as a table."""
     seconds, usage = result.seconds, result.usage.phases
     if not seconds:
         return
-    st.subheader(t("detail.phases"))
     shown = {name: value for name, value in seconds.items() if value >= _SHOWN_SECONDS} or dict(seconds)
-    show_chart(_bars({name: shown[name] for name in _sorted(shown)}, t("detail.seconds"), duration_text))
+    bars = _bars({name: shown[name] for name in _sorted(shown)}, t("detail.seconds"), duration_text)
+    rows = [_row(name, seconds, usage) for name in _sorted({**seconds, **usage})]
+    total = bare("picture.phases_said", time=duration_text(sum(seconds.values())))
+    show_picture(Picture("phases", bare("detail.phases"), total, bars, rows))
     costs = {name: spent.cost_usd for name, spent in usage.items() if spent.cost_usd}
     if costs:
         costs = {name: costs[name] for name in _sorted(costs)}
-        show_chart(_bars(costs, t("detail.cost_usd"), dollars))
+        total = bare("picture.costs_said", cost=dollars(sum(costs.values())))
+        show_picture(Picture("costs", bare("picture.costs"), total, _bars(costs, t("detail.cost_usd"), dollars), rows))
     elif usage:
         unpriced = any(spent.unpriced for spent in usage.values())
         st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))
     if counts := result.passage_questions:
         shown_counts = {name: number(count) for name, count in counts.items()}
         st.caption(t("detail.passage_questions", **shown_counts))
-    with st.expander(t("detail.as_table"), icon=":material/table_rows:"):
-        names = _sorted({**seconds, **usage})
-        draw_table([_row(name, seconds, usage) for name in names])
 
 
 def duration_text(seconds: float) -> str:
@@ -88,47 +87,8 @@ def _bars(values: Mapping[str, float], title: str, text: Any) -> alt.LayerChart 
         tooltip=[alt.Tooltip("phase:N", title=t("detail.phase_name")), alt.Tooltip("text:N", title=title)],
     )
     labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="text:N")
-    return alt.layer(bars.mark_bar(), labels, height=60 + 30 * len(rows), description=title)
+    return alt.layer(bars.mark_bar(), labels, height=60 + 30 * len(rows))
 
 
 def _sorted(names: Mapping[str, Any]) -> list[str]:
     return sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
-
-
-def show_causes(result: RunResult) -> None:
-    """Draw where questions were lost, next to where time and money went."""
-    if not _lost(result):
-        _show_phases(result)
-        return
-    causes, phases = st.columns(2, gap="large")
-    with causes:
-        _show_causes(result)
-    with phases:
-        _show_phases(result)
-
-
-def _show_causes(result: RunResult) -> None:
-    """Draw the number of questions per cause, in the order of the pipeline."""
-    found = _lost(result)
-    st.subheader(t("causes.title"), help=t("causes.help"))
-    rows = [{"cause": word("cause", cause), "queries": count, "told": number(count)} for cause, count in found.items()]
-    bars = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("queries:Q", title=t("eval.col.queries"), axis=alt.Axis(tickMinStep=1, format="d")),
-        y=alt.Y(
-            "cause:N",
-            title=None,
-            sort=[str(row["cause"]) for row in rows],
-            axis=alt.Axis(labelLimit=220, labelOverlap=False),
-        ),
-        tooltip=[
-            alt.Tooltip("cause:N", title=t("causes.cause")),
-            alt.Tooltip("queries:Q", title=t("eval.col.queries")),
-        ],
-    )
-    labels = bars.mark_text(align="left", dx=4, color=ink()).encode(text="told:N")
-    chart = (bars.mark_bar() + labels).properties(height=60 + 30 * len(rows), description=t("causes.title"))
-    show_chart(chart)
-
-
-def _lost(result: RunResult) -> dict[str, int]:
-    return {cause: count for cause, count in result.causes.items() if count}

@@ -10,7 +10,8 @@ from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.plugins.rows import RunPage
 from streamlit_app.evaluation.in_words import show_in_words
-from streamlit_app.evaluation.phases import show_causes
+from streamlit_app.evaluation.phases import show_phases
+from streamlit_app.evaluation.run_pictures import show_pictures
 from streamlit_app.evaluation.run_queries import show_queries
 from streamlit_app.evaluation.run_summary import show_curves, show_metrics, show_tiles
 from streamlit_app.shared.configuration import show_configuration
@@ -34,8 +35,9 @@ def show_benchmark(result: RunResult) -> None:
     """Draw a run that retrieves: figures, curves, causes, configuration and queries."""
     show_in_words(result)
     show_tiles(result)
+    show_pictures(result)
     show_curves(result)
     show_metrics(result)
-    show_causes(result)
+    show_phases(result)
     show_configuration(result)
     show_queries(result)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from chatbot_mvp.api import METRICS, QueryFilter, QueryTable, RunResult, shown_in
 from streamlit_app.evaluation.query_detail import show_query
+from streamlit_app.pictures.picture import lead_here
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import current_language, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
@@ -28,6 +29,7 @@ _LISTED = 500
 def show_queries(result: RunResult) -> None:
     """Draw filters and a table of all queries, then one of them in full: that of the URL, which follows the choice."""
     run_id = result.run_id
+    lead_here(f"queries-{run_id}")
     st.subheader(t("eval.queries"))
     table = get_app().details.table(run_id)
     version = get_app().details.version(run_id)
@@ -41,7 +43,9 @@ def show_queries(result: RunResult) -> None:
         return
     names = _labels(version, table)
     frame = _frame((*version, current_language()), table, bool(result.generator))
-    show_query(result, table.rows[_choose(run_id, table, positions, frame, names)])
+    position = _choose(run_id, table, positions, frame, names)
+    lead_here(f"query-{run_id}")
+    show_query(result, table.rows[position])
 
 
 def _asked(table: QueryTable, run_id: str) -> int | None:

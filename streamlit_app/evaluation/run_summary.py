@@ -12,10 +12,10 @@ from streamlit.delta_generator import DeltaGenerator
 from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, SplitFigure, shown_in
 from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
-from streamlit_app.shared.charts import show_chart
+from streamlit_app.pictures.picture import Picture, show_picture
 from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import Markdown, duration, number, plain, score, t, word
+from streamlit_app.shared.i18n import Markdown, bare, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
 from streamlit_app.shared.runs import KB
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
@@ -132,7 +132,6 @@ def _show_curves(result: RunResult) -> None:
             rows.append({"metric": _CURVES[family], "k": int(k), "value": value})
     if not rows:
         return
-    st.subheader(t("eval.curves"))
     frame = pd.DataFrame(rows)
     base = alt.Chart(frame).encode(
         x=alt.X("k:Q", title="K", axis=alt.Axis(values=sorted(frame["k"].unique().tolist()), format="d", grid=False)),
@@ -145,10 +144,14 @@ def _show_curves(result: RunResult) -> None:
             alt.Tooltip("value:Q", title=t("eval.value"), format=".3f"),
         ],
     )
-    chart = (base.mark_line() + base.mark_point(size=70, filled=True)).properties(
-        height=330, description=t("detail.curves_alt")
-    )
-    show_chart(chart)
+    chart = (base.mark_line() + base.mark_point(size=70, filled=True)).properties(height=330)
+    table = [
+        {bare("eval.metric"): _CURVES[family], "K": k, bare("eval.value"): score(value)}
+        for name, value in result.metrics.items()
+        for family, _, k in [name.partition("@")]
+        if family in _CURVES and value is not None
+    ]
+    show_picture(Picture("curves", bare("eval.curves"), bare("detail.curves_alt"), chart, table))
 
 
 @errors_shown()

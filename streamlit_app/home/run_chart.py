@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from chatbot_mvp.api import RunLine
-from streamlit_app.shared.charts import show_chart
+from streamlit_app.pictures.picture import show_chart
 from streamlit_app.shared.i18n import moment, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
 

@@ -12,7 +12,7 @@ from streamlit_app.shared.i18n import bare, moment, plain, t
 from streamlit_app.shared.jobs import draw_live, resume_button, show_end, show_progress, show_provider, stop_button
 from streamlit_app.shared.state import errors_shown, get_app
 
-QUESTIONS, RESULTS = "questions", "results"  # the own steps of the page
+QUESTIONS, RESULTS, MAP = "questions", "results", "map"  # the own steps of the page
 
 
 def follow(job_id: str) -> None:

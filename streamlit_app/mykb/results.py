@@ -5,13 +5,14 @@ What people asked comes first. What rules or a model proposed stands apart: it i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
 from streamlit_app.mykb.headline import show_headline
 from streamlit_app.mykb.jobs import set_names
+from streamlit_app.mykb.strategy_bars import show_strategies
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
 from streamlit_app.shared.i18n import moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
@@ -31,8 +32,8 @@ def show_results(kb: KbRecord) -> None:
         st.info(t("mykb.no_results"), icon=":material/info:")
         return
     known = st.session_state.get("mykb_result")
-    st.session_state.mykb_result = known if known in results else next(iter(results))
-    names = set_names((one.result_id, one.set_name, one.started_at) for one in results.values())
+    st.session_state.mykb_result = known if known in results else _first(results)
+    names = set_names((one.result_id, f"{one.set_name} · {one.strategy}", one.started_at) for one in results.values())
     names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
     chosen = which.selectbox(
@@ -57,6 +58,7 @@ def show_results(kb: KbRecord) -> None:
     shown = own if own.rows else proposed
     _show_tiles(shown, against_result.part(own=bool(own.rows)) if against_result else None)
     _show_identity(kb, result, against_result)
+    show_strategies(kb, result)
     st.fragment(judge)(kb, shown, advise=bool(own.rows))
     if own.rows and proposed.rows:
         with st.expander(t("mykb.proposed_apart", count=number(len(proposed.rows))), icon=":material/auto_fix_high:"):
@@ -66,6 +68,12 @@ def show_results(kb: KbRecord) -> None:
     if len(results) > 1:
         _show_all(list(results.values()))
     _show_links(result, against_result)
+
+
+def _first(results: Mapping[str, KbResult]) -> str:
+    """Return the newest result of what the chat searches with; of another strategy, if there is none."""
+    own = get_app().settings.retrieval_strategy
+    return min(results, key=lambda key: results[key].strategy != own)
 
 
 def _show_tiles(result: KbResult, compared: KbResult | None) -> None:

@@ -1,24 +1,24 @@
-"""Strict mode against the evidence threshold: chart, slider, figures at the threshold, and a button to use it."""
+"""Strict mode against the evidence threshold: picture, slider, figures at the threshold, and a button to use it."""
 
 from __future__ import annotations
 
-import altair as alt
-import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import ENOUGH_OWN, KbRecord, KbResult, Share, ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.api import ENOUGH_OWN, KbRecord, KbResult, Share, ThresholdFigures, few_of, figures_at, suggest
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.rows import show_rows
-from streamlit_app.shared.charts import show_chart
+from streamlit_app.pictures.evidence import DRAGGED, dragged_to, evidence_picture
+from streamlit_app.pictures.palette import palette
+from streamlit_app.pictures.picture import show_picture
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.style import card_grid
 
 _SETTING = "kb_min_evidence"
 _LINES = ("coverage", "wrong_refusals", "wrong_answers")
 _TOLERANCES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _USUAL = 0.05
-_RULE = "#7d8580"  # visible on light and dark backgrounds
 
 
 def judge(kb: KbRecord, result: KbResult, advise: bool) -> None:
@@ -40,17 +40,19 @@ def judge(kb: KbRecord, result: KbResult, advise: bool) -> None:
     key = f"mykb-threshold-{result.result_id}"
     # Written again, because Streamlit drops a widget's value when its page is left.
     st.session_state[key] = st.session_state.get(key, round(current, 2))
-    controls, picture = st.columns([2, 3], gap="large")
-    with controls:
-        threshold = float(st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key))
+    grid = card_grid("mykb-threshold", 320)
+    with grid.container():
+        threshold = float(
+            st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key, on_change=_begin_at, args=(key,))
+        )
         st.caption(t("mykb.threshold_now", value=number(current, 2)))
         if advise and len(result.rows) >= ENOUGH_OWN:
             _suggestion(result, key, current)
         elif advise:
             st.caption(t("mykb.no_advice", least=number(ENOUGH_OWN)))
         _take(threshold, current)
-    with picture:
-        _chart(result, threshold, current)
+    with grid.container():
+        _draggable(result, key, current)
     at = figures_at(scores, threshold)
     _tiles(at)
     for kind, count in few_of(scores):
@@ -136,6 +138,28 @@ def _suggestion(result: KbResult, key: str, current: float) -> None:
 
 def _move(key: str, threshold: float) -> None:
     st.session_state[key] = threshold
+    _begin_at(key)
+
+
+def _begin_at(key: str) -> None:
+    """Let the line of the picture stand where the slider is."""
+    st.session_state[f"{key}-line"] = st.session_state[key]
+
+
+def _draggable(result: KbResult, key: str, current: float) -> None:
+    """Draw the picture, whose line and the slider move each other.
+
+    A picture that changes is drawn anew, which would end the drag: it only does if the slider has moved.
+    """
+    begin = float(st.session_state.setdefault(f"{key}-line", st.session_state[key]))
+    chart_key = f"{key}-chart-{begin:.2f}"
+
+    def dragged() -> None:
+        if (value := dragged_to(st.session_state[chart_key])) is not None:
+            st.session_state[key] = value
+
+    picture = evidence_picture(f"evidence-{result.result_id[:15]}", result.scores, begin, current, palette())
+    show_picture(picture, key=chart_key, on_select=dragged, selection_mode=DRAGGED)
 
 
 def _take(threshold: float, current: float) -> None:
@@ -158,43 +182,3 @@ def apply_threshold(threshold: float) -> None:
         get_app().live.change(_SETTING, threshold)
         st.toast(t("mykb.applied", value=number(threshold, 2)), icon=":material/check_circle:")
         st.rerun()
-
-
-def _chart(result: KbResult, threshold: float, current: float) -> None:
-    labels = {name: t(f"mykb.line.{name}") for name in _LINES}
-    frame = pd.DataFrame(
-        [
-            {"threshold": point.threshold, "line": labels[name], "share": share.value, "text": of_text(share)}
-            for point in curve(result.scores)
-            for name in _LINES
-            if (share := getattr(point, name)).value is not None
-        ]
-    )
-    scale = alt.Scale(domain=list(labels.values()))
-    # Stacked: side by side they would be cut off on a phone.
-    legend = alt.Legend(orient="top", direction="vertical", columns=1, labelLimit=260)
-    x = alt.X("threshold:Q", title=t("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
-    lines = (
-        alt.Chart(frame)
-        .mark_line(strokeWidth=2.5, interpolate="step-after")
-        .encode(
-            x=x,
-            y=alt.Y("share:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
-            color=alt.Color("line:N", title=None, scale=scale, legend=legend),
-            strokeDash=alt.StrokeDash("line:N", title=None, scale=scale, legend=legend),
-            tooltip=[
-                alt.Tooltip("line:N", title=t("mykb.chart_line")),
-                alt.Tooltip("threshold:Q", title=t("mykb.threshold"), format=".2f"),
-                alt.Tooltip("share:Q", title=t("eval.value"), format=".0%"),
-                alt.Tooltip("text:N", title=t("mykb.chart_count")),
-            ],
-        )
-    )
-    chosen = alt.Chart(pd.DataFrame({"threshold": [threshold]})).mark_rule(strokeWidth=3, color=_RULE).encode(x=x)
-    now = (
-        alt.Chart(pd.DataFrame({"threshold": [current]}))
-        .mark_rule(strokeWidth=2, strokeDash=[3, 4], color=_RULE)
-        .encode(x=x)
-    )
-    show_chart((lines + now + chosen).properties(height=330))
-    st.caption(t("mykb.chart_rules"))

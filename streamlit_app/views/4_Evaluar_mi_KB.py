@@ -3,7 +3,8 @@
 import streamlit as st
 
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
-from streamlit_app.mykb.jobs import QUESTIONS, RESULTS, job_panel, take_ended
+from streamlit_app.mykb.jobs import MAP, QUESTIONS, RESULTS, job_panel, take_ended
+from streamlit_app.mykb.kb_map import show_map
 from streamlit_app.mykb.questions import show_questions
 from streamlit_app.mykb.results import show_results
 from streamlit_app.shared.i18n import plain, t
@@ -16,7 +17,7 @@ PAGE = "mykb", ":material/fact_check:"
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
 active = require_kb("mykb", t("mykb.no_kb"))
-which, what = st.columns(2, vertical_alignment="bottom")
+which, what = st.container(), st.container()
 kb = choose_kb(which, active)
 take_ended(kb)
 steps = with_added(
@@ -24,6 +25,7 @@ steps = with_added(
     {
         QUESTIONS: (10, t("mykb.step.questions"), show_questions),
         RESULTS: (20, t("mykb.step.results"), show_results),
+        MAP: (40, t("mykb.step.map"), show_map),
     },
 )
 asked = st.session_state.get("mykb_step")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 # Streamlit names a file by its ``webkitRelativePath``, which browsers leave empty for what is dropped. The library that
@@ -52,6 +54,10 @@ if (!window.opensSources) {
 """
 """On wide screens a click on a citation clicks the button of its source; [ and ] click those of the source pane. The
 first mark of a passage comes into sight when it is drawn."""
+
+
+PICTURES = Path(__file__).with_name("pictures.js").read_text("utf-8")
+"""Keeps a picture as PNG or SVG."""
 
 
 def run_script(script: str) -> None:

@@ -40,7 +40,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     app.kbs.add_sample()
 
     visit(page, server, f"Evaluacion?run={lexical}")
-    page.get_by_text("Distribución", exact=True).wait_for()
+    page.get_by_text("Distribución de", exact=True).wait_for()
     settle(page)
     page.get_by_role("radio", name="Comparación").click()
     page.get_by_role("combobox", name="Evaluación de partida").wait_for()
@@ -48,7 +48,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     choose(page, "Comparada con", "BRIDGE")
     page.get_by_text("Punto relleno").wait_for()
     settle(page)
-    page.locator("[role='graphics-document'][aria-label^='Diferencia de cada métrica'] svg").wait_for()
+    page.locator("[role='graphics-document'][aria-label^='Diferencia con la de partida'] svg").wait_for()
     page.get_by_text("Diferencias de configuración").wait_for()
     choose(page, "Ver una pregunta en todas", "¿")
     page.locator("strong").filter(has_text="A · LEXICAL").wait_for()

@@ -202,7 +202,7 @@ def test_the_list_of_questions_is_kept_to_one_cause(data_dir: Path) -> None:
     lost = [row for row in get_app().archive.run(run_id).per_query if row.cause == "below_cut"]
     assert lost
     evaluation = open_newest()
-    assert "Dónde se pierden las preguntas" in texts(evaluation)
+    assert "Un cuadro por pregunta" in texts(evaluation)
     evaluation = evaluation.selectbox(key=f"cause-{run_id}").set_value("below_cut").run()
     [questions] = [table.value for table in evaluation.dataframe if "Documentos correctos" in table.value]
     assert set(questions["Pregunta"]) == {row.question for row in lost}

@@ -10,10 +10,10 @@ from chatbot_mvp.settings.access import Action
 from chatbot_mvp.wings.tune.confirming import Difference
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import Trial, TuneResult
-from streamlit_app.shared.charts import ink, show_chart
+from streamlit_app.pictures.picture import Picture, show_picture
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import duration, number, plain, score, t
+from streamlit_app.shared.i18n import bare, duration, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
@@ -118,7 +118,6 @@ def _trade_offs(result: TuneResult) -> None:
         for trial in shown
     )
     with st.expander(t("tune.trade_offs"), icon=":material/scatter_plot:"):
-        st.caption(t("tune.trade_offs_help"))
         scale = alt.Scale(domain=list(names.values()), range=[_GAIN, _REST])
         points = (
             alt.Chart(frame)
@@ -134,18 +133,17 @@ def _trade_offs(result: TuneResult) -> None:
                 ],
             )
         )
-        show_chart(points.configure_axis(labelColor=ink(), titleColor=ink()).properties(height=280))
-        draw_table(
-            [
-                {
-                    t("tune.configuration"): _label(trial),
-                    metric_label(result.metric): score(trial.score),
-                    t("tune.gain_search"): number(100 * trial.gain, 1),
-                    t("tune.milliseconds"): number(1_000 * (trial.seconds_p50 or 0.0), 1),
-                }
-                for trial in result.front
-            ]
-        )
+        table = [
+            {
+                t("tune.configuration"): _label(trial),
+                metric_label(result.metric): score(trial.score),
+                t("tune.gain_search"): number(100 * trial.gain, 1),
+                t("tune.milliseconds"): number(1_000 * (trial.seconds_p50 or 0.0), 1),
+            }
+            for trial in result.front
+        ]
+        chart = points.properties(height=280)
+        show_picture(Picture("tune", bare("tune.trade_offs"), bare("tune.trade_offs_help"), chart, table))
 
 
 def _label(trial: Trial) -> str:

@@ -14,9 +14,9 @@ import pytest
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.errors import InvalidSetting, KbNotFound, KbResultNotFound, QuestionSetNotFound
+from chatbot_mvp.evaluation.kb.jobs import EvaluationJob
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
-from chatbot_mvp.evaluation.kb_service import EvaluationJob
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.settings.saved import read_choices, save_provider
 from tests.conftest import Command

@@ -110,7 +110,7 @@ def test_an_evaluation_is_shown_with_tiles_rows_and_what_was_judged(judge: Judge
         "Variación: desviación",
     ):
         assert text in shown
-    for text in ("Curvas", "Dónde se pierden las preguntas", "Recuperados"):
+    for text in ("Curvas", "Un cuadro por pregunta", "Recuperados"):
         assert text not in shown
     assert not [button for button in page.button if button.key == "bundle-make"]
     tables = [table.value for table in page.dataframe]

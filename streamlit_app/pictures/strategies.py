@@ -1,0 +1,100 @@
+"""Strategies as bars over the same questions about one's own documents, each with its interval."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from chatbot_mvp.api import Share, StrategyFigure, StrategyFigures
+from streamlit_app.pictures.palette import Palette
+from streamlit_app.pictures.picture import Picture
+from streamlit_app.shared.i18n import bare, number, word
+
+_BAR, _AXIS = 44, 70  # pixels of each strategy, and of the axis with its title
+
+
+def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Palette) -> Picture | None:
+    """Draw how often the first passage found is the expected one; None without a run.
+
+    Args:
+        own: the run that the page is about; its bar is darker.
+    """
+    if not found.figures:
+        return None
+    rows = [
+        {
+            "strategy": one.strategy,
+            "about": word("strategy", one.strategy),
+            "share": one.first.value,
+            **dict(zip(("low", "high"), one.first.interval or (None, None), strict=True)),
+            "told": _of(one.first),
+            "own": one.run_id == own,
+        }
+        for one in found.figures
+    ]
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        y=alt.Y(
+            "strategy:N",
+            title=None,
+            sort=[one.strategy for one in found.figures],
+            axis=alt.Axis(labelLimit=130, labelOverlap=False, ticks=False, domain=False),
+        ),
+        tooltip=[
+            alt.Tooltip("strategy:N", title=bare("eval.col.strategy")),
+            alt.Tooltip("about:N", title=" "),
+            alt.Tooltip("told:N", title=bare("mykb.figure.hit@1")),
+        ],
+    )
+    scale = alt.Scale(domain=[0, 1])
+    axis = alt.Axis(labelExpr="format(100 * datum.value, 'd') + ' %'", tickCount=5)
+    bars = base.mark_bar(height=22, cornerRadiusEnd=3, color=colours.good).encode(
+        x=alt.X("share:Q", title=bare("picture.strategies_axis"), scale=scale, axis=axis),
+        opacity=alt.condition("datum.own", alt.value(1), alt.value(0.55)),
+    )
+    spans = base.mark_rule(strokeWidth=2, color=colours.ink).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    ends = [
+        base.mark_tick(thickness=2, size=10, color=colours.ink).encode(x=alt.X(f"{end}:Q", scale=scale))
+        for end in ("low", "high")
+    ]
+    texts = base.mark_text(align="left", dx=6, dy=-17, fontSize=12, color=colours.ink).encode(
+        x=alt.datum(0), text="told:N"
+    )
+    return Picture(
+        name,
+        bare("picture.strategies"),
+        _sentence(found),
+        alt.layer(bars, spans, *ends, texts, height=_BAR * len(rows) + _AXIS),
+        [_row(one) for one in found.figures],
+    )
+
+
+def _sentence(found: StrategyFigures) -> str:
+    best = found.figures[0]
+    said = bare("picture.strategies_said", strategy=best.strategy, first=_of(best.first))
+    if len(found.figures) == 1:
+        return said
+    unclear = found.unclear
+    if not unclear:
+        return f"{said} {bare('picture.strategies_clear')}"
+    return f"{said} {bare('picture.strategies_unclear', others=', '.join(unclear))}"
+
+
+def _row(one: StrategyFigure) -> dict[str, str]:
+    return {
+        bare("eval.col.strategy"): one.strategy,
+        bare("picture.strategy_about"): word("strategy", one.strategy),
+        bare("mykb.figure.hit@1"): _of(one.first),
+        bare("table.interval"): _span(one.first),
+        bare("mykb.figure.hit@3"): _of(one.third),
+    }
+
+
+def _of(share: Share) -> str:
+    return bare("mykb.of", count=number(share.count), total=number(share.total))
+
+
+def _span(share: Share) -> str:
+    if share.interval is None:
+        return "–"
+    low, high = share.interval
+    return bare("mykb.interval", low=number(100 * low), high=bare("mykb.percent", value=number(100 * high)))
