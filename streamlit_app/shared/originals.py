@@ -11,6 +11,7 @@ import streamlit as st
 from chatbot_mvp.api import KbDocument, Passage, Source
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import bare, t
+from streamlit_app.shared.readable import readable
 from streamlit_app.shared.state import error_text, get_app
 from streamlit_app.web.scripts import SOURCES, run_script
 
@@ -69,18 +70,22 @@ def show_page(kb_id: str, document: KbDocument, version: str, page: int, passage
 
 
 def show_text(text: str, begin: int, end: int, passages: Iterable[Passage], path: str) -> None:
-    """Draw the characters of a text from ``begin`` to ``end``, literally, with passages marked."""
+    """Draw the characters of a text from ``begin`` to ``end``, without the marks of Markdown, with passages marked."""
     while begin < end and text[begin] in "\n":
         begin += 1
     parts: list[str] = []
-    position = begin
+    shown, position = readable(text[begin:end]), begin
+
+    def part(start: int, stop: int) -> str:
+        return html.escape("".join(shown[start - begin : stop - begin]))
+
     for one in sorted(passages, key=lambda one: one.start):
         start, stop = max(position, one.start), min(end, one.end)
         if start < stop:
             first = "" if parts else " data-first-mark=1"
-            parts += [html.escape(text[position:start]), f"<mark{first}>{html.escape(text[start:stop])}</mark>"]
+            parts += [part(position, start), f"<mark{first}>{part(start, stop)}</mark>"]
             position = stop
-    parts.append(html.escape(text[position:end].rstrip("\n")))
+    parts.append(part(position, end).rstrip("\n"))
     label = html.escape(bare("kbdoc.text_label", path=path), quote=True)
     st.html(f'{_STYLE}<div class="kbtext" role="group" tabindex="0" aria-label="{label}">{"".join(parts)}</div>')
     run_script(SOURCES)

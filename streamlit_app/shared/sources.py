@@ -13,6 +13,7 @@ from chatbot_mvp.api import Source, Whereabouts, age_of
 from chatbot_mvp.types import Chunk
 from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.originals import address_of
+from streamlit_app.shared.readable import readable
 from streamlit_app.shared.state import get_app
 
 _STYLE = """<style>
@@ -63,39 +64,39 @@ def show_passage(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> None:
 
 
 def place_text(chunk: Chunk, highlights: tuple[tuple[int, int], ...]) -> str:
-    """Return, in Markdown, the file, page and characters of a passage or of its first highlight."""
+    """Return, in Markdown, the file, page and section of a passage or of its first highlight."""
     return place_of_source(Source(0, chunk, highlights))
 
 
 def place_of_source(source: Source) -> str:
-    """Return, in Markdown, document, page, version, age and characters of a source."""
-    file, said = _place(source)
-    return f":material/draft: {plain(file)} · {plain(said)}" if file else plain(said)
+    """Return, in Markdown, document, page, version, age and section of a source."""
+    file, section = _place(source), t("chat.source_place", section=source.chunk.section)
+    return f":material/draft: {plain(file)} · {section}" if file else section
 
 
 def passage_html(chunk: Chunk, highlights: Sequence[tuple[int, int]], name: str = "") -> str:
-    """Return a passage as HTML.
+    """Return a passage as HTML, without the marks of Markdown.
 
     Args:
         highlights: (start, end) offsets in the document, in characters, in order and without overlaps.
         name: HTML id, so that a link can point to it; "" for none.
     """
-    text, start, position = chunk.text, chunk.start, 0
+    text, start, position = readable(chunk.text), chunk.start, 0
     # A long passage scrolls, so it needs keyboard focus, and a label for screen readers.
     about = f'role="group" aria-label="{html.escape(chunk.section)}" tabindex="0"'
     parts = [f'<div class="passage" {about}' + (f' id="{html.escape(name)}">' if name else ">")]
     for begin, end in highlights:
-        parts.append(html.escape(text[position : begin - start]))
-        parts.append(f"<mark>{html.escape(text[begin - start : end - start])}</mark>")
+        parts.append(html.escape("".join(text[position : begin - start])))
+        parts.append(f"<mark>{html.escape(''.join(text[begin - start : end - start]))}</mark>")
         position = end - start
-    parts.append(html.escape(text[position:]) + "</div>")
+    parts.append(html.escape("".join(text[position:])) + "</div>")
     return "".join(parts)
 
 
 def _source_html(source: Source, anchor: str) -> str:
     chunk = source.chunk
     name = f"{anchor}-{source.number}" if anchor else ""
-    place = " · ".join(part for part in _place(source) if part)
+    place = _place(source)
     kb_name = f"{source.place.kb_name} · " if source.place and source.place.kb_name else ""
     return (
         f'<details class="source"><summary>[{source.number}] {html.escape(kb_name + chunk.section)}</summary>'
@@ -131,7 +132,7 @@ def _now_html(source: Source) -> str:
     chunk = replace(source.chunk, text=now.text, start=now.start, end=now.end)
     return (
         f'<details class="source now"><summary>{said}</summary>{passage_html(chunk, ())}'
-        f'<p class="place">{html.escape(" · ".join(_place(Source(0, chunk, (), now.place))))}</p></details>'
+        f'<p class="place">{html.escape(_place(Source(0, chunk, (), now.place)))}</p></details>'
     )
 
 
@@ -141,7 +142,7 @@ def _said_now(now: Whereabouts) -> str:
 
 
 def _near_html(source: Source) -> str:
-    place = " · ".join(part for part in _place(source) if part)
+    place = _place(source)
     return (
         f'<div class="near"><p class="heading">{html.escape(source.chunk.section)}</p>'
         f"{passage_html(source.chunk, source.highlights)}"
@@ -149,14 +150,12 @@ def _near_html(source: Source) -> str:
     )
 
 
-def _place(source: Source) -> tuple[str, str]:
-    """Return (file and page, characters); the first is "" if they are not known."""
-    chunk = source.chunk
-    said = t("chat.source_place", start=number(chunk.start), end=number(chunk.end))
+def _place(source: Source) -> str:
+    """Return the title, page, version and age of the document; "" if they are not known."""
     # Passages that are shown before their answer carry no place.
-    place = source.place or get_app().kbs.place(chunk.doc_id, source.offset)
+    place = source.place or get_app().kbs.place(source.chunk.doc_id, source.offset)
     if place is None:
-        return "", said
+        return ""
     parts = [place.title]
     if place.page:
         parts.append(t("chat.source_page", page=number(place.page)))
@@ -165,4 +164,4 @@ def _place(source: Source) -> tuple[str, str]:
     unit, count = age_of(place.updated_at)
     if unit:
         parts.append(t(f"chat.updated.{unit}", count=number(count)))
-    return ", ".join(parts), said
+    return ", ".join(parts)
