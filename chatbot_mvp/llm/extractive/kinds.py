@@ -30,7 +30,7 @@ _QUESTION: dict[str, tuple[tuple[AnswerKind, str], ...]] = {
         ("number", rf"cuant[oa]s?|que (?:{_AMOUNT})|cual es (?:el|la) (?:{_AMOUNT})"),
         ("year", rf"que (?:{_YEAR})"),
         ("when", rf"cuando|que (?:{_TIME})|cual es (?:el|la) (?:{_TIME})"),
-        ("who", r"quien(?:es)?"),
+        ("who", r"quien(?:es)?|como se llaman? (?=el|la|los|las|tu|su)"),
         ("where", rf"donde|adonde|que (?:{_PLACE})"),
         ("why", r"por que"),
         ("how", r"como|de que (?:manera|modo|forma)"),

@@ -61,6 +61,7 @@ _SMALL = re.compile(r"\d{1,2}")
 _MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _ITEM = re.compile(r"\s*[-*+•]")
 _ROLE = re.compile(r"^(?:y )?(?:quien(?:es)? (?:es|son|era|fue)|who (?:is|are|was))\b")
+_NAME = re.compile(r"\bcomo se llaman?\b")
 _PERSON = re.compile(
     r"\b\w{3,}(?:dor|tor|sor|tario|nario|cario|atario|ero|ista|ente|ante|logo|grafo)(?:a|as|es|s|os)?\b|"
     r"\b\w+(?:doras?|toras?|eras?)\b|"
@@ -170,8 +171,10 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
         return _counts(plain, wanted.noun if _MANY.search(question) else "", question, reader)
     if kind == "who":
         known = {word.stem for word in reader.words(question)}
-        fresh = [word for word in reader.words(text) if word.stem not in known]
+        fresh = [word for word in reader.words(text) if word.stem not in known and not word.text.isdecimal()]
         named = [w for at, w in enumerate(fresh) if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row)]
+        if _NAME.search(question):
+            return bool(named)
         return (
             len(named) > 1
             or bool(named and not unit.is_row)

@@ -122,10 +122,10 @@ VALUES: dict[str, Value] = {
     ),
     "duration": _value(
         r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|tarda|tardan|tardara|tardais|"
-        r"tardar|lleva|tiempo)|cuanto tiempo|cuant[oa]s "
+        r"tardar|lleva|tiempo)|cuanto (?:tiempo|(?:\w+ ){1,2}esperar)|cuant[oa]s "
         rf"(?:{_UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
         rf"how (?:long|fast|quickly)|how many {_UNIT_OF_TIME}|how much time",
-        rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b",
+        rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b(?! (?:antes|before))",
     ),
     "time": _value(
         r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |"
@@ -134,7 +134,8 @@ VALUES: dict[str, Value] = {
     ),
     "days": _value(
         r"que dias?(?: de la semana)?|(?:on )?(?:which|what) days?",
-        rf"{_CALENDAR}|\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|"
+        rf"(?<!antes del )(?<!hasta el )\b\d{{1,2}} de (?:{MONTHS})\b|\b(?:{DAYS})\b|\b\d{{1,2}}/\d{{1,2}}\b|"
+        r"\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|"
         rf"weekends?)\b|\bdia \d|\bdias \d",
     ),
     "when": _value(
@@ -169,7 +170,7 @@ VALUES: dict[str, Value] = {
         r"[\w.+-]+@[\w-]+\.\w+",
     ),
     "why": _value(
-        r"por que|a que se debe|why|how come", WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b"
+        r"por que|a que se debe|why|how come", WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b|\w: \w"
     ),
     "age": _value(
         r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|"
