@@ -244,7 +244,6 @@ class KbEvaluationService:
             raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
         return found
 
-    @performs(Action.READ)
     def own_threshold(self, kb_id: str, tolerance: float) -> OwnThreshold | None:
         """Return the evidence threshold that a knowledge base's own labelled questions choose, from ten labels on.
 
@@ -294,6 +293,11 @@ class KbEvaluationService:
     def stop(self, job_id: str) -> None:
         """Ask a job to stop at the next point where it can stop safely."""
         self._jobs.stop(job_id)
+
+    @performs(Action.MEASURE)
+    def forget(self, job_id: str) -> None:
+        """Remove how a job ended. What it saved stays."""
+        self._jobs.forget(job_id)
 
     # --- the work itself
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from chatbot_mvp.embedding.cache import VectorCache
-from chatbot_mvp.errors import UnknownChoice
+from chatbot_mvp.errors import RunError, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.engine import run_engine
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
@@ -135,6 +136,21 @@ class RunService:
     def stop_run(self, run_id: str) -> None:
         """Ask a queued or running run to stop. Its records stay."""
         self._queue_of(run_id).stop(run_id)
+
+    @performs(Action.MEASURE)
+    def discard_run(self, run_id: str) -> None:
+        """Delete what was recorded of a run that has no result, and how its job ended. A finished run stays.
+
+        Raises:
+            RunNotFound
+            RunError (run_busy): it is at work, or in the queue.
+        """
+        queue, folder = self._queue_of(run_id), self._folder(run_id)
+        if (status := queue.status(run_id)) is not None and status.active:
+            raise RunError("run_busy", run_id=run_id)
+        queue.forget(run_id)
+        if folder.state() == "unfinished":
+            shutil.rmtree(folder.path, ignore_errors=True)
 
     def run_now(
         self,

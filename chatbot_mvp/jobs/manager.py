@@ -142,6 +142,13 @@ class JobManager:
         if status and status.active:
             self._path(job_id, "stop").touch()
 
+    def forget(self, job_id: str) -> None:
+        """Remove the state of a job that has ended; one at work, or in the queue, stays."""
+        status = self.status(job_id)
+        if status is not None and not status.active:
+            for suffix in ("json", "stop"):
+                self._path(job_id, suffix).unlink(missing_ok=True)
+
     def status(self, job_id: str) -> JobStatus | None:
         """Return a job's state, or None if the job does not exist or its file is damaged."""
         try:

@@ -56,7 +56,10 @@ def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) ->
     if best.count == base.count:
         alike = [side.name for side in sides[1:] if side.count == base.count]
         key = f"words.{kind}_equal" if alike else f"words.{kind}_base_best"
-        said = t(key, base=base.name, others=_listed(alike), count=number(base.count), total=number(base.total))
+        if len(alike) == len(sides) - 1 and len(alike) > 1:
+            key = f"words.{kind}_all_equal"
+        counts = {"count": number(base.count), "total": number(base.total), "runs": number(len(sides))}
+        said = t(key, base=base.name, others="; ".join(alike), **counts)
     else:
         sure = best.chance is not None and best.chance < _SURE
         counts = {"count": number(best.count), "before": number(base.count), "total": number(base.total)}
@@ -99,7 +102,3 @@ def _name(run: RunLine, by_model: bool) -> str:
     way = t_or(f"strategy.{run.strategy}", "")
     said = t("words.way", way=way, name=run.strategy) if way else plain(run.strategy)
     return f"{said} · {plain(run.generator)}" if run.generator else said
-
-
-def _listed(names: Sequence[str]) -> str:
-    return "; ".join(names)

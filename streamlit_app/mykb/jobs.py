@@ -9,7 +9,15 @@ import streamlit as st
 from chatbot_mvp.api import EvaluationJob, KbRecord
 from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.i18n import bare, moment, plain, t
-from streamlit_app.shared.jobs import draw_live, resume_button, show_end, show_progress, show_provider, stop_button
+from streamlit_app.shared.jobs import (
+    discard_button,
+    draw_live,
+    resume_button,
+    show_end,
+    show_progress,
+    show_provider,
+    stop_button,
+)
 from streamlit_app.shared.state import errors_shown, get_app
 
 QUESTIONS, RESULTS, MAP = "questions", "results", "map"  # the own steps of the page
@@ -80,8 +88,20 @@ def _show_ended(job: EvaluationJob) -> None:
         get_app().runs.resume_run(job.made)
         follow(job.made)
 
-    if any(run.run_id == job.made for run in get_app().archive.unfinished()):
-        resume_button("mykb_resume", resume)
+    unfinished = any(run.run_id == job.made for run in get_app().archive.unfinished())
+    if job.status.state == "done":
+        return
+    with st.container(horizontal=True):
+        if unfinished:
+            resume_button("mykb_resume", resume)
+        discard_button("mykb_discard", lambda: _discard(job, unfinished))
+
+
+def _discard(job: EvaluationJob, unfinished: bool) -> None:
+    if unfinished:
+        get_app().runs.discard_run(job.made)
+    else:
+        get_app().kb_evaluation.forget(job.status.job_id)
 
 
 def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:

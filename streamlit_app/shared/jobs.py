@@ -16,7 +16,7 @@ from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain,
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.runs import data_namer
-from streamlit_app.shared.state import error_text, errors_shown, get_app
+from streamlit_app.shared.state import confirm, error_text, errors_shown, get_app
 
 
 def draw_live(is_active: Callable[[], bool], draw: Callable[[], object], seen_active: bool = False) -> None:
@@ -109,6 +109,26 @@ def resume_button(key: str, resume: Callable[[], object]) -> None:
             st.rerun()
 
 
+def discard_button(key: str, discard: Callable[[], object], sure: str = "") -> None:
+    """Draw the button that discards what failed or was stopped.
+
+    Args:
+        sure: what is asked first, in Markdown; "" if nothing is lost.
+    """
+
+    def act() -> None:
+        with errors_shown():
+            discard()
+            st.rerun()
+
+    label = t("job.discard")
+    if st.button(label, key=key, icon=":material/delete:", type="tertiary", **guarded(Action.MEASURE)):
+        if sure:
+            confirm(label, sure, label, f"{key}-sure", discard)
+        else:
+            act()
+
+
 def show_end(job: JobStatus, stopped: str = "", title: str = "") -> None:
     """Say that a job failed, and why, or that it was stopped.
 
@@ -198,6 +218,9 @@ def _show_last(jobs: Sequence[JobStatus], place: str) -> None:
     if ended is None:
         return
     show_end(ended)
+    runs = get_app().runs
+    if ended.state == "failed" and all(run.run_id != ended.job_id for run in get_app().archive.unfinished()):
+        discard_button(f"{place}forget-last", partial(runs.discard_run, ended.job_id))
     if ended.state == "done":
         st.success(t("job.done", title=ended.title), icon=":material/check_circle:")
         if st.button(t("job.open"), key=f"{place}open-last", icon=":material/monitoring:"):
@@ -211,7 +234,13 @@ def _show_unfinished(place: str) -> None:
             st.markdown(f"**{plain(data_name(run))} · {plain(run.strategy)}**")
             recorded, queries = number(run.recorded), number(run.queries)
             st.caption(t("job.unfinished", when=moment(run.started_at), recorded=recorded, queries=queries))
-            resume_button(f"{place}resume-{run.run_id}", partial(get_app().runs.resume_run, run.run_id))
+            with st.container(horizontal=True):
+                resume_button(f"{place}resume-{run.run_id}", partial(get_app().runs.resume_run, run.run_id))
+                discard_button(
+                    f"{place}discard-{run.run_id}",
+                    partial(get_app().runs.discard_run, run.run_id),
+                    t("job.discard_sure", recorded=recorded),
+                )
 
 
 def with_jobs(show_launcher: Callable[[], bool], place: str = "") -> None:

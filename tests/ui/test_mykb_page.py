@@ -30,6 +30,9 @@ def kb(data_dir: Path, no_keys: None) -> KbRecord:
     return get_app().kbs.add("normas.md", KB.encode())
 
 
+CITIES = ("Lima", "Oslo", "Roma", "Quito", "Berna", "Praga", "Viena", "Turín", "Cork", "Bari")
+
+
 def with_set(kb: KbRecord, name: str = "mías") -> str:
     sets = get_app().question_sets
     return sets.save(replace(sets.empty_set(kb.kb_id, name), questions=QUESTIONS)).set_id
@@ -195,7 +198,12 @@ def test_the_chats_own_knob_follows_a_threshold_that_is_taken(kb: KbRecord) -> N
 
 
 def test_the_suggestion_can_be_tried_on_the_chart(kb: KbRecord) -> None:
-    result_id = asked(kb, with_set(kb))
+    sets = get_app().question_sets
+    others = [
+        SetQuestion(KbQuestion(f"o{row}", f"¿Qué tiempo hace en {city}?", "far")) for row, city in enumerate(CITIES)
+    ]
+    made = sets.save(replace(sets.empty_set(kb.kb_id, "diez"), questions=(*QUESTIONS, *others)))
+    result_id = asked(kb, made.set_id)
     page = results()
     page = page.select_slider(key="mykb_tolerance").set_value(0.0).run()
     page = page.button(key="mykb_see").click().run()
@@ -239,7 +247,9 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
 
 def test_figures_of_automatic_questions_are_not_taken_for_those_of_people(kb: KbRecord) -> None:
     asked(kb, get_app().question_sets.save(get_app().kb_evaluation.propose_now(kb.kb_id, 12)).set_id)
-    assert "con las palabras del propio documento: 1 de 1" in texts(results())
+    page = results()
+    assert "Estas cifras son de preguntas propuestas" in texts(page)
+    assert not [slider for slider in page.select_slider if slider.key == "mykb_tolerance"]
 
 
 def test_without_kinds_the_threshold_is_not_judged(kb: KbRecord) -> None:

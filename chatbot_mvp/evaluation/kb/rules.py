@@ -1,4 +1,4 @@
-"""Make questions about a knowledge base without a model, from headings, definitions, figures, lists and names.
+"""Make questions about a knowledge base without a model, from headings, definitions, figures and lists.
 
 Each answerable question is based on a sentence or list item of the text. Unanswerable questions ask about the text's
 topics in ways that it does not cover, or about unrelated subjects.
@@ -60,13 +60,6 @@ _PATTERNS: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     ),
 }  # fmt: skip
 _ITEM = re.compile(r"^\s*[-*+•]\s+\**(?P<name>[^:\n*]{4,60})\**:\**\s+\S", re.M)
-_NAMES = re.compile(
-    r"(?<![.!?…:\n] )(?<!^)\b[A-ZÁÉÍÓÚÑ][\wáéíóúñ]+(?: (?:de |del |de la |of |the )?[A-ZÁÉÍÓÚÑ][\wáéíóúñ]+)+"
-)
-_PHRASES = {
-    "es": re.compile(r"\b[a-záéíóúñ]{5,} (?:de|del|de la) [a-záéíóúñ]{5,}\b"),
-    "en": re.compile(r"(?<=\bthe )[a-z]{5,} (?:of the |of )?[a-z]{5,}\b"),
-}
 # Matches that are no topic: they refer to something else, hold a second clause, or include a word of the verb.
 _NO_NAME = re.compile(
     r"\b(?:est[aeo]s?|es[ae]s?|mism[ao]s?|this|that|these|such|se|no|ya|solo|nunca|siempre|también|not|never|only)\b"
@@ -74,7 +67,14 @@ _NO_NAME = re.compile(
     r"|\b(?!(?:de|a|en|por|para|con|sobre|y|o|entre|sin|desde|hasta)\b)\w+ (?:el|la|los|las)\b"
 )
 _TABLE = re.compile(r"\s*[|`]")
-_BEST, _LAST = 0, 4
+# What begins like this is no subject that somebody asks about: "mediante Thunderbird", "por correo", "paso 3".
+_NO_SUBJECT = re.compile(
+    r"\s*(?:mediante|por|con|sin|seg[uú]n|desde|hasta|para|tras|ante|bajo|entre|contra|durante|en|de|del|a|al|si|cuando|"
+    r"paso|nota|by|with|without|from|to|for|via|through|until|during|in|on|at|of|if|when|step|note|\w+ndo|\w+ing)\b"
+    r"(?! qué\b| cuál| quién)",
+    re.I,
+)
+_BEST = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class _Candidate:
     end: int
     """Offset after the evidence's last character."""
     rank: int
-    """Reliability of the kind of question, 0 (best) to 4."""
+    """Reliability of the kind of question, 0 (best) to 2."""
 
 
 def split_count(count: int) -> tuple[int, int, int]:
@@ -111,11 +111,6 @@ def near_by_rules(document: Document, language: str, count: int) -> list[SetQues
     language = language if language in LANGUAGES else "en"
     frames = _general()[language]["near"]
     topics = list(_topics(document.text, language))
-    if not topics:
-        topics = [
-            (small(_bare(found.group())), Section("", found.start(), found.start(), len(document.text)))
-            for found in [*_NAMES.finditer(document.text), *_PHRASES[language].finditer(document.text)]
-        ]
     found: dict[str, SetQuestion] = {}
     # Every topic gets one question before any gets a second one.
     for turn in range(len(frames)):
@@ -156,7 +151,7 @@ def _topics(text: str, language: str) -> Iterator[tuple[str, Section]]:
     """
     for section in split_sections(text):
         topic = heading_topic(section.path.rsplit(" > ", 1)[-1], language)
-        if topic and not topic.endswith("?") and not is_title(text, section.start):
+        if topic and not topic.endswith("?") and not _NO_SUBJECT.match(topic) and not is_title(text, section.start):
             yield small(topic), section
         body = text[section.body_start : section.end]
         asked = (_of_sentence(body[start:end], language) for start, end in sentences(body))
@@ -184,15 +179,17 @@ def _candidates(document: Document, language: str) -> Iterator[_Candidate]:
             sentence = text[start:end]
             if made := _of_sentence(sentence, language):
                 yield _Candidate(made[0], start, end, _BEST)
-            elif item := _ITEM.match(sentence):
+            elif (item := _ITEM.match(sentence)) and not _NO_SUBJECT.match(item["name"]):
                 yield _Candidate(ABOUT[language].format(topic=small(_bare(item["name"]))), start, end, 1)
         titled = len(sections) > 2 and is_title(text, section.start)
-        if spans and not titled and (question := section_question(text, section, language)):
+        subject = section.path.rsplit(" > ", 1)[-1]
+        if (
+            spans
+            and not titled
+            and not _NO_SUBJECT.match(subject)
+            and (question := section_question(text, section, language))
+        ):
             yield _Candidate(question, *spans[0], 2)
-        for start, end in spans:
-            for rank, pattern in ((3, _NAMES), (_LAST, _PHRASES[language])):
-                if name := pattern.search(text[start:end]):
-                    yield _Candidate(ABOUT[language].format(topic=_bare(name.group())), start, end, rank)
 
 
 def _of_sentence(sentence: str, language: str) -> tuple[str, str] | None:

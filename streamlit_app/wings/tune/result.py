@@ -52,12 +52,12 @@ def _figures(result: TuneResult, against: Difference) -> None:
     today.metric(t("tune.today", metric=metric), score(result.today_score))
     winner.metric(t("tune.winner", metric=metric), score(result.winner_score))
     gain.metric(t("tune.gain"), interval_text((against.low, against.high), signed=True), help=t("tune.gain_help"))
-    st.markdown(_sentence("today", against))
+    st.markdown(_against("today", against))
     if result.against_runner_up:
-        st.markdown(_sentence("runner_up", result.against_runner_up))
+        st.markdown(_against("runner_up", result.against_runner_up))
 
 
-def _sentence(other: str, found: Difference) -> str:
+def _against(other: str, found: Difference) -> str:
     return t(
         f"tune.against_{other}",
         better=number(found.better),

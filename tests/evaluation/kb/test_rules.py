@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -79,14 +80,25 @@ def test_figures_definitions_prohibitions_and_lists_become_questions(question: s
     assert question in [each.question.question for each in answerable_by_rules(english(), "en", 20)]
 
 
-def test_a_text_without_any_structure_has_questions_about_its_names() -> None:
-    text = (
-        "ayer llegamos al puerto de Vega del Tormo con la barca de pesca llena de redes rotas y sin nada que vender. "
-        "por la tarde vino Amalia Restoy con las herramientas de carpintero que le habíamos pedido."
-    )
-    found = [each.question.question for each in answerable_by_rules(Document("kb", "diario", text), "es", 6)]
-    assert found
-    assert any("Vega del Tormo" in question or "Amalia Restoy" in question for question in found)
+def test_nothing_is_asked_about_a_bare_name_or_about_what_is_no_subject() -> None:
+    text = """# Guía
+
+## Correo
+
+Los mensajes se leen en el taller de Talleres Brañalta con cualquier programa de los habituales.
+
+- **Mediante Thunderbird**: abra la cuenta nueva y escriba la dirección completa.
+- **Firma digital**: se pide en la oficina con el documento de identidad.
+
+## Configurando el móvil
+
+Abra los ajustes del teléfono, elija las cuentas y escriba la dirección completa.
+"""
+    document = Document("kb", "guia", text)
+    found = [each.question.question for each in answerable_by_rules(document, "es", 20)]
+    assert "¿Qué hay sobre firma digital?" in found
+    asked = " ".join([*found, *(each.question.question for each in near_by_rules(document, "es", 20))])
+    assert not re.search("Brañalta|Thunderbird|onfigurando", asked)
 
 
 @pytest.mark.parametrize(("document", "language"), [(sample(), "es"), (english(), "en")])
