@@ -58,12 +58,12 @@ class RetrievalTrace:
     """One question and everything that the stages found for it."""
 
     query: str
-    earlier: tuple[Earlier, ...] = ()
-    """What was said before, oldest first; empty for a question that is asked alone."""
     query_expanded: str = ""
     """The query with added words, as searched; "" if it was not expanded."""
     expansion_notes: tuple[str, ...] = ()
     """One note "source: word" for each added word."""
+    earlier: tuple[Earlier, ...] = ()
+    """What was said before, oldest first; empty for a question that is asked alone."""
     query_vector: Vectors | None = field(default=None, repr=False, compare=False)
     """Embedding of the query, shape (dimensions,), unit length; None if no stage needs vectors."""
     query_tokens: TokenStates | None = field(default=None, repr=False, compare=False)
