@@ -112,7 +112,7 @@ class Pipeline:
         """
         shared = self._shared
         start = RetrievalTrace if shared is None else shared.start
-        traces = [start(query, earlier) for query in queries]
+        traces = [start(query, earlier=earlier) for query in queries]
         for stage in self._stages:
             traces = stage.run_batch(traces) if shared is None else shared.run(stage, traces)
         return traces

@@ -54,9 +54,9 @@ class SharedWork:
         """Create a stage whose results are shared with stages of other configurations."""
         return kind(index, cast(Settings, _Watched(config)))
 
-    def start(self, query: str, earlier: tuple[Earlier, ...] = ()) -> RetrievalTrace:
+    def start(self, query: str, *, earlier: tuple[Earlier, ...] = ()) -> RetrievalTrace:
         """Return the trace from which all pipelines start a question; ``earlier`` is what was said before it."""
-        return self._starts.setdefault((query, earlier), RetrievalTrace(query, earlier))
+        return self._starts.setdefault((query, earlier), RetrievalTrace(query, earlier=earlier))
 
     def run(self, stage: Stage, traces: Sequence[RetrievalTrace]) -> list[RetrievalTrace]:
         """Run a stage over the traces for which no stage of its kind has a result under the settings that it reads.
