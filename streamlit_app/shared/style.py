@@ -1,11 +1,43 @@
-"""What the look of the pages needs beyond the theme: a grid of cards, and an uploader in the session's language."""
+"""Name and mark of the product, and what its look needs beyond the theme; docs/develop/design.md has the rules."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+
+NAME = "Cotejo"
+"""What people call the product; the package and the command are ``chatbot-mvp``."""
+_WEB = Path(__file__).resolve().parents[1] / "web"
+MARK, LOGO = _WEB / "mark.svg", _WEB / "logo.svg"
+
+_FRAME = """<style>
+/* Streamlit's text on primary buttons and on chosen items is white; on the light accent of the dark theme it is dark. */
+.stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
+.stApp [data-testid="stMultiSelect"] [data-tag] * {color: light-dark(#ffffff, #07201c);}
+/* A line of text that is read has at most some 90 characters; a page at most some 1200 pixels. */
+[data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {max-width: 84rem; margin-inline: auto;}
+[data-testid="stMain"] [data-testid="stMarkdownContainer"] > p {max-width: 46rem;}
+[data-testid="stMain"] h1 {letter-spacing: -0.01em; text-wrap: balance;}
+/* Figures stand under each other. */
+[data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
+/* What does not fit in its line wraps: a figure or a label that is cut misleads. */
+[data-testid="stMetricValue"] *, [data-testid="stMetricLabel"] *, [data-testid="stButtonGroup"] p,
+[data-testid="stMetricDelta"] * {white-space: normal; overflow: visible; text-overflow: clip;}
+[data-testid="stButtonGroup"], [data-testid="stTabs"] [role="tablist"] {flex-wrap: wrap;}
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] {padding-inline: 1rem;}
+  [data-testid="stMain"] h1 {font-size: 1.625rem;}
+}
+@media (prefers-reduced-motion: reduce) {* {animation-duration: 0.01ms !important; transition: none !important;}}
+</style>"""
+
+
+def frame_style() -> None:
+    """Put into the page what the theme's options cannot say. Called on every page."""
+    st.html(_FRAME)
 
 
 def card_grid(key: str, narrowest: int = 230) -> DeltaGenerator:
