@@ -7,12 +7,14 @@ import streamlit as st
 from streamlit_app.home.tour import keep_tour
 from streamlit_app.shared.errors import begin_log, watch_errors
 from streamlit_app.shared.guard import require_known_host, sign_out_button
-from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, current_language, t, words_of_streamlit
 from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.shared.style import LOGO, MARK, NAME, frame_style
 from streamlit_app.web.outside import stay_on_this_machine
+from streamlit_app.web.scripts import speak
 from streamlit_app.web.uploaded import release_all
+
 
 def draw_page() -> None:
     """Draw the page that the address asks for, with what all pages have around it."""
@@ -26,6 +28,7 @@ def draw_page() -> None:
     require_known_host()
     keep_tour()
     frame_style()
+    speak(current_language(), words_of_streamlit(current_language()))
 
     page = st.navigation(
         [
