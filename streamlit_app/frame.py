@@ -7,33 +7,28 @@ import streamlit as st
 from streamlit_app.home.tour import keep_tour
 from streamlit_app.shared.errors import begin_log, watch_errors
 from streamlit_app.shared.guard import require_known_host, sign_out_button
-from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, t
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, current_language, t, words_of_streamlit
 from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
+from streamlit_app.shared.style import LOGO, MARK, NAME, frame_style
 from streamlit_app.web.outside import stay_on_this_machine
+from streamlit_app.web.scripts import speak
 from streamlit_app.web.uploaded import release_all
-
-# Streamlit always uses white text on primary buttons and on the chosen items of a multiselect. The accent of the dark
-# theme is light, so that it is legible as text (links, chosen options); text on it must be dark.
-_STYLE = """<style>
-.stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
-.stApp [data-testid="stMultiSelect"] [data-tag] * {
-  color: light-dark(#ffffff, #07201c);
-}
-</style>"""
 
 
 def draw_page() -> None:
     """Draw the page that the address asks for, with what all pages have around it."""
     stay_on_this_machine()
-    st.set_page_config(page_title="Chatbot MVP", page_icon="📚", layout="wide")
+    st.set_page_config(page_title=NAME, page_icon=str(MARK), layout="wide")
+    st.logo(str(LOGO), icon_image=str(MARK), size="large")
     watch_errors()
     begin_log(get_app().settings, str(get_app().settings.errors_log_path))
     keep_session()
     choose_language(get_app().settings.ui_language)
     require_known_host()
     keep_tour()
-    st.html(_STYLE)
+    frame_style()
+    speak(current_language(), words_of_streamlit(current_language()))
 
     page = st.navigation(
         [

@@ -19,8 +19,9 @@ from streamlit_app.chat.source_pane import source_buttons
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.sources import show_sources, source_link
 from streamlit_app.shared.state import failure_text, get_app
+from streamlit_app.shared.style import MARK
 
-_ASKER, _ANSWERER = ":material/person:", ":material/auto_stories:"
+_ASKER, _ANSWERER = ":material/person:", str(MARK)
 
 _FRAME_S = 0.04  # seconds between redraws; faster would not be noticed
 _ALMOST_DONE_S = 0.05  # seconds; an answer ready this soon is shown at once, without first showing the passages

@@ -17,7 +17,7 @@ from streamlit_app.web.guard import CHAT_SCRIPT
 _STYLE = """<style>
 @media (min-width: 800px) and (min-height: 600px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; top: 0; z-index: 90;
-    background: light-dark(#fbfbf9, #131716); padding: 0.6rem 0;}
+    background: light-dark(#fdfdfb, #121615); padding: 0.6rem 0;}
 }
 [class*="st-key-question-"] {flex-wrap: nowrap;}
 [class*="st-key-question-"] > :first-child {flex: 0 1 auto; min-width: 0;}
@@ -40,6 +40,7 @@ _STYLE = """<style>
   background: light-dark(#0f766e, #2dd4bf); color: light-dark(#ffffff, #07201c);}
 .chat-skip:focus {top: 0.5rem;}
 .st-key-keys-hidden {display: none;}
+@media (max-width: 379px) {.st-key-composer {flex-wrap: wrap !important;}}
 @media (max-width: 799px) {
   .st-key-composer {flex-wrap: nowrap;}
   .st-key-composer .st-key-keys-help {display: none;}

@@ -37,6 +37,12 @@ def catalogue(language: str) -> dict[str, str]:
     return texts if language == "es" else {**_english_of_core(catalogue("es")), **texts}
 
 
+@cache
+def words_of_streamlit(language: str) -> str:
+    """Return Streamlit's own texts in a language, as JSON: English -> text; "{}" for English itself."""
+    return json.dumps(json.loads((_FOLDER / "streamlit_words.json").read_text("utf-8")) if language == "es" else {})
+
+
 def _english_of_core(wanted: Collection[str]) -> dict[str, str]:
     """Return the texts of errors, and of the settings for which there is a text to translate."""
     for path in (PROJECT_ROOT / "chatbot_mvp" / "wings").glob("*/errors.py"):

@@ -1,11 +1,58 @@
-"""What the look of the pages needs beyond the theme: a grid of cards, and an uploader in the session's language."""
+"""Name and mark of the product, and what its look needs beyond the theme; docs/develop/design.md has the rules."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+
+NAME = "Cotejo"
+"""What people call the product; the package and the command are ``chatbot-mvp``."""
+_WEB = Path(__file__).resolve().parents[1] / "web"
+MARK, LOGO = _WEB / "mark.svg", _WEB / "logo.svg"
+
+_FRAME = """<style>
+/* Streamlit's text on primary buttons and on chosen items is white; on the dark theme's light accent it is dark. */
+.stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
+.stApp [data-testid="stMultiSelect"] [data-tag] * {color: light-dark(#ffffff, #07201c);}
+/* A line of text that is read has at most some 90 characters; a page at most some 1200 pixels. */
+[data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {max-width: 84rem; margin-inline: auto;}
+[data-testid="stMain"] [data-testid="stMarkdownContainer"] > p {max-width: 46rem;}
+[data-testid="stMain"] h1 {letter-spacing: -0.01em; text-wrap: balance;}
+/* Figures stand under each other. */
+[data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
+/* What does not fit in its line wraps: a figure or a label that is cut misleads. */
+[data-testid="stMetricValue"] *, [data-testid="stMetricLabel"] *, [data-testid="stButtonGroup"] p,
+[data-testid="stMetricDelta"] * {white-space: normal; overflow: visible; text-overflow: clip;}
+[data-testid="stButtonGroup"] > [role="radiogroup"], [data-testid="stButtonGroup"] > [role="group"],
+[data-testid="stTabs"] [role="tablist"] {flex-wrap: wrap; row-gap: 0.25rem;}
+[data-testid="stMultiSelect"] [data-tag], [data-testid="stMultiSelect"] [data-tag] * {
+  white-space: normal; height: auto; max-width: 100%; overflow-wrap: anywhere;}
+[data-testid="stMain"] button:not([role="tab"]) * {white-space: normal; min-width: 0;}
+[data-testid="stMain"] button:is([kind="secondary"], [kind="primary"]) {overflow: visible;}
+/* Few boxes: parts of a row begin with a line, and what says more about a figure stands close to it. */
+.st-key-home-tiles [class*="st-key-tile-"], .st-key-home-runs > * > [class*="st-key-runs-"],
+[data-testid="stVerticalBlock"]:has(> [data-testid="stElementContainer"]:first-child > [data-testid="stMetric"]) {
+  border-width: 1px 0 0; border-radius: 0; padding: 0.75rem 0.25rem 0.5rem 0; gap: 0.35rem;}
+/* Questions stand on the second grey, answers on the page. */
+[data-testid="stChatMessage"]:has([aria-label="Chat message from user"], [aria-label="Pregunta"]) {
+  background: light-dark(#f2f4ee, #1c2221);}
+/* A table that is wider than the page shows its scroll bar. */
+[data-testid="stDataFrame"] .dvn-scroller {
+  scrollbar-width: auto; scrollbar-color: light-dark(#9aa5a1, #5a6662) transparent;}
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] {padding-inline: 1rem;}
+  [data-testid="stMain"] h1 {font-size: 1.625rem;}
+}
+@media (prefers-reduced-motion: reduce) {* {animation-duration: 0.01ms !important; transition: none !important;}}
+</style>"""
+
+
+def frame_style() -> None:
+    """Put into the page what the theme's options cannot say. Called on every page."""
+    st.html(_FRAME)
 
 
 def card_grid(key: str, narrowest: int = 230) -> DeltaGenerator:

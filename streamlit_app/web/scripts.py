@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import streamlit as st
+
+LANGUAGE = Path(__file__).with_name("language.js").read_text("utf-8")
+"""Says Streamlit's own texts in the session's language, and names that language to the browser."""
 
 # Streamlit names a file by its ``webkitRelativePath``, which browsers leave empty for what is dropped. The library that
 # it reads dropped folders with says the path in ``relativePath``.
@@ -63,3 +67,14 @@ PICTURES = Path(__file__).with_name("pictures.js").read_text("utf-8")
 def run_script(script: str) -> None:
     """Run one of these scripts in the page; again does nothing."""
     st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
+
+
+def speak(language: str, words: str) -> None:
+    """Let the page name its language, and say Streamlit's own texts in it.
+
+    Args:
+        words: a JSON object, English text -> text in that language; "…" stands for what changes.
+    """
+    told = f'data-language="{language}" data-words="{html.escape(words)}"'
+    st.html(f'<div id="page-language" hidden {told}></div>')
+    run_script(LANGUAGE)

@@ -1,0 +1,128 @@
+"""Every view of the pages, by name, with what opens it, over a folder that somebody has worked in for an hour."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from chatbot_mvp.api import UserContext
+from chatbot_mvp.app import build_app
+from chatbot_mvp.settings.model import load_settings
+from tests.e2e.conftest import Server
+from tests.e2e.test_tour import settle, visit
+
+VISITOR = "0" * 31 + "e"
+ANSWERED, DECLINED = "¿Cuántos días de vacaciones tengo al año?", "¿Quién ganó la carrera ciclista de Flandes?"
+
+
+@dataclass(frozen=True)
+class World:
+    """A running server, and the ids of what its folder holds."""
+
+    server: Server
+    runs: tuple[str, ...]
+    kb_id: str
+    conversation: str
+
+
+def fill(data_dir: Path) -> tuple[tuple[str, ...], str, str]:
+    """Fill a folder: the sample, questions with their result, a conversation, two runs; return the ids of ``World``."""
+    settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo", retrieval_strategy="LEXICAL")
+    app = build_app(settings)
+    kb_id = app.kbs.add_sample().kb_id
+    proposed = replace(app.kb_evaluation.propose_now(kb_id, count=8), name="Preguntas propuestas")
+    app.kb_evaluation.start(kb_id, app.question_sets.save(proposed).set_id)
+    while not app.kb_evaluation.results(kb_id):
+        time.sleep(0.1)
+    conversation = app.chat.start(VISITOR, kb_id, "kb")
+    for question in (ANSWERED, DECLINED):
+        assert app.chat.begin(VISITOR, conversation, question, UserContext()).join(60)
+    for strategy in ("LEXICAL", "BRIDGE"):
+        app.runs.run_now(retrieval_strategy=strategy)
+    runs = tuple(sorted(path.name for path in (data_dir / "results").iterdir()))
+    return runs, kb_id, conversation
+
+
+def world(data_dir: Path) -> Iterator[World]:
+    """Fill a folder and serve it until the generator is closed."""
+    ids = fill(data_dir)
+    running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
+    running.start()
+    yield World(running, *ids)
+    running.kill()
+
+
+def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
+    """Name -> (address, what is done there). The name begins with the page's.
+
+    The browser has to be the visitor whose conversation the folder holds (``visitors.become``).
+    """
+    talk = f"Chat?kb={world.kb_id}&c={world.conversation}"
+    admin, mykb = "Admin", "Evaluar_mi_KB"
+    return {
+        "home": ("", _nothing),
+        "home, tour": ("?tour=on", _nothing),
+        "home, providers": ("", lambda page: page.locator(".st-key-home-providers summary").click()),
+        "chat, empty": (f"Chat?kb={world.kb_id}", _nothing),
+        "chat, answered": (talk, _nothing),
+        "chat, source": (talk, lambda page: page.get_by_role("link", name="[1]").first.click()),
+        "chat, passage": (talk, lambda page: page.locator("details.source summary").first.click()),
+        "chat, search": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]", last=True)),
+        "chat, documents": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]")),
+        "chat, keys": (talk, _press("st-key-keys-help")),
+        "runs, list": ("Evaluacion", _nothing),
+        "runs, filters": ("Evaluacion", _press("stMain >> [data-testid=stPopoverButton]", last=True)),
+        "runs, leaderboard": ("Evaluacion?view=leaderboard", _nothing),
+        "runs, history": ("Evaluacion?view=history", _nothing),
+        **{f"runs, run {at}": (f"Evaluacion?run={run}", _nothing) for at, run in enumerate(world.runs)},
+        "runs, comparison": (f"Evaluacion?compare={','.join(world.runs[-2:])}", _nothing),
+        **{f"admin, tab {at}": (admin, _tab(at)) for at in range(TABS_OF_ADMIN)},
+        **{f"mykb, step {at}": (mykb, _step(at)) for at in range(STEPS_OF_MYKB)},
+        "mykb, review": (mykb, _review),
+        "document": (f"Documento?kb={world.kb_id}", _nothing),
+    }
+
+
+TABS_OF_ADMIN = 6
+STEPS_OF_MYKB = 3
+
+
+def open_view(page: Any, world: World, name: str) -> None:
+    """Open a view and wait until it stands still."""
+    address, prepare = views(world)[name]
+    visit(page, world.server, address)
+    prepare(page)
+    settle(page)
+
+
+def _nothing(page: Any) -> None:
+    pass
+
+
+def _press(within: str, last: bool = False) -> Callable[[Any], None]:
+    outer, _, inner = within.partition(" >> ")
+    place = f".{outer}" if outer.startswith("st-key-") else f"[data-testid={outer}]"
+
+    def press(page: Any) -> None:
+        found = page.locator(f"{place} {inner or 'button'}")
+        (found.last if last else found.first).click()
+
+    return press
+
+
+def _tab(at: int) -> Callable[[Any], None]:
+    return lambda page: page.get_by_role("tab").nth(at).click()
+
+
+def _step(at: int) -> Callable[[Any], None]:
+    return lambda page: page.locator(".st-key-mykb_step button").nth(at).click()
+
+
+def _review(page: Any) -> None:
+    _step(2)(page)
+    page.get_by_role("textbox", name="Su nombre").fill("Ana")
+    page.get_by_role("button", name="Empezar a revisar").click()
+    page.locator(".st-key-review-item").wait_for()
