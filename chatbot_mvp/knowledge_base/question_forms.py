@@ -68,7 +68,7 @@ _FORMS: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
             ),
             (
                 rf"(?:No s|S)e (?P<v>pueden?) (?P<do>{_INFINITIVE} [^,.;:()]{{3,50}}?)"
-                r"(?=[,.;:(]|, pero| pero| salvo| si | hasta )",
+                r"(?=[,.;(]|:(?!\d)|, pero| pero| salvo| si | hasta )",
                 "¿Se {v} {do}?",
             ),
             (
@@ -108,6 +108,8 @@ _FORMS: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     ),
 }
 _TAKEN = {"hacemos": "hacen", "servimos": "sirven", "alquilamos": "alquilan", "imos": "en", "amos": "an"}
+_CUT = re.compile(r" (?:de|del|a|al|en|con|por|para|sin|un|una|el|la|los|las|of|to|in|on|at|for|with|the|an?)\?$")
+"""How a question ends that lacks its last word."""
 _UNCLEAR = frozenset("este esta esto estos estas ese esa eso esos esas mismo misma otro otra cual siguiente".split())
 """Words that point to another sentence."""
 
@@ -157,8 +159,17 @@ def question_about(sentence: str, language: str) -> str:
         question = _filled(form, parts) if form else _taken(sentence, parts)
         if language == "en":
             question = _of_me(question)
-        return question if len(question) <= _LONGEST else ""
+        whole = not _CUT.search(question) and (form.startswith("¿Quién") or _agree(parts))
+        return question if whole and len(question) <= _LONGEST else ""
     return ""
+
+
+def _agree(parts: dict[str, str]) -> bool:
+    """Return whether noun and verb are both of one or both of many: else the noun is not what the verb is said of."""
+    article, verb = parts.get("np", "").partition(" ")[0].lower(), parts.get("v") or ""
+    if article not in ("el", "la", "los", "las") or not verb:
+        return True
+    return (article in ("los", "las")) == verb.endswith("n")
 
 
 def _filled(form: str, parts: dict[str, str]) -> str:
