@@ -45,4 +45,4 @@ def test_a_heading_that_is_nearly_a_question_becomes_one(heading: str, question:
 
 def test_the_questions_that_a_text_asks_itself_come_first() -> None:
     body = "La cuota cuesta 30 euros.\n\n**¿Puedo aparcar cerca?** Sí, en la plaza."
-    assert list(questions_in(body, "es"))[0] == "¿Puedo aparcar cerca?"
+    assert next(questions_in(body, "es")) == "¿Puedo aparcar cerca?"
