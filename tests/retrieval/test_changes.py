@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import seed as seeded
@@ -15,6 +16,8 @@ from chatbot_mvp.documents.chunked_files import ChunkedFiles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
+from chatbot_mvp.retrieval.splicing import GONE
+from chatbot_mvp.retrieval.stages.kb_chat.reading import FlatWords
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import last
@@ -87,6 +90,17 @@ def test_the_words_after_any_changes_are_those_of_the_documents_indexed_at_once(
                 assert found == expected, name
 
     check()
+
+
+def test_a_word_that_no_text_had_comes_back_with_the_term_that_it_has_now() -> None:
+    first = FlatWords([[("garantía", "garantia")], [("dieta", "diet")]], np.array([GONE, GONE]))
+    without = FlatWords([], np.array([1]), first)
+    back = FlatWords([[("garantía", "garant")]], np.array([GONE, 0]), without)
+    names = list(back.terms)
+    assert [(word, names[number]) for word, _, number in back.by_occurrence()] == [
+        ("garantía", "garant"),
+        ("dieta", "diet"),
+    ]
 
 
 @pytest.mark.sampled(2)

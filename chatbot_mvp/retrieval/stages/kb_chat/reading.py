@@ -39,7 +39,11 @@ class FlatWords:
         term_of = array("i", earlier.term_of.tobytes() if earlier is not None else b"")
         tokens, lengths = array("i"), array("i")
         gone = [self.terms[term] for term in otherwise if term in self.terms]
-        stale = set(np.flatnonzero(np.isin(earlier.term_of, gone)).tolist()) if earlier is not None and gone else set()
+        stale: set[int] = set()
+        if earlier is not None:
+            # ``otherwise`` is silent about words that no text of ``earlier`` has: they may come back with another term.
+            unused = np.bincount(earlier.tokens, minlength=len(earlier.term_of)) == 0
+            stale.update(np.flatnonzero(unused | np.isin(earlier.term_of, gone)).tolist())
         for text in texts:
             for word, term in text:
                 number = known.get(word)
