@@ -1,4 +1,4 @@
-"""The look is said by the theme, by keys and by test ids: class names that Streamlit generates change with a release."""
+"""The look is said by the theme, by keys and by test ids: generated class names change with a release."""
 
 from __future__ import annotations
 
