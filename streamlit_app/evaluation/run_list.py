@@ -123,9 +123,12 @@ def _columns() -> dict[str, Any]:
     config = st.column_config
     return {
         t("eval.col.when"): config.DatetimeColumn(format=MOMENT_FORMAT[current_language()], width=130),
-        t("runs.kind"): config.ListColumn(),
-        t("eval.col.queries"): config.NumberColumn(format="%d", width="small"),
-        t("runs.col.answers"): config.TextColumn(help=t("runs.answers_help")),
+        t("eval.col.dataset"): config.TextColumn(width=170),
+        t("runs.kind"): config.ListColumn(width=150),
+        t("eval.col.queries"): config.NumberColumn(format="%d", width=80),
+        **{metric_label(name): config.TextColumn(width=78) for name in _RANKING},
+        t("runs.col.answers"): config.TextColumn(help=t("runs.answers_help"), width=130),
+        t("runs.col.model"): config.TextColumn(width=70),
         t("runs.tags"): config.ListColumn(),
         t("runs.note"): config.TextColumn(width="medium"),
     }

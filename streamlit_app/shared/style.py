@@ -42,6 +42,9 @@ _FRAME = """<style>
 /* A table that is wider than the page shows its scroll bar. */
 [data-testid="stDataFrame"] .dvn-scroller {
   scrollbar-width: auto; scrollbar-color: light-dark(#9aa5a1, #5a6662) transparent;}
+@media (min-width: 800px) and (max-width: 1600px) {
+  [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {padding-inline: 3rem;}
+}
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] {padding-inline: 1rem;}
   [data-testid="stMain"] h1 {font-size: 1.625rem;}

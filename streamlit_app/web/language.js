@@ -50,7 +50,7 @@
     if (root.nodeType !== Node.ELEMENT_NODE) return;
     for (const element of [root, ...root.querySelectorAll("*")]) {
       // An icon's name is English and says nothing that the button's own name does not.
-      if (element.matches("[data-testid='stIconMaterial']")) element.setAttribute("aria-hidden", "true");
+      if (element.matches("[data-testid='stIconMaterial'], [role='img'][aria-label$=' icon']")) element.setAttribute("aria-hidden", "true");
       // A value that is longer than its field can be read in full.
       if (element.matches("input[role='combobox']")) {
         const cut = element.scrollWidth > element.clientWidth + 1;

@@ -10,7 +10,7 @@ const shown = (element) => {
   }
   return true;
 };
-const icon = (element) => element.closest("[data-testid='stIconMaterial'], .material-symbols-rounded, .icon");
+const icon = (element) => element.closest("[translate='no'], [data-testid='stIconMaterial'], .material-symbols-rounded, .icon");
 
 const cut = () => {
 
@@ -66,8 +66,7 @@ const found = [];
 const named = ['aria-label', 'title', 'placeholder', 'alt', 'aria-description'];
 for (const element of document.querySelectorAll('body *')) {
   if (element.matches('script, style, noscript, noscript *, code, code *, pre *, svg *')) continue;
-  if (element.closest('[hidden]') || icon(element)) continue;
-  if (getComputedStyle(element).display === 'none') continue;
+  if (!element.checkVisibility() || icon(element) || element.matches("[role='img'][aria-hidden='true']")) continue;
   const own = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.textContent.trim()).join(' ');
   if (own.trim()) found.push(own.trim());
   for (const name of named) if (element.getAttribute(name)) found.push(element.getAttribute(name));

@@ -126,3 +126,6 @@ def _review(page: Any) -> None:
     page.get_by_role("textbox", name="Su nombre").fill("Ana")
     page.get_by_role("button", name="Empezar a revisar").click()
     page.locator(".st-key-review-item").wait_for()
+
+
+NAMES = tuple(views(World(Server(Path()), ("", "", ""), "", "")))

@@ -1,0 +1,106 @@
+"""What is true of every view: nothing is cut, no English in Spanish pages, everything has a name to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Server
+from tests.e2e.seen import cut, nameless, words
+from tests.e2e.test_tour import settle
+from tests.e2e.views import NAMES, VISITOR, World, open_view, world
+from tests.e2e.visitors import become
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+
+WIDTHS = (320, 390, 640, 768, 1024, 1440, 1920)
+"""In CSS pixels. A window of 1280 or 1440 at a zoom of 200 % has 640 or 720, one of 640 at 200 % has 320."""
+ENGLISH = frozenset(
+    "the of and for with all select clear close open show hide help download upload copy search add row column delete "
+    "remove press enter skip content loading running sidebar collapse expand view more less drag drop file browse link "
+    "heading fullscreen connection please wait sort autosize pin page to is are this your chart options results value "
+    "apply submit stop rerun under from not".split()
+)
+OF_FILES = ("Licensed with the project",)
+"""Texts that a bundled data set says of itself."""
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    yield from world(tmp_path_factory.mktemp("views"))
+
+
+@pytest.fixture(scope="module")
+def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    become(page, lived_in.server, VISITOR)
+    yield page
+    context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, name: str) -> None:
+    """From 320 to 1920 pixels nothing is cut; no text is English; what acts has a name for a screen reader."""
+    page, found = visitor, []
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_view(page, lived_in, name)
+    assert page.evaluate("document.documentElement.lang") == "es"
+    page.mouse.move(0, 0)  # the tools of a table show themselves under the pointer alone
+    found += [f"in English: {text[:80]}" for text in words(page) if is_english(text) and not text.startswith(OF_FILES)]
+    found += [f"no name: {element}" for element in nameless(page)]
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(400)  # tables measure themselves after the window has changed
+        found += [f"at {width} px: {line}" for line in cut(page)]
+    assert found == []
+
+
+def is_english(text: str) -> bool:
+    return bool(ENGLISH & set(re.findall(r"\w+", text.lower())))
+
+
+def test_english_pages_say_so_and_keep_the_words_of_streamlit(browser: Any, lived_in: World) -> None:
+    page = browser.new_page()
+    page.goto(f"{lived_in.server.url}/?lang=en")
+    page.get_by_role("button", name="Help for").first.wait_for()
+    assert page.evaluate("document.documentElement.lang") == "en"
+    page.close()
+
+
+def test_a_lost_connection_is_told_in_spanish(page: Any, server: Server) -> None:
+    page.goto(server.url)
+    page.get_by_text("Ir al contenido").wait_for(state="attached")
+    assert page.get_by_text("Skip to main content").count() == 0
+    settle(page)
+    page.wait_for_timeout(1_500)  # parts that are drawn later are files of their own
+    server.kill()
+    page.get_by_text("Sin conexión").or_(page.get_by_text("Conectando")).first.wait_for(timeout=60_000)
+    assert [text for text in words(page) if is_english(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("<div style='width:60px;overflow:hidden;white-space:nowrap'>un texto muy largo</div>", "text is cut"),
+        ("<div style='position:absolute;left:90%;width:300px'>fuera de la ventana</div>", "is outside the window"),
+        ("<div style='width:60px;overflow:hidden'><p style='width:200px'>dentro de otro</p></div>", "is cut by"),
+    ],
+)
+def test_the_measure_sees_what_is_cut(browser: Any, body: str, said: str) -> None:
+    page = browser.new_page(viewport={"width": 800, "height": 600})
+    page.set_content(f"<main class='stApp'>{body}<p>cabe</p></main>")
+    assert any(line.startswith(said) for line in cut(page))
+    assert not any("cabe" in line for line in cut(page))
+    page.close()
+
+
+def test_the_measure_sees_what_has_no_name(browser: Any) -> None:
+    page = browser.new_page()
+    page.set_content("<main class='stApp'><button style='width:20px;height:20px'></button><button>Sí</button></main>")
+    assert len(nameless(page)) == 1
+    page.close()
