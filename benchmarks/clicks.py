@@ -55,14 +55,14 @@ Cada socio puede traer dos invitados al mes. El invitado paga 8 euros por salida
 """
 QUESTIONS = {
     "¿Qué día está cerrado?": "lunes",
-    "¿Cuánto vale la inscripción?": "60 euros",
-    "si me lesiono puedo parar la cuota": "congelar",
-    "¿Con cuánta antelación se reserva un barco?": "cinco días",
-    "¿Cuánto dura una reserva?": "noventa minutos",
+    "¿Cuánto vale apuntarse?": "60 euros",
+    "si me lesiono puedo dejar de pagar": "congelar",
+    "¿Con cuántos días puedo coger barco?": "cinco días",
+    "¿Cuánto rato puedo tener el barco?": "noventa minutos",
     "¿Puedo traer a un amigo?": "dos invitados",
     "¿Cuánto paga un invitado?": "8 euros",
-    "¿A qué teléfono llamo si hay un accidente?": "644 018 332",
-    "¿Con cuánto viento no se sale?": "25 km/h",
+    "¿A quién llamo si hay un accidente?": "644 018 332",
+    "¿A partir de qué viento no se sale?": "25 km/h",
     "¿Tenéis piscina?": "",
 }
 """Question -> words of the passage that answers it; "" if the document does not."""

@@ -256,7 +256,9 @@ class RunService:
 
     def _queue(self, run_id: str, work: Callable[[ProgressCallback], object]) -> None:
         manifest = self._folder(run_id).manifest()
-        self._queue_of(run_id).submit(run_id, f"{manifest.dataset} · {manifest.strategy}", work)
+        # People know a knowledge base by its name, which may change: its questions have one, too.
+        data = str(manifest.evaluation.get("set_name") or manifest.dataset)
+        self._queue_of(run_id).submit(run_id, f"{data} · {manifest.strategy}", work)
 
     def _queue_of(self, run_id: str) -> JobManager:
         return self._kb_jobs if self._folder(run_id).manifest().kind == KB else self._jobs

@@ -13,7 +13,7 @@ from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.evaluation.in_words import show_comparison_in_words
 from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared import links
-from streamlit_app.shared.configuration import value_text
+from streamlit_app.shared.configuration import setting_label, value_text
 from streamlit_app.shared.i18n import bare, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label, signed_number
 from streamlit_app.shared.runs import data_namer, run_names
@@ -205,7 +205,11 @@ def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> No
     heads = [labels[comparison.base], *(labels[run.run_id] for run in comparison.runs)]
     draw_table(
         [
-            {t("compare.col.setting"): name.upper(), **dict(zip(heads, map(value_text, values), strict=True))}
+            {
+                t("compare.col.setting"): setting_label(name),
+                **dict(zip(heads, map(value_text, values), strict=True)),
+                t("compare.col.name"): name.upper(),
+            }
             for name, values in table.items()
         ]
     )

@@ -10,6 +10,7 @@ import streamlit as st
 from chatbot_mvp.api import JobStatus
 from chatbot_mvp.settings.access import Action
 from streamlit_app.home.tiles import add_sample
+from streamlit_app.knowledge_bases.upload import upload_box, upload_panel
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end
@@ -95,6 +96,27 @@ def show_tour() -> None:
                     _show_step(position, step, state)
         if not state.next:
             st.success(t("tour.finished"), icon=":material/celebration:")
+            _own_documents()
+
+
+def show_tour_in_result() -> None:
+    """Draw the way to one's own documents on the page of the result that ended the tour."""
+    if not st.session_state.get("tour_read") or st.session_state.get("tour") != "on":
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour-in-result"):
+        st.markdown(f":material/tour: {t('tour.own_text')}")
+        if st.button(t("tour.own"), key="tour-own-result", icon=":material/upload_file:", type="primary"):
+            st.switch_page(PAGES["home"][0])
+
+
+def _own_documents() -> None:
+    """Draw the box for one's own documents, and where to go with them."""
+    st.markdown(f"**{t('tour.own')}**")
+    upload_box("tour")
+    upload_panel()
+    with st.container(horizontal=True):
+        for page, key in (("chat", "tour.own_ask"), ("mykb", "tour.own_measure")):
+            st.page_link(PAGES[page][0], label=t(key), icon=PAGES[page][1])
 
 
 def show_tour_in_chat(asked: bool) -> None:

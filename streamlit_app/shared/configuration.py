@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import streamlit as st
 
 from chatbot_mvp.api import RunResult, RunSetting
-from streamlit_app.shared.i18n import code, number, plain, t
+from streamlit_app.shared.i18n import code, number, plain, t, t_or
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
@@ -51,6 +52,14 @@ def _show_group(rows: Sequence[RunSetting]) -> None:
             for row in rows
         ]
     )
+
+
+def setting_label(name: str) -> str:
+    """Return what people call a setting: its label, else the first words of its description, else its name."""
+    if label := t_or(f"admin.label.{name}", ""):
+        return label
+    about = re.split(r"[.;:(]", t_or(f"admin.setting.{name}", ""), maxsplit=1)[0].strip()
+    return about or name.upper()
 
 
 def value_text(value: object) -> str:

@@ -16,6 +16,7 @@ from streamlit_app.evaluation.run_list import keep_filters, show_list
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.evaluation.run_page import page_of
 from streamlit_app.evaluation.run_summary import show_bundle, show_failures
+from streamlit_app.home.tour import show_tour_in_result
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import progress_panel
@@ -67,6 +68,7 @@ def main() -> None:
         shown = [f"«{_shortened(run_id)}»" for run_id in unknown[:_IDS_SHOWN]] + ["…"] * (len(unknown) > _IDS_SHOWN)
         st.warning(t("runs.unknown", ids=", ".join(shown)), icon=":material/link_off:")
     if view == "run":
+        show_tour_in_result()
         show_run(runs, known[0])
     elif view == "comparison":
         show_comparison(runs, known)

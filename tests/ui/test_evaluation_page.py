@@ -144,7 +144,7 @@ def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(da
     one, two, three = (str(bench.run_now(retrieval_strategy=name).run_id) for name in ("LEXICAL", "BRIDGE", "LEXICAL"))
     page = open_page("evaluation", compare=f"{one},{two},nope")
     assert "«nope»" in warnings(page)
-    assert any("p (Holm)" in each.value for each in page.dataframe)
+    assert any("p corregida" in each.value for each in page.dataframe)
     [others] = [box for box in page.multiselect if (box.key or "").startswith("compare-others")]
     assert others.value == [two]
     page = others.set_value([three]).run()

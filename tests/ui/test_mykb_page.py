@@ -259,3 +259,38 @@ def test_without_kinds_the_threshold_is_not_judged(kb: KbRecord) -> None:
     page = results()
     assert "Ninguna pregunta dice si tiene respuesta" in texts(page)
     assert not [button for button in page.button if button.key == "mykb_apply"]
+
+
+def test_own_questions_are_searched_decided_and_become_the_headline(kb: KbRecord) -> None:
+    page = open_page("mykb")
+    [box] = [area for area in page.text_area if area.label == "Sus preguntas"]
+    box.set_value("¿De cuánto es la dieta completa?\n¿Hay piscina?")
+    page = page.button(key="own_find").click().run()
+    assert not page.exception, page.exception
+    shown = [control for control in page.get("button_group") if "own-choice" in str(control.proto.id)]
+    assert len(shown) == 2
+    page = page.button(key="own_measure").click().run()
+    assert not page.exception, page.exception
+    wait(kb)
+    page = page.run()
+    assert "De sus 2 preguntas, el modo estricto resuelve bien" in texts(page)
+    assert "Con 8 preguntas más, la cifra dirá algo." in texts(page)
+
+
+def test_a_failed_job_is_discarded_on_the_page() -> None:
+    nothing = get_app().kbs.add("nada.txt", b"uno dos tres")
+    get_app().kb_evaluation.propose(nothing.kb_id, "x", 12)
+    wait(nothing)
+    page = open_page("mykb")
+    page = page.button(key="mykb_discard").click().run()
+    assert not page.exception
+    assert not page.error
+    assert get_app().kb_evaluation.jobs(nothing.kb_id) == []
+
+
+def test_the_promise_says_how_many_questions_are_missing_and_leads_to_them(kb: KbRecord) -> None:
+    asked(kb, with_set(kb))
+    page = results()
+    assert "faltan unas" in str([bar.proto.text for bar in page.get("progress")])
+    page = page.button(key="mykb_promise_way_questions").click().run()
+    assert page.session_state["mykb_step"] == "questions"

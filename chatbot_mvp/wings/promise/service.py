@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,12 +25,13 @@ from chatbot_mvp.storage.files import make_folder, naming, write_json
 from chatbot_mvp.storage.formats import PROMISE, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.types import Chunk
-from chatbot_mvp.wings.promise.calibration import LabelledQuestion, Unit
+from chatbot_mvp.wings.promise.calibration import ALPHA, FIT_SHARE, LabelledQuestion, Unit
 from chatbot_mvp.wings.promise.errors import PromiseError
 from chatbot_mvp.wings.promise.kb_change import KbChange, lapsed_of, verdict_of
 from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_of, questions_sha256
 from chatbot_mvp.wings.promise.repeats import without_repeats
+from chatbot_mvp.wings.promise.risk import answers_needed
 
 _PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")
 """Origins that count. A proposal that a person rewords has the origin "person"; a file does not say who wrote it."""
@@ -142,6 +144,23 @@ class Promises:
             LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row), group)
             for row, group in zip(rows, groups, strict=True)
         ]
+
+    @performs(Action.READ)
+    def labelled(self, kb_id: str) -> int:
+        """Return the number of questions of people in the sets of a knowledge base, each counted once."""
+        sets = self._question_sets.sets(kb_id)
+        return len(
+            {one.question.question for each in sets for one in each.questions if one.keep and one.origin in _PEOPLE}
+        )
+
+    @staticmethod
+    def needed(level: float) -> int:
+        """Return how many labelled questions a promise takes, if all of them are answered and all answers are right.
+
+        Args:
+            level: promised share of wrong answers, between 0 and 1 exclusive.
+        """
+        return math.ceil(answers_needed(level, ALPHA) / (1 - FIT_SHARE))
 
     @performs(Action.READ)
     def state(self, kb_id: str) -> PromiseState | None:

@@ -15,6 +15,7 @@ from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import moment, number, t
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
+from streamlit_app.wings.promise.progress import show_progress
 
 _SETTING = "kb_min_evidence"
 _LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -24,8 +25,9 @@ _USUAL = 0.05
 def show_promise(kb: KbRecord, result: KbResult) -> None:
     """Draw the promise of a knowledge base and the controls that make one from the chosen result."""
     st.caption(t("mykb.promise_about"))
-    _make(kb, result)
+    level = _make(kb, result)
     state = get_app().get(Promises).state(kb.kb_id)
+    show_progress(kb, level, state)
     if state is None:
         return
     _show(state)
@@ -56,7 +58,8 @@ def _show_change(change: KbChange | None) -> None:
         st.caption(t("mykb.promise_after.documents", documents=", ".join(change.documents)))
 
 
-def _make(kb: KbRecord, result: KbResult) -> None:
+def _make(kb: KbRecord, result: KbResult) -> float:
+    """Draw the level and the button; return the level."""
     names = {value: percent(value) for value in _LEVELS}
     which, button = st.columns([2, 1], vertical_alignment="bottom")
     level = which.select_slider(
@@ -72,6 +75,7 @@ def _make(kb: KbRecord, result: KbResult) -> None:
     ):
         with errors_shown():
             get_app().get(Promises).make(kb.kb_id, result.result_id, float(level), "question" if singly else None)
+    return float(level)
 
 
 def _show(state: PromiseState) -> None:

@@ -11,7 +11,7 @@ from chatbot_mvp.wings.tune.confirming import Difference
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import Trial, TuneResult
 from streamlit_app.pictures.picture import Picture, show_picture
-from streamlit_app.shared.configuration import value_text
+from streamlit_app.shared.configuration import setting_label, value_text
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, duration, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
@@ -24,16 +24,17 @@ _GAIN, _REST = "#00875a", "#8a9290"
 def show_tune_result(result: TuneResult) -> None:
     """Draw the outcome in one sentence, the figures on untouched questions, the changes, and the trade-offs."""
     against = result.against_today
-    points = number(100 * against.gain, 1) if against else ""
-    text = t(f"tune.verdict.{result.verdict}", points=points, metric=metric_label(result.metric))
+    counts = {name: number(getattr(against, name)) if against else "–" for name in ("better", "worse", "pairs")}
+    text = t(f"tune.verdict.{result.verdict}", **counts)
     if result.recommended:
         st.success(text, icon=":material/trending_up:")
     else:
         st.info(text, icon=":material/balance:")
-    if against:
-        _figures(result, against)
     if result.winner:
         _changes(result)
+    if against:
+        with st.expander(t("tune.details"), icon=":material/query_stats:"):
+            _figures(result, against)
     _trade_offs(result)
     st.caption(
         t(
@@ -55,6 +56,7 @@ def _figures(result: TuneResult, against: Difference) -> None:
     st.markdown(_against("today", against))
     if result.against_runner_up:
         st.markdown(_against("runner_up", result.against_runner_up))
+    st.caption(t("tune.p_help"))
 
 
 def _against(other: str, found: Difference) -> str:
@@ -81,9 +83,10 @@ def _changes(result: TuneResult) -> None:
     draw_table(
         [
             {
-                t("compare.col.setting"): name.upper(),
+                t("compare.col.setting"): setting_label(name),
                 t("tune.before"): value_text(before),
                 t("tune.after"): value_text(after),
+                t("compare.col.name"): name.upper(),
             }
             for name, (before, after) in made.changes.items()
         ]
@@ -148,4 +151,5 @@ def _trade_offs(result: TuneResult) -> None:
 
 def _label(trial: Trial) -> str:
     changes = trial.configuration.changes
-    return ", ".join(f"{name.upper()}={value_text(value)}" for name, value in changes.items()) or t("tune.as_today")
+    said = [f"{setting_label(name)}: {value_text(value)}" for name, value in changes.items()]
+    return ", ".join(said) or t("tune.as_today")

@@ -8,6 +8,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import TuneState
+from streamlit_app.shared.configuration import setting_label
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, moment, plain, t
 from streamlit_app.shared.jobs import draw_live, progress_text, resume_button, share_done, show_end, stop_button
@@ -44,7 +45,7 @@ def _in_use() -> None:
             **guarded(Action.CHANGE_SETTINGS, t("tune.undo_help")),
         ):
             with errors_shown():
-                kept = ", ".join(name.upper() for name in get_app().get(Tuner).undo().kept)
+                kept = ", ".join(map(setting_label, get_app().get(Tuner).undo().kept))
                 st.toast(t("tune.undone_but", names=kept) if kept else t("tune.undone"), icon=":material/undo:")
                 st.rerun()
 

@@ -1,0 +1,15 @@
+"""Three journeys of a newcomer with a document of their own take no more clicks than promised."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.clicks import GOALS, walk_all
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+
+
+def test_each_journey_ends_with_its_sentence_within_its_clicks() -> None:
+    for walked in walk_all():
+        assert walked.clicks <= GOALS[walked.name], walked
+        assert walked.sentence
