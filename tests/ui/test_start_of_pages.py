@@ -126,7 +126,7 @@ def test_pages_started_from_anywhere_listen_on_loopback_send_no_statistics_and_k
         statistics, shown = first_page(started.port, f"127.0.0.1:{started.port}")
         assert not statistics
         assert "ALLOWED_HOSTS" not in shown
-        assert "Chatbot" in shown
+        assert "Cotejo" in shown
         # A page that points its own name to this machine is of the same origin, so Streamlit lets it in.
         _, refused = first_page(started.port, f"evil.example:{started.port}", f"http://evil.example:{started.port}")
         assert "ALLOWED_HOSTS" in refused
@@ -154,7 +154,7 @@ def test_the_command_ui_starts_the_pages_from_anywhere(tmp_path: Path) -> None:
         assert addresses(started.port) == {"0100007F"}
         statistics, shown = first_page(started.port, f"localhost:{started.port}")
         assert not statistics
-        assert "Chatbot" in shown
+        assert "Cotejo" in shown
 
 
 def wrong_password(port: int, forwarded_for: str) -> str:

@@ -153,8 +153,8 @@ class Promises:
             {one.question.question for each in sets for one in each.questions if one.keep and one.origin in _PEOPLE}
         )
 
-    @staticmethod
-    def needed(level: float) -> int:
+    @performs(Action.READ)
+    def needed(self, level: float) -> int:
         """Return how many labelled questions a promise takes, if all of them are answered and all answers are right.
 
         Args:

@@ -12,7 +12,7 @@ from streamlit_app.shared.state import get_app
 _REVIEW = "review"  # name of the section that a wing may add
 
 
-def show_progress(kb: KbRecord, level: float, state: PromiseState | None) -> None:
+def show_promise_progress(kb: KbRecord, level: float, state: PromiseState | None) -> None:
     """Draw how far the labels go, unless the promise is made or more of them would not help.
 
     Args:

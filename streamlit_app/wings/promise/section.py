@@ -15,7 +15,7 @@ from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import moment, number, t
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
-from streamlit_app.wings.promise.progress import show_progress
+from streamlit_app.wings.promise.progress import show_promise_progress
 
 _SETTING = "kb_min_evidence"
 _LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -27,7 +27,7 @@ def show_promise(kb: KbRecord, result: KbResult) -> None:
     st.caption(t("mykb.promise_about"))
     level = _make(kb, result)
     state = get_app().get(Promises).state(kb.kb_id)
-    show_progress(kb, level, state)
+    show_promise_progress(kb, level, state)
     if state is None:
         return
     _show(state)

@@ -166,7 +166,7 @@ def test_two_systems_answers_are_compared_whatever_their_files_are_called(
     assert len(widgets["others"].options) == 1
     page = widgets["others"].set_value([one]).run()
     assert not page.exception
-    assert any("p (Holm)" in table.value for table in page.dataframe)
+    assert any("p corregida" in table.value for table in page.dataframe)
     page = comparison_widgets(page)["query"].select_index(0).run()
     assert not page.exception
     assert "99 cosas" in texts(page)
