@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from playwright.sync_api import FilePayload, Locator, Page
@@ -171,7 +171,7 @@ def ask_in_chat(page: Page, url: str) -> None:
 
 
 def keep_own_questions(folder: Path) -> None:
-    """Have a knowledge base and one's own questions, as the other journeys leave them."""
+    """Have a knowledge base and one's own questions, as the other journeys leave them, with short answers."""
     from chatbot_mvp.app import build_app
     from chatbot_mvp.settings.model import load_settings
 
@@ -182,7 +182,12 @@ def keep_own_questions(folder: Path) -> None:
         one.question: next((source for source in one.passages if _answers(one.question, source.chunk.text)), None)
         for one in found
     }
-    app.own_questions.keep(kb.kb_id, "Preguntas propias", decided)
+    kept = app.own_questions.keep(kb.kb_id, "Preguntas propias", decided)
+    answered = []
+    for one in kept.questions:
+        words = QUESTIONS[one.question.question]
+        answered.append(replace(one, question=replace(one.question, answers=(words,) if words else ())))
+    app.question_sets.save(replace(kept, questions=tuple(answered)))
 
 
 def strategy(hand: Hand) -> str:

@@ -59,6 +59,13 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
             help=t("mykb.one_chunk_help"),
             key=f"mykb-c-{place}",
         )
+        answer = st.text_input(
+            t("mykb.one_answer"),
+            "; ".join(before.question.answers),
+            max_chars=200,
+            help=t("mykb.one_answer_help"),
+            key=f"mykb-a-{place}",
+        )
         keep = st.checkbox(t("mykb.col.keep"), before.keep, key=f"mykb-x-{place}")
         sent = st.form_submit_button(
             t("mykb.one_save"),
@@ -78,6 +85,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
         kind=None if kind == "unknown" else kind,
         paragraph=chunk.text if chunk else paragraph.strip() or None,
         heading=chunk.section if chunk else before.question.heading,
+        answers=tuple(part.strip() for part in answer.split(";") if part.strip()),
     )
     made = before.changed_to(question, keep)
     if which == _NEW:
