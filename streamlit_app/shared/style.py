@@ -21,8 +21,9 @@ _FRAME = """<style>
 [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {max-width: 84rem; margin-inline: auto;}
 [data-testid="stMain"] [data-testid="stMarkdownContainer"] > p {max-width: 46rem;}
 [data-testid="stMain"] h1 {letter-spacing: -0.01em; text-wrap: balance;}
-/* Streamlit fades the colour of the text, which is too light to read on the second grey. */
-[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] * {color: light-dark(#56625e, #aab4b0);}
+/* Streamlit fades a caption as a whole, which is too light to read; coloured words and icons in it keep their colour. */
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] > p {
+  opacity: 1; color: light-dark(#56625e, #aab4b0);}
 [data-testid="stCaptionContainer"] a, [data-testid="stCaptionContainer"] a * {color: light-dark(#0f766e, #5eead4);}
 /* Figures stand under each other. */
 [data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}

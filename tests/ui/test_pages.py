@@ -250,8 +250,8 @@ def test_two_runs_are_compared_with_intervals_p_and_what_differs(data_dir: Path,
     [deltas] = [table for table in tables if {"p corregida", "corrected p"} & set(table)]
     expected = app.archive.compare([worse, better]).runs[0].metrics
     assert list(deltas.iloc[:, 7]) == [len(metric.improved) for metric in expected]
-    [changes] = [table for table in tables if {"RETRIEVAL_STRATEGY", "FINGERPRINT"} <= set(table.iloc[:, 0])]
-    assert changes.iloc[:, 0].to_list()[-1] == "FINGERPRINT"
+    [changes] = [table for table in tables if {"RETRIEVAL_STRATEGY", "FINGERPRINT"} <= set(table.iloc[:, -1])]
+    assert changes.iloc[:, -1].to_list()[-1] == "FINGERPRINT"
     metric = comparison_widgets(evaluation)["metric"]
     evaluation = metric.set_value("mrr").run()
     assert not evaluation.exception
