@@ -21,7 +21,7 @@ _FRAME = """<style>
 [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {max-width: 84rem; margin-inline: auto;}
 [data-testid="stMain"] [data-testid="stMarkdownContainer"] > p {max-width: 46rem;}
 [data-testid="stMain"] h1 {letter-spacing: -0.01em; text-wrap: balance;}
-/* Streamlit fades a caption as a whole, which is too light to read; coloured words and icons in it keep their colour. */
+/* Streamlit fades captions as a whole, which is too light to read; coloured words in them keep their colour. */
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] > p {
   opacity: 1; color: light-dark(#56625e, #aab4b0);}
 [data-testid="stCaptionContainer"] a, [data-testid="stCaptionContainer"] a * {color: light-dark(#0f766e, #5eead4);}
