@@ -11,7 +11,7 @@ paragraph among the first three passages.
 
 With ``--labels``, so many questions are drawn as labels, 200 times. They choose a threshold for at most a tenth of the
 near and of the far questions; the others are judged. *alone* is the threshold of the labels alone, *own* that of
-``evaluation.kb.own_threshold``.
+``own_threshold``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.near_model import Reader
 from benchmarks.near_sets import Asked, ask, collections
+from benchmarks.own_threshold import own_threshold
 from benchmarks.script import add_keep, data_folder, head, parser, row
 from chatbot_mvp.embedding.registry import create_embedder
-from chatbot_mvp.evaluation.kb.own_threshold import own_threshold
 from chatbot_mvp.evaluation.kb.questions import auroc
 from chatbot_mvp.settings.model import load_settings
 

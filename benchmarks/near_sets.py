@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.everyday import FOLDER, HALVES, questions_of
@@ -51,14 +52,10 @@ def collections(shared: Path) -> dict[str, Callable[[], list[Kb]]]:
     Args:
         shared: folder with ``xquad_es``, ``manuales_es`` and ``mtrag_en``.
     """
-    manuals = shared / "manuales_es"
     handbook = SAMPLES / "kb"
     return {
         "xquad": lambda: [_of_file(shared / "xquad_es" / "kb.md", shared / "xquad_es" / "questions.jsonl")],
-        **{
-            name: lambda name=name: [_of_file(manuals / f"{name}.md", manuals / f"{name}.questions.jsonl")]  # type: ignore[misc]
-            for name in ("aptitude", "debian_reference")
-        },
+        **{name: partial(_manual, shared / "manuales_es", name) for name in ("aptitude", "debian_reference")},
         "handbook": lambda: [_of_file(handbook / "politica_empresa.md", handbook / "preguntas.jsonl")],
         "everyday": lambda: [_everyday(name) for half in HALVES.values() for name in half],
         "mtrag ibmcloud": lambda: [_mtrag(shared / "mtrag_en", "ibmcloud")],
@@ -83,6 +80,10 @@ def ask(kb: Kb, settings: Settings, embedder: Embedder) -> Iterator[Asked]:
 
 def _of_file(text: Path, questions: Path) -> Kb:
     return Kb([Document("kb", "kb", text.read_text("utf-8"))], "es", load_questions(questions))
+
+
+def _manual(folder: Path, name: str) -> list[Kb]:
+    return [_of_file(folder / f"{name}.md", folder / f"{name}.questions.jsonl")]
 
 
 def _everyday(name: str) -> Kb:

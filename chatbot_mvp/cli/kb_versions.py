@@ -209,7 +209,20 @@ def kb_stage(
 ) -> None:
     """Let files wait as the draft, as `kb add --stage` does; without files, show what waits."""
     if files:
-        kb_add(name, files, into, title, author, source, date, tag, "", True, vectors, env, as_json)
+        kb_add(
+            name,
+            files,
+            into=into,
+            title=title,
+            author=author,
+            source=source,
+            date=date,
+            tag=tag,
+            stage=True,
+            vectors=vectors,
+            env=env,
+            as_json=as_json,
+        )
         return
     app = open_app(env)
     kb_id, store = stored_kb(app, name), app.kbs.store

@@ -15,7 +15,6 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.errors import ChatbotError, KbResultNotFound, RunError
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.kb.jobs import PROPOSE, EvaluationJob, job_of
-from chatbot_mvp.evaluation.kb.own_threshold import OwnThreshold, own_threshold
 from chatbot_mvp.evaluation.kb.proposals import kb_of_dataset, make_proposals
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb.results import (
@@ -41,7 +40,6 @@ from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
 from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import make_folder
-from chatbot_mvp.text import fold
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 LEAST_ANSWERS = 5
@@ -173,17 +171,18 @@ class KbEvaluationService:
         return strategy_figures(self._archive.runs()[0], result_id)
 
     @performs(Action.MEASURE)
-    def start_strategies(self, kb_id: str, set_id: str, strategies: Sequence[str]) -> list[str]:
+    def start_strategies(self, kb_id: str, set_id: str, strategies: Sequence[str] = ()) -> list[str]:
         """Run a set's kept questions with each of some strategies, one after the other; return the ids of the runs.
 
         Args:
-            strategies: of ``COMPARED``.
+            strategies: of ``COMPARED``; none for the one in use, then all others of them.
 
         Raises:
             as ``start``
         """
+        every = dict.fromkeys((self._live.current.retrieval_strategy, *COMPARED))
         with self._one_job(kb_id):
-            return [self._run(kb_id, set_id, strategy) for strategy in strategies]
+            return [self._run(kb_id, set_id, strategy) for strategy in strategies or every]
 
     def _run(self, kb_id: str, set_id: str, strategy: str = "") -> str:
         """Queue the run of a set; ``strategy`` is of ``COMPARED``, "" for the settings in effect."""
@@ -245,31 +244,6 @@ class KbEvaluationService:
         if found.kb_id != kb_id:
             raise KbResultNotFound(kb_id=kb_id, result_id=result_id)
         return found
-
-    def own_threshold(self, kb_id: str, tolerance: float) -> OwnThreshold | None:
-        """Return the evidence threshold that a knowledge base's own labelled questions choose, from ten labels on.
-
-        A question counts once, with its newest score among the results of the newest configuration.
-
-        Args:
-            tolerance: share of the near, and of the far questions, that may be answered, 0-1.
-
-        Returns:
-            None with too few labels, see ``own_threshold.LEAST_LABELS``.
-        """
-        results = self.results(kb_id)
-        labelled = {
-            fold(row.question.question): row
-            for result in reversed(results)
-            if result.fingerprint == results[0].fingerprint
-            for row in result.rows
-            if row.question.kind is not None
-        }
-        scores: dict[str, list[float]] = {}
-        for row in labelled.values():
-            scores.setdefault(row.question.kind or "", []).append(row.evidence)
-        general = type(self._live.current).model_fields["kb_min_evidence"].default
-        return own_threshold(scores, tolerance, general)
 
     @performs(Action.READ)
     def found(self, result: KbResult, row: ResultRow) -> tuple[Source, ...]:

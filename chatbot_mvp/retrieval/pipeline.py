@@ -71,9 +71,8 @@ class Pipeline:
         for stage in get_strategy(config.retrieval_strategy).stages:
             if reranker is not None and issubclass(stage, Selection):
                 self._stages.append(Rerank(index, config, reranker))
-            if issubclass(stage, Exact) and Conversation.serves(
-                index
-            ):  # what a question names comes first in a conversation, too
+            # Before ``Exact``, so that what a question names comes first in a conversation, too.
+            if issubclass(stage, Exact) and Conversation.serves(index):
                 self._stages.append(Conversation(index, config))
             if stage.serves(index) and stage.wanted(config):
                 self._stages.append(stage(index, config) if shared is None else shared.stage(stage, index, config))

@@ -8,7 +8,7 @@ from chatbot_mvp.api import ProviderStatus
 from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, number, plain, t
-from streamlit_app.shared.series import start_series
+from streamlit_app.shared.series import follow_series
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
 
 _COUNTS = (10, 20, 50, 100)
@@ -58,16 +58,16 @@ def _questions() -> dict[str, str]:
 
 
 def _start(providers: list[str], asked: str, count: int, title: str) -> None:
-    runs = [
-        {
-            "mteb_dataset_name": asked,
-            "provider": name,
-            "eval_max_queries": count,
-            "generation_enabled": True,
-            "judge_metrics": "",  # the headline needs no judge, and none of the two should judge the other
-        }
-        for name in providers
-    ]
     with errors_shown():
-        start_series(title, runs)
+        run_ids = [
+            get_app().runs.start_run(
+                mteb_dataset_name=asked,
+                provider=name,
+                eval_max_queries=count,
+                generation_enabled=True,
+                judge_metrics="",  # the headline needs no judge, and none of the two should judge the other
+            )
+            for name in providers
+        ]
+        follow_series(title, run_ids)
         st.rerun()

@@ -86,7 +86,12 @@ def _first(comparison: Comparison, runs: Sequence[RunLine]) -> list[_Side]:
 def _answers(comparison: Comparison, runs: Sequence[RunLine]) -> list[_Side]:
     chances: dict[str, float | None] = {}
     for delta in comparison.runs:
-        known = [one.p_holm for one in delta.metrics if one.metric in _ANSWERS and one.p_holm is not None]
+        # Only what got better speaks for the run: the other figure may have changed for the worse, and not by chance.
+        known = [
+            one.p_holm
+            for one in delta.metrics
+            if one.metric in _ANSWERS and one.p_holm is not None and (one.delta or 0.0) > 0
+        ]
         chances[delta.run_id] = min(known, default=None)
     models = {run.generator for run in runs}
     return [

@@ -12,9 +12,9 @@ import streamlit as st
 from chatbot_mvp.api import ENOUGH_OWN, KbRecord, Proposed, Source, spoken_questions
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set
-from streamlit_app.mykb.strategies import compare_strategies
 from streamlit_app.shared.guard import guarded, may
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import bare, number, plain, t
+from streamlit_app.shared.series import follow_series
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_of_source, show_passage
 from streamlit_app.shared.state import errors_shown, get_app
@@ -178,7 +178,9 @@ def _run_buttons(kb: KbRecord, made: str | Callable[[], str]) -> None:
     with errors_shown():
         set_id = made if isinstance(made, str) else made()
         if compared:
-            compare_strategies(kb, set_id)
+            run_ids = get_app().kb_evaluation.start_strategies(kb.kb_id, set_id)
+            follow_series(bare("own.series", kb=kb.kb_name), run_ids)
+            st.rerun()
         else:
             run_set(kb, set_id)
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from chatbot_mvp.api import PASSAGE_STATES, KbMap, PassageState, PassageUse
 from streamlit_app.pictures.palette import Palette
-from streamlit_app.pictures.picture import Picture
+from streamlit_app.pictures.picture import Picture, pixels
 from streamlit_app.shared.i18n import bare, number
 
 MOST = 1_000
@@ -154,8 +154,7 @@ def _chart(
         }
         for cell in placed
     ]
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False))
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, height], nice=False, reverse=True))
+    x, y = pixels(width, height)
     picked = alt.selection_point(name=CLICKED, fields=["first"], on="click", toggle=False)
     legend = alt.Legend(
         orient="top",

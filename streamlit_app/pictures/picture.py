@@ -58,6 +58,12 @@ def ink() -> str:
     return palette().ink
 
 
+def pixels(width: float, height: float) -> tuple[alt.X, alt.Y]:
+    """Return unseen axes on which ``x`` and ``y`` of marks are pixels, from the upper left corner."""
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False))
+    return x, alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, height], nice=False, reverse=True))
+
+
 def show_chart(chart: Chart, **options: Any) -> Any:
     """Draw a chart alone, in the full available width, with numbers in the session's language.
 

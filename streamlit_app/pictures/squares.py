@@ -11,7 +11,7 @@ import altair as alt
 import pandas as pd
 
 from streamlit_app.pictures.palette import Palette
-from streamlit_app.pictures.picture import Picture
+from streamlit_app.pictures.picture import Picture, pixels
 from streamlit_app.shared.i18n import bare, number, word
 
 MOST = 600
@@ -125,8 +125,7 @@ def _chart(
     width, height = size
     named: dict[str, str] = {cause: getattr(hues, colour) for cause, colour in _ORDER.items()}
     causes = list(dict.fromkeys(str(square["cause"]) for square in squares))
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False))
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, height], nice=False, reverse=True))
+    x, y = pixels(width, height)
     picked = alt.selection_point(name=CLICKED, fields=["query_id", "cause"], on="click", empty=True, toggle=False)
     drawn = (
         alt.Chart(pd.DataFrame(squares))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -18,16 +17,13 @@ from streamlit_app.shared.state import get_app
 _SERIES = "series"
 
 
-def start_series(title: str, runs: Sequence[Mapping[str, Any]]) -> None:
-    """Queue runs; the comparison of those that finish opens by itself.
+def follow_series(title: str, run_ids: Sequence[str]) -> None:
+    """Follow runs that were queued together; the comparison of those that finish opens by itself.
 
     Args:
-        runs: the settings of each, the base of the comparison first.
-
-    Raises:
-        ChatbotError: as ``RunService.start_run``; what was queued before goes on.
+        run_ids: the base of the comparison first.
     """
-    st.session_state[_SERIES] = (title, [get_app().runs.start_run(**changes) for changes in runs])
+    st.session_state[_SERIES] = (title, list(run_ids))
 
 
 def series_panel() -> None:

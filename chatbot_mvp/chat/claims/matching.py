@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from chatbot_mvp.chat.claims.reading import Reading, Token
 
 _STEM = 5
@@ -50,10 +48,6 @@ class Places:
                 found += self._starting(token.plain[len(prefix) :])
             found += self._starting(prefix + token.plain)
         return found
-
-    def has(self, words: Iterable[str]) -> list[int]:
-        """Return the rows of any of these folded words or stems."""
-        return sorted(row for word in words for row in self._rows.get(word, ()))
 
     def _starting(self, plain: str) -> list[int]:
         rows = self._by_start.get(plain[:_STEM], ())

@@ -50,10 +50,6 @@ class Reading:
     spans: tuple[tuple[int, int], ...]
     """Of each sentence."""
 
-    def within(self, start: int, end: int) -> list[int]:
-        """Return the rows of the tokens between two offsets."""
-        return [row for row, token in enumerate(self.tokens) if start <= token.start < end]
-
 
 def read(text: str, analyzer: Analyzer) -> Reading:
     """Take a text apart."""

@@ -124,24 +124,6 @@ def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) 
         app.kb_evaluation.result(added(app, LATER), job.made)
 
 
-def test_each_labelled_question_of_all_results_counts_once_for_the_own_threshold(app: App) -> None:
-    """Two runs of the same ten questions are ten labels, and a question without a kind is none."""
-    kb_id = added(app)
-    asked = [KbQuestion(f"a{n}", f"¿De cuánto es la dieta completa {n}?", "answerable") for n in range(6)]
-    asked += [KbQuestion(f"f{n}", f"¿Qué altura tiene la torre {n}?", "far") for n in range(4)]
-    asked += [KbQuestion("u", "¿Y las vacaciones?")]
-    empty = app.question_sets.empty_set(kb_id, "mías")
-    made = app.question_sets.save(replace(empty, questions=tuple(map(SetQuestion, asked))))
-    assert app.kb_evaluation.own_threshold(kb_id, 0.1) is None
-    for _ in range(2):
-        app.kb_evaluation.start(kb_id, made.set_id)
-        ended(app, kb_id)
-    assert len(app.kb_evaluation.results(kb_id)) == 2
-    found = app.kb_evaluation.own_threshold(kb_id, 0.1)
-    assert found is not None
-    assert (found.labels, found.answered.total, found.wrong["far"].total) == (10, 6, 4)
-
-
 def test_proposals_are_made_in_the_background(app: App) -> None:
     kb_id = app.kbs.add_sample().kb_id
     app.kb_evaluation.propose(kb_id, "propuestas", 24)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chatbot_mvp.evaluation.kb.own_threshold import GENERAL, own_threshold
+from benchmarks.own_threshold import GENERAL, own_threshold
 from chatbot_mvp.metrics.statistics.share import Share
 
 HIGH = [0.8, 0.7, 0.6, 0.5, 0.4, 0.3]

@@ -1,0 +1,39 @@
+"""The sentence over a comparison: a difference is called sure only if it is one for the better."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from streamlit_app.evaluation.in_words import show_comparison_in_words
+
+
+def metric(name: str, delta: float, p_holm: float) -> Any:
+    return SimpleNamespace(metric=name, delta=delta, p_holm=p_holm)
+
+
+def side(count: int) -> Any:
+    return SimpleNamespace(right=SimpleNamespace(count=count, total=40))
+
+
+@pytest.mark.parametrize(
+    ("contains", "yes_no", "sure"),
+    [
+        (metric("answer_contains", 0.3, 0.01), metric("accuracy", 0.0, 1.0), True),
+        (metric("answer_contains", 0.3, 0.2), metric("accuracy", -0.4, 0.01), False),
+        (metric("answer_contains", 0.3, 0.2), metric("accuracy", 0.1, 0.9), False),
+    ],
+)
+def test_only_a_figure_that_got_better_makes_a_better_run_sure(
+    monkeypatch: pytest.MonkeyPatch, contains: Any, yes_no: Any, sure: bool
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("streamlit_app.evaluation.in_words.st", SimpleNamespace(markdown=said.append, caption=str))
+    runs: Any = [SimpleNamespace(run_id=name, generator=f"p/{name}", strategy="HYBRID") for name in ("a", "b")]
+    comparison: Any = SimpleNamespace(
+        runs=[SimpleNamespace(run_id="b", metrics=(contains, yes_no))], headlines=[side(20), side(30)]
+    )
+    show_comparison_in_words(comparison, runs)
+    assert ("demasiado grande para ser casualidad" in said[0]) is sure
