@@ -70,7 +70,9 @@ def test_a_key_is_typed_tried_and_the_chat_answers_with_the_chosen_model(page, s
 
     visit(page, server, "Chat")
     ask(page, "¿Cuántos libros puede llevarse cada lector?")
-    page.locator("[data-testid='stChatMessage']").last.get_by_text("openai/vecino-7b").wait_for()
+    page.locator("[data-testid='stChatMessage']").last.get_by_role("button", name="Detalles").click()
+    page.locator("[data-testid='stPopoverBody']").get_by_text("openai/vecino-7b").wait_for()
+    page.keyboard.press("Escape")
     settle(page)
     assert provider.requests[-1].json["model"] == "vecino-7b"
     assert not any(KEY.encode() in content for content in files_below(server.data_dir))
