@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.random_vectors import RandomTokens, RandomVectors
 from chatbot_mvp.documents.chunking import chunk_document
+from chatbot_mvp.retrieval.indexes import chroma_connection
 from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
@@ -92,6 +93,12 @@ def in_files(kind: StoreKind, folder: Path) -> Place:
     return Place(
         lambda owner: VectorStoreChoice(kind, owner, config.chroma_dir), lambda of: keep_rows(config, "kb", [of])
     )
+
+
+def closed(folder: Path) -> None:
+    """Close the files of a folder's collections, some hundred, which ChromaDB keeps open for the process's life."""
+    client = chroma_connection._clients.pop(str(load_settings(data_dir=folder).chroma_dir.resolve()))
+    client.api.close()
 
 
 def index(
@@ -195,6 +202,7 @@ def test_chroma_after_any_changes_finds_what_one_build_finds(
 ) -> None:
     place = in_files("chroma", tmp_path)
     check_many(batch, PER_BATCH, lambda steps, short: check(tmp_path, place, embedder, steps, short))
+    closed(tmp_path)
 
 
 @pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
