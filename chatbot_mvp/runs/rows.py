@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, JsonValue
 
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.storage.limits import Count, Figure, Name, Text
+from chatbot_mvp.types import PastTurn
 
 STORED = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore", cache_strings="all")
 """Pydantic configuration for reading files: values are not converted to other types; NaN and infinity are errors."""
@@ -128,6 +129,8 @@ class QueryRow:
     """Whether the reranker succeeded; None if the run has no reranker."""
     pre_rerank_candidate_ids: tuple[Name, ...] = ()
     """Ids of the documents that were sent to the reranker, in their order before it; empty if nothing was sent."""
+    history: tuple[PastTurn, ...] = ()
+    """The conversation before the question, oldest turn first."""
     failed: bool = False
     """True if a phase failed, so that scores are missing."""
     error: Text | None = None
@@ -172,6 +175,8 @@ def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:
         besides: fields to write even if they have their default value.
     """
     values = {name: value for name, default in _DEFAULTS if (value := getattr(row, name)) != default or name in besides}
+    if row.history:
+        values["history"] = [asdict(turn) for turn in row.history]
     if row.spread:
         values["spread"] = {name: asdict(found) for name, found in row.spread.items()}
     return values

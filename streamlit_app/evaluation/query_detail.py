@@ -50,6 +50,8 @@ _STYLE = """<style>
 def show_query(result: RunResult, row: QueryRow) -> None:
     """Draw everything that a benchmark run recorded of one query."""
     with st.container(border=True):
+        for turn in row.history:
+            st.caption(f"{t('detail.asked_before')} {plain(turn.question)}  \n{plain(turn.answer)}")
         st.markdown(f"**{t('eval.col.question')}:** {plain(row.question)}")
         st.caption(" · ".join(_facts(row)))
         if result.generator:
@@ -204,7 +206,8 @@ def _recorded(record: QueryRecord) -> dict[str, str]:
 
 
 def _of_retrieval(found: Retrieved) -> dict[str, str]:
-    facts = {word("detail.stage", stage): duration_text(value) for stage, value in found.seconds.items()}
+    facts: dict[str, str] = {t("detail.searched"): found.search_query} if found.search_query else {}
+    facts |= {word("detail.stage", stage): duration_text(value) for stage, value in found.seconds.items()}
     for stage, depth in found.gold.depths.items():
         facts[bare("detail.depth", stage=word("detail.stage", stage))] = number(depth)
     if found.evidence is not None:

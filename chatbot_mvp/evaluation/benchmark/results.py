@@ -62,6 +62,7 @@ def _ranking_row(run: PreparedRun, query: Query, record: QueryRecord, retrieved:
         generation_doc_ids=retrieved.generation_doc_ids,
         reranked=retrieved.reranked,
         pre_rerank_candidate_ids=retrieved.pre_rerank_candidate_ids,
+        history=query.history,
         failed=failed,
         error=record.error if failed else None,
     )

@@ -141,5 +141,7 @@ def _of_question(rows: Sequence[QueryRow], judged: int) -> QuestionScores:
             noise[name] = round(spread.deviation**2 / judged, 9)
     if given := [value for row in rows if (value := answered(row)) is not None]:
         scores[ANSWERED] = round(fmean(given), 6)
-    text = "\0".join((one.question, one.answer, one.question_type))
+    # A question without a history keeps the digest that baselines of earlier versions have of it.
+    earlier = (part for turn in one.history for part in (turn.question, turn.answer))
+    text = "\0".join((one.question, one.answer, one.question_type, *earlier))
     return QuestionScores(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], scores, noise)

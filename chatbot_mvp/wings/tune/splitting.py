@@ -1,9 +1,13 @@
-"""Split questions into a half to search with and a half to confirm with, so that both share no document or section."""
+"""Split questions into a half to search with and a half to confirm with, so that both share no document or section.
+
+Turns of one conversation are always in the same half, because what was said before one of them is said again before the
+next.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,8 +47,9 @@ def split_questions(corpus: RunCorpus, seed: int) -> Split:
     """
     scored = scored_questions(corpus)
     levels = _kb_levels(corpus, scored) if isinstance(corpus, KbCorpus) else _dataset_levels(corpus, scored)
+    talks = _conversations(corpus, scored)
     for by, units in levels:
-        if found := _halves(scored, units, seed, by):
+        if found := _halves(scored, {name: [*units[name], talks[name]] for name in scored}, seed, by):
             return found
     raise AssertionError("single questions always give two halves")
 
@@ -59,7 +64,16 @@ def scored_questions(corpus: RunCorpus) -> list[str]:
     ]
 
 
-def _halves(scored: Sequence[str], units: Mapping[str, Sequence[str]], seed: int, by: str) -> Split | None:
+def _conversations(corpus: RunCorpus, scored: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return question -> a unit for its conversation: what was asked first in it."""
+    asked = {query.query_id: query for query in corpus.dataset.queries}
+    return {
+        name: ("conversation", asked[name].history[0].question if asked[name].history else asked[name].text)
+        for name in scored
+    }
+
+
+def _halves(scored: Sequence[str], units: Mapping[str, Sequence[Hashable]], seed: int, by: str) -> Split | None:
     """Return the halves; None if one of them would be too small.
 
     Args:
@@ -79,11 +93,11 @@ def _halves(scored: Sequence[str], units: Mapping[str, Sequence[str]], seed: int
     return Split(tuple(sides[0]), tuple(sides[1]), by, len(groups))
 
 
-def _connected(scored: Sequence[str], units: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def _connected(scored: Sequence[str], units: Mapping[str, Sequence[Hashable]]) -> list[list[str]]:
     """Return groups of questions, such that questions of different groups have no unit in common."""
-    parent: dict[str, str] = {}
+    parent: dict[Hashable, Hashable] = {}
 
-    def root(of: str) -> str:
+    def root(of: Hashable) -> Hashable:
         while parent.setdefault(of, of) != of:
             parent[of] = of = parent[parent[of]]
         return of
@@ -92,7 +106,7 @@ def _connected(scored: Sequence[str], units: Mapping[str, Sequence[str]]) -> lis
         first, *others = units[query_id]
         for other in others:
             parent[root(other)] = root(first)
-    groups: dict[str, list[str]] = {}
+    groups: dict[Hashable, list[str]] = {}
     for query_id in scored:
         groups.setdefault(root(units[query_id][0]), []).append(query_id)
     return list(groups.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,39 +18,13 @@ from chatbot_mvp.runs.payloads import RETRIEVE, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import PastTurn, last
+from tests.conversation_set import QRELS, QUERIES, ROSES, write_garden
 from tests.fakes import FakeEmbedder
-
-CORPUS = {
-    "roses": "Prune roses in February. Cut each stem above a bud that points outwards.",
-    "rose water": "Water roses in the morning, twice a week, at the roots.",
-    "apples": "Prune apple trees in January, when no leaf is left, and open the crown.",
-    "apple water": "Water apples in a dry summer.",
-    "tomatoes": "Water tomatoes every evening. Take out the side shoots.",
-    "prices": "The nursery sells roses for nine euros and apple trees for thirty euros.",
-    "hours": "The nursery opens at nine and closes at six.",
-}
-ROSES = [
-    {"role": "user", "text": "When do I prune roses?"},
-    {"role": "assistant", "text": "Prune roses in February, above a bud that points outwards."},
-]
-QUERIES: list[dict[str, Any]] = [
-    {"_id": "follows", "text": "How often do I water them?", "history": ROSES},
-    {"_id": "changes", "text": "When does the nursery close?", "history": ROSES},
-    {"_id": "alone", "text": "When does the nursery close?"},
-]
-QRELS = {"follows": "rose water", "changes": "hours", "alone": "hours"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "garden"
-    (made / "qrels").mkdir(parents=True)
-    rows = [{"_id": name, "title": "", "text": text} for name, text in CORPUS.items()]
-    for name, lines in (("corpus", rows), ("queries", QUERIES)):
-        (made / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
-    judged = "".join(f"{query}\t{document}\t1\n" for query, document in QRELS.items())
-    (made / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}", "utf-8")
-    return made
+    return write_garden(tmp_path / "garden")
 
 
 def pipeline_over(folder: Path, settings: Settings) -> Pipeline:
@@ -87,6 +60,22 @@ def test_a_run_finds_for_each_turn_what_the_chat_finds(app: App, folder: Path) -
     assert {name: one.doc_ids[0] for name, one in found.items()} == {name: first(pipeline, name) for name in QRELS}
     assert found["follows"].search_how in ("previous", "context")
     assert (found["alone"].search_query, found["alone"].search_how) == ("", "")
+
+
+def measured_with(app: App, folder: Path, strategy: str) -> str:
+    changes = {"retrieval_strategy": strategy, "generation_enabled": False}
+    return app.runs.run_now(mteb_dataset_name=str(folder), **changes).run_id
+
+
+def test_runs_over_conversations_are_compared_turn_by_turn_and_each_row_keeps_what_was_said_before(
+    app: App, folder: Path
+) -> None:
+    runs = [measured_with(app, folder, strategy) for strategy in ("LEXICAL", "SIMPLE_VECTOR")]
+    comparison = app.archive.compare(runs)
+    assert {metric.pairs for metric in comparison.runs[0].metrics} == {3}
+    rows = {row.query_id: row for row in app.archive.compared(runs[0]).result.per_query}
+    assert rows["follows"].history == (PastTurn(ROSES[0]["text"], ROSES[1]["text"]),)
+    assert rows["alone"].history == ()
 
 
 def test_histories_are_read_in_the_forms_that_files_have() -> None:
