@@ -12,6 +12,7 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 from chatbot_mvp.settings.model import MASK
 from streamlit_app.shared.state import get_app
+from tests.conversation_set import write_garden
 from tests.ui.test_pages import PAGES, open_newest, open_page, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
@@ -65,6 +66,19 @@ def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> No
     assert "mediana" in texts(page)
     assert any("Traza" in expander.label for expander in page.expander)
     assert "→ lista conjunta: " in texts(page)
+
+
+def test_a_turn_is_shown_with_what_was_said_before_and_what_was_searched(data_dir: Path, tmp_path: Path) -> None:
+    garden = write_garden(tmp_path / "garden")
+    changes = {"retrieval_strategy": "LEXICAL", "generation_enabled": False}
+    get_app().runs.run_now(mteb_dataset_name=str(garden), **changes)
+    page = open_newest("en")
+    chosen = box(page, "query-")
+    page = chosen.set_value(next(place for place, name in enumerate(chosen.options) if "water them" in name)).run()
+    assert not page.exception
+    assert "Asked before: When do I prune roses?" in texts(page)
+    assert "How often do I water them?" in texts(page)
+    assert "searched for" in cells(page)
 
 
 @pytest.mark.parametrize("language", ["es", "en"])
