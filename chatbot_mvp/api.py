@@ -9,7 +9,7 @@ from chatbot_mvp.chat.answer import Answer, Failure
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.claims.comparison import Difference
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, MODES, Mode, UserContext
-from chatbot_mvp.chat.conversations import FEEDBACK_REASONS, Conversation, Turn
+from chatbot_mvp.chat.conversation import FEEDBACK_REASONS, Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile

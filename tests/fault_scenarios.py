@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.app import build_app
-from chatbot_mvp.chat.conversations import ConversationStore, Turn
+from chatbot_mvp.chat.conversation import Turn
+from chatbot_mvp.chat.conversations import ConversationStore
 from chatbot_mvp.chat.feedback import add_question
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.errors import QuestionSetNotFound, RunNotFound

@@ -30,7 +30,8 @@ SERVER = """
 import sys, time
 from dataclasses import replace
 from pathlib import Path
-from chatbot_mvp.chat.conversations import ConversationStore, Turn
+from chatbot_mvp.chat.conversation import Turn
+from chatbot_mvp.chat.conversations import ConversationStore
 from chatbot_mvp.chat.feedback import add_question
 from chatbot_mvp.errors import QuestionSetChanged
 from chatbot_mvp.evaluation.benchmark.presets import Presets

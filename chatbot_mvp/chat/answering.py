@@ -11,7 +11,7 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
-from chatbot_mvp.chat.conversations import Turn
+from chatbot_mvp.chat.conversation import Turn
 from chatbot_mvp.chat.follow_ups import first_questions, follow_ups
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.quality import average_relevance, was_reranked

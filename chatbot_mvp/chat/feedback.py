@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Literal
 
-from chatbot_mvp.chat.conversations import Turn
+from chatbot_mvp.chat.conversation import Turn
 from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.jsonl import Rows, append_chosen
 

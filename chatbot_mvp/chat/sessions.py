@@ -13,7 +13,8 @@ from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
-from chatbot_mvp.chat.conversations import NO_OTHERS, Conversation, ConversationStore, Turn, new_session
+from chatbot_mvp.chat.conversation import Conversation, Turn
+from chatbot_mvp.chat.conversations import NO_OTHERS, ConversationStore, new_session
 from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
 from chatbot_mvp.chat.turns import LiveTurn

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.conversations import Conversation, Turn
+from chatbot_mvp.chat.conversation import Conversation, Turn
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.quality import Quality, rephrase
 from chatbot_mvp.chat.records import AnswerRecord

@@ -14,7 +14,8 @@ from chatbot_mvp.chat.answer import Failure, Finished, Piece, Restarted, Retriev
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.conversations import Conversation, ConversationStore
+from chatbot_mvp.chat.conversation import Conversation
+from chatbot_mvp.chat.conversations import ConversationStore
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.errors import ChatbotError, FileNotWritten, LimitError

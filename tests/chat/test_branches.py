@@ -8,7 +8,8 @@ from pathlib import Path
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.conversations import Conversation, ConversationStore, Turn
+from chatbot_mvp.chat.conversation import Conversation, Turn
+from chatbot_mvp.chat.conversations import ConversationStore
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings

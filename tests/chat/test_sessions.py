@@ -11,7 +11,8 @@ import pytest
 
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.conversations import ConversationStore, Turn, new_session
+from chatbot_mvp.chat.conversation import Turn
+from chatbot_mvp.chat.conversations import ConversationStore, new_session
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.evaluation.kb.questions import load_questions

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.conversations import Conversation
+from chatbot_mvp.chat.conversation import Conversation
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.runner import RunParts

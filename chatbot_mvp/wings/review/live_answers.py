@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.conversations import ConversationStore, Turn, is_session
+from chatbot_mvp.chat.conversation import Turn
+from chatbot_mvp.chat.conversations import ConversationStore, is_session
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import MIN_TOPIC
 from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion
