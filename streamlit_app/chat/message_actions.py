@@ -1,4 +1,4 @@
-"""The row of small buttons below an answer, and the one that edits a question."""
+"""The one row below an answer: its outcome, its sources and small buttons; and the button that edits a question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import streamlit as st
 
 from chatbot_mvp.api import MAX_QUESTION_CHARS, AnswerRecord, Conversation, Turn, turn_markdown
 from streamlit_app.chat.asking import Asking, ask, show_branch
+from streamlit_app.chat.outcomes import outcome_words
 from streamlit_app.chat.rating import ask_rating
+from streamlit_app.chat.source_pane import source_buttons
 from streamlit_app.shared.i18n import current_language, number, t
 from streamlit_app.shared.state import get_app
 
@@ -39,35 +41,45 @@ def show_question(turn: Turn, asks: bool) -> None:
 
 
 def show_actions(conversation: Conversation, turn: Turn, asks: bool, facts: str = "") -> None:
-    """Draw the row of buttons below an answer, or below what came in place of one.
+    """Draw the row below an answer, or below what came in place of one: outcome, sources, buttons.
 
     Args:
         asks: whether there are buttons that ask.
         facts: how the answer came about, in Markdown, for the button with the details; "" for no such button.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"actions-{turn.turn_id}"):
-        if turn.text:
-            st.html(_copy_button(turn, "answer", t("message.copy"), question=False), width="content")
-        if asks:
-            st.button(
-                t("message.again"),
-                key=f"again-{turn.turn_id}",
-                icon=":material/refresh:",
-                type="tertiary",
-                help=t("message.again_help"),
-                on_click=ask,
-                args=(Asking(turn.question, turn.after, again=True),),
-            )
-        _alternatives(conversation, turn)
         if turn.answer is not None:
-            if asks:
-                _other_language(turn, turn.answer)
-            _share(conversation, turn)
-            if facts:
-                with st.popover(t("message.details"), icon=":material/info:", type="tertiary"):
-                    st.markdown(f"**{t('message.details')}**")
-                    st.caption(facts)
-            ask_rating(conversation, turn)
+            if words := outcome_words(turn, turn.answer):
+                st.caption(words, width="content")
+            if turn.answer.sources:
+                source_buttons(turn, turn.answer)
+        with st.container(horizontal=True, width="content", vertical_alignment="center", key=f"tools-{turn.turn_id}"):
+            _tools(conversation, turn, asks, facts)
+
+
+def _tools(conversation: Conversation, turn: Turn, asks: bool, facts: str) -> None:
+    if turn.text:
+        st.html(_copy_button(turn, "answer", t("message.copy"), question=False), width="content")
+    if asks:
+        st.button(
+            t("message.again"),
+            key=f"again-{turn.turn_id}",
+            icon=":material/refresh:",
+            type="tertiary",
+            help=t("message.again_help"),
+            on_click=ask,
+            args=(Asking(turn.question, turn.after, again=True),),
+        )
+    _alternatives(conversation, turn)
+    if turn.answer is not None:
+        if asks:
+            _other_language(turn, turn.answer)
+        _share(conversation, turn)
+        if facts:
+            with st.popover(t("message.details"), icon=":material/info:", type="tertiary"):
+                st.markdown(f"**{t('message.details')}**")
+                st.caption(facts)
+        ask_rating(conversation, turn)
 
 
 def _alternatives(conversation: Conversation, turn: Turn) -> None:

@@ -41,8 +41,12 @@ if (gone := conversation_to_read()) is not None:
     write_address(gone.kb_ids, gone)
     list_conversations(gone)
     show_gone(gone)
+    talk, beside = panes()
+    page_script("")
+    with beside:
+        show_pane(gone)
     for turn in gone.branch(shown_branch(gone)):
-        with st.container(key=f"turn-{turn.turn_id}"):
+        with talk.container(key=f"turn-{turn.turn_id}"):
             show_turn(gone, turn, debug=False, asks=False)
     st.stop()
 if not chosen_kbs():
