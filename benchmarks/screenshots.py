@@ -86,7 +86,7 @@ def _ask(page: Page) -> None:
     page.keyboard.press("Enter")
     page.locator("[class*='st-key-sources-']").wait_for()
     _settle(page)
-    page.locator("[class*='st-key-sources-'] button").click()
+    page.locator("[class*='st-key-sources-']").get_by_role("button").click()
     page.locator(".st-key-source-pane").wait_for()
     _settle(page)
 

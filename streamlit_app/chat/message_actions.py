@@ -11,7 +11,7 @@ import streamlit as st
 from chatbot_mvp.api import MAX_QUESTION_CHARS, AnswerRecord, Conversation, Turn, turn_markdown
 from streamlit_app.chat.asking import Asking, ask, show_branch
 from streamlit_app.chat.outcomes import outcome_words
-from streamlit_app.chat.rating import ask_rating
+from streamlit_app.chat.rating import ask_rating, rating_words
 from streamlit_app.chat.source_pane import source_buttons
 from streamlit_app.shared.i18n import current_language, number, t
 from streamlit_app.shared.state import get_app
@@ -55,6 +55,7 @@ def show_actions(conversation: Conversation, turn: Turn, asks: bool, facts: str 
                 source_buttons(turn, turn.answer)
         with st.container(horizontal=True, width="content", vertical_alignment="center", key=f"tools-{turn.turn_id}"):
             _tools(conversation, turn, asks, facts)
+        rating_words(turn)
 
 
 def _tools(conversation: Conversation, turn: Turn, asks: bool, facts: str) -> None:

@@ -139,7 +139,11 @@ def show_counts(conversation: Conversation) -> None:
     """Draw how many questions of a conversation had each outcome. Draws nothing before the first answer."""
     counts = conversation.outcomes
     if any(counts.values()):
-        said = {name: t(f"outcome.turns.{name}.{_form(counts[name])}", count=number(counts[name])) for name in OUTCOMES}
+        said = {
+            name: t(f"outcome.turns.{name}.{_form(counts[name])}", count=number(counts[name]))
+            for name in OUTCOMES
+            if counts[name]
+        }
         st.caption(" · ".join(f"{_ICONS[name]} {text}" for name, text in said.items()))
 
 

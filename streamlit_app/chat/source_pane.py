@@ -33,6 +33,8 @@ _STYLE = """<style>
   .st-key-source-pane {position: fixed; inset: 3.75rem 0 0 0; z-index: 999980; max-height: none; border-radius: 0;
     background: light-dark(#fbfbf8, #111514);}
 }
+:is(.st-key-source-before, .st-key-source-after) [data-testid="stMarkdownContainer"] {position: absolute; width: 1px;
+  height: 1px; overflow: hidden; clip-path: inset(50%);}
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-cites-"]) {display: none;}
 </style>"""
 
@@ -98,17 +100,17 @@ def _head(sources: Sequence[Source], row: int, anchor: str) -> None:
         st.markdown(f"**{plain(name_of(source))}**", width="stretch")
         if len(sources) > 1:
             st.caption(t("pane.place", at=number(row + 1), count=number(len(sources))), width="content")
-        for name, to, icon in (("before", row - 1, "chevron_left"), ("after", row + 1, "chevron_right")):
-            legal = 0 <= to < len(sources)
-            st.button(
-                t(f"pane.{name}"),
-                key=f"source-{name}",
-                icon=f":material/{icon}:",
-                help=t(f"pane.{name}_help"),
-                on_click=_open,
-                args=(anchor, sources[to].number) if legal else (),
-                disabled=not legal,
-            )
+            for name, to, icon in (("before", row - 1, "chevron_left"), ("after", row + 1, "chevron_right")):
+                legal = 0 <= to < len(sources)
+                st.button(
+                    t(f"pane.{name}"),
+                    key=f"source-{name}",
+                    icon=f":material/{icon}:",
+                    help=t(f"pane.{name}_help"),
+                    on_click=_open,
+                    args=(anchor, sources[to].number) if legal else (),
+                    disabled=not legal,
+                )
         st.button(t("pane.close"), key="source-close", icon=":material/close:", on_click=_open, args=("", 0))
     st.caption(place_of_source(source))
     show_now(source)

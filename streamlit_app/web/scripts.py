@@ -51,9 +51,14 @@ if (!window.opensSources) {
   new MutationObserver(() => document.querySelectorAll("[data-first-mark]").forEach((mark) => {
     if (shown.has(mark)) return;
     shown.add(mark);
-    const box = mark.closest(".kbtext, .st-key-source-pane, [data-testid='stMain']");
-    const above = mark.getBoundingClientRect().top - box.getBoundingClientRect().top;
-    if (above > 0.8 * box.clientHeight) box.scrollTop += above - box.clientHeight / 3;
+    const floor = document.querySelector("[data-testid='stBottom']")?.getBoundingClientRect().top ?? window.innerHeight;
+    const boxes = [mark.closest(".kbtext"), mark.closest(".st-key-source-pane, [data-testid='stMain']")];
+    boxes.filter(Boolean).forEach((box) => {
+      const top = box.getBoundingClientRect().top;
+      const above = mark.getBoundingClientRect().top - top;
+      const height = Math.min(box.clientHeight, floor - top);
+      if (above > 0.8 * height) box.scrollTop += above - height / 3;
+    });
   })).observe(document.body, {childList: true, subtree: true});
 }
 """

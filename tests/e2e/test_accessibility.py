@@ -77,7 +77,7 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> Non
             ask(page, "¿Cuántos días de vacaciones tengo al año?")
             page.locator("[class*='st-key-sources-']").wait_for()
             settle(page)
-            page.locator("[class*='st-key-sources-'] button").click()
+            page.locator("[class*='st-key-sources-']").get_by_role("button").click()
             page.locator(".st-key-source-pane").wait_for()
             settle(page)
             found += serious(page, "an answer")

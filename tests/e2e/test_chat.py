@@ -169,9 +169,10 @@ TOPICS = (
 # From the key press to the source that is drawn, or the button that opens it, by the browser's own clock.
 WATCH = """() => {
   window.__seen = null;
-  const before = document.querySelectorAll("details.source, [class*='st-key-sources-']").length;
+  const count = () => document.querySelectorAll("details.source, [class*='st-key-sources-']").length;
+  const before = count();
   const observer = new MutationObserver(() => {
-    if (window.__seen === null && document.querySelectorAll("details.source, [class*='st-key-sources-']").length > before) {
+    if (window.__seen === null && count() > before) {
       requestAnimationFrame(() => { window.__seen = performance.now(); });
       observer.disconnect();
     }

@@ -197,7 +197,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     visit(page, server, "Chat")
     page.locator("[class*='st-key-sources-']").first.wait_for()
     settle(page)
-    page.locator("[class*='st-key-sources-'] button").first.click()
+    page.locator("[class*='st-key-sources-']").first.get_by_role("button").click()
     cited = page.locator(".st-key-source-pane")
     cited.locator("mark").first.wait_for()
     assert "por internet y es gratuito" in cited.locator(".kbtext").inner_text()
