@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from chatbot_mvp.api import AnswerRecord, Conversation, Passage, Source, Turn
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.outcomes import source_count
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.originals import address_of, has_pictures, page_of, show_page, show_text, text_starts
 from streamlit_app.shared.sources import name_of, place_of_source, show_now, show_passage
 from streamlit_app.shared.state import PAGES, error_text, get_app
@@ -60,7 +60,7 @@ def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
     anchor, (said, age) = anchor_of(turn), source_count(answer)
     opened = st.session_state.get(_OPEN, ("", 0))[0] == anchor
     st.button(
-        said,
+        Markdown(said),
         key=f"sources-{turn.turn_id}",
         type="tertiary",
         help=t("pane.close_help" if opened else "pane.open_help"),
@@ -68,7 +68,7 @@ def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
         args=("", 0) if opened else (anchor, answer.sources[0].number),
     )
     if age:
-        st.caption(age, width="content")
+        st.caption(Markdown(age), width="content")
     with st.container(key=f"cites-{turn.turn_id}"):
         for source in answer.sources:
             st.button(
