@@ -22,7 +22,7 @@ from streamlit_app.shared.tables import draw_table
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
 _FIGURES_OF_OWN = ("accepted", "refused", "hit@1", "hit@3", "mrr")
-"""Ranks come last: of a passage that was chosen among what search showed, they say where it stood, not what it finds."""
+"""Ranks come last: of a passage chosen among what search showed, they say where it stood, not what search finds."""
 _NAMED_FOR_OWN = ("hit@1", "hit@3")
 _NOTHING = ""
 _TILE_PX = 182  # wide enough for its label; a row has as many tiles as fit
