@@ -40,6 +40,7 @@ _STYLE = """<style>
   font: inherit; cursor: pointer;}
 .chat-copy:hover {color: light-dark(#0f766e, #2dd4bf);}
 .chat-copy:focus-visible {outline: 2px solid light-dark(#0f766e, #2dd4bf);}
+.chat-copy.copy-source {display: flex; text-align: start; min-height: 1.8rem; font-size: 0.875rem;}
 .chat-copy.copy-shared {border: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding: 0.2rem 0.8rem;}
 .chat-copy .icon {font-family: "Material Symbols Rounded"; font-size: 1.25rem; line-height: 1;}
 .chat-skip {position: fixed; left: 0.5rem; top: -4rem; z-index: 1000000; padding: 0.6rem 1rem; border-radius: 0.6rem;
