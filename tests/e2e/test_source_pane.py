@@ -84,7 +84,7 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
 
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, server, "Chat")
-    page.get_by_role("button", name="[1]").first.click()
+    page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
     pane.wait_for()
     settle(page)
     assert pane.bounding_box()["width"] == pytest.approx(390, abs=2)

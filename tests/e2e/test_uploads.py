@@ -59,7 +59,7 @@ def test_two_documents_are_uploaded_in_chat_asked_and_cited_with_file_and_page(p
     visit(page, server, "Admin")
     page.get_by_role("button", name="Contenido").click()
     page.get_by_role("radio", name="Fragmentos").click()
-    page.get_by_text("acogida > Guía de acogida > Ayuda de comedor").wait_for()
+    page.get_by_text("acogida > Guía de acogida > Ayuda de comedor").first.wait_for()
     settle(page)
 
 
