@@ -24,7 +24,10 @@ _STYLE = """<style>
 [class*="st-key-answer-"] {margin: -0.9rem 0 0.8rem;}
 /* The row below an answer: what it is, its sources, and what can be done with it. */
 [class*="st-key-actions-"] {gap: 0 0.6rem; margin-top: -0.35rem;}
-[class*="st-key-tools-"] {gap: 0.15rem; margin-left: -0.35rem;}
+[class*="st-key-tools-"] {gap: 0.15rem;}
+/* Without a width of its own, what has just been drawn is measured before its icons are, and wraps. */
+[class*="st-key-tools-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-tools-"]) {
+  width: max-content; max-width: 100%;}
 [class*="st-key-tools-"] [data-testid="stPopoverButton"][kind="tertiary"] div[aria-hidden="true"] {display: none;}
 :is([class*="st-key-actions-"], [class*="st-key-question-"]) button[kind="tertiary"] {min-height: 2rem; min-width: 2rem;
   padding: 0 0.35rem; justify-content: center;}

@@ -8,6 +8,7 @@ from chatbot_mvp.api import Conversation, Turn
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.wings.links.service import AnswerLinks
 from streamlit_app.chat.answers import show_answer
+from streamlit_app.chat.outcomes import outcome_words
 from streamlit_app.chat.sharing import page_address
 from streamlit_app.chat.source_pane import anchor_of
 from streamlit_app.shared.i18n import moment, t
@@ -23,8 +24,11 @@ _ADDRESS = "answer"
 def show_link(conversation: Conversation, turn: Turn) -> None:
     """Draw the link to a message of one's own, or the button that makes one; nothing where links are off."""
     links = get_app().get(AnswerLinks)
-    if not links.days or conversation.session != session_name():
-        return
+    if links.days and conversation.session == session_name():
+        st.fragment(_draw_link)(links, conversation, turn)  # so that the box stays open over a click
+
+
+def _draw_link(links: AnswerLinks, conversation: Conversation, turn: Turn) -> None:
     st.markdown(t("links.about"))
     link = links.link_to(conversation.session, conversation.conversation_id, turn.turn_id)
     if link is None:
@@ -65,6 +69,10 @@ def show_opened() -> None:
         if answer is not None:
             with st.chat_message("assistant", avatar=str(MARK)):
                 show_answer(turn, answer, asks=False)
+                if answer.chosen or turn.answer_in:
+                    st.caption(f":material/touch_app: {t('links.unchecked')}")
+                elif words := outcome_words(turn, answer):
+                    st.caption(words)
                 show_sources(answer.sources, anchor_of(turn))
     st.page_link(PAGES["chat"][0], label=t("links.to_chat"), icon=":material/forum:")
     st.stop()
