@@ -42,7 +42,7 @@ def test_two_providers_are_told_apart_and_one_figure_stands_first(data_dir: Path
     assert label.startswith("A · ") and "/" in label
     name = label.removesuffix(" (the base)")
     assert f"{name}: 0/3, 95 % interval 0.000 to 0.5" in said
-    assert said.count(one) == said.count(two) == 1  # ids are told once; all else goes by names
+    assert said.split().count(one) == said.split().count(two) == 1  # ids are told once; all else goes by names
     page = open_page("evaluation", compare=f"{one},{two}")
     labels = [metric.label for metric in page.metric]
     assert labels == ["A · LEXICAL · openai/gpt-4.1-mini", "B · LEXICAL · openai/gpt-4.1-nano"]
