@@ -122,7 +122,7 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     chat.get_by_text("Es incorrecta").click()
     chat.get_by_label("¿Qué falla en la respuesta?").fill("El viaje es inventado.")
     chat.get_by_text("Añadir la pregunta a la evaluación").click()
-    chat.get_by_role("button", name="Enviar").click()
+    chat.get_by_test_id("stPopoverBody").get_by_role("button", name="Enviar").click()
     chat.get_by_text("Guardada como pregunta de evaluación").wait_for()
     [questions] = (slow_server.data_dir / "kb").glob("*/questions.jsonl")
     entry = json.loads(questions.read_text("utf-8"))
