@@ -84,9 +84,11 @@ def _nothing(page: Page) -> None:
 def _ask(page: Page) -> None:
     page.locator("[data-testid='stChatInput'] textarea").fill("¿Cuántos días de vacaciones hay al año?")
     page.keyboard.press("Enter")
-    page.get_by_text("Fuentes", exact=True).wait_for()
+    page.locator("[class*='st-key-sources-']").wait_for()
     _settle(page)
-    page.locator("details.source summary").first.click()
+    page.locator("[class*='st-key-sources-']").get_by_role("button").click()
+    page.locator(".st-key-source-pane").wait_for()
+    _settle(page)
 
 
 def _to_the_forest(page: Page) -> None:

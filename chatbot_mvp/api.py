@@ -65,6 +65,7 @@ from chatbot_mvp.runs.flow import STAGES as FLOW_STAGES
 from chatbot_mvp.runs.flow import Flow
 from chatbot_mvp.runs.headline import headlines
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
+from chatbot_mvp.runs.labels import run_labels
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.lists import (
     History,

@@ -12,6 +12,7 @@ from chatbot_mvp.evaluation.benchmark.estimate import Amount, Estimate, PhaseEst
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import Section
 from chatbot_mvp.runs.kinds import KB
+from chatbot_mvp.runs.line import line_of
 from chatbot_mvp.runs.lists import History, Point, history_of
 from chatbot_mvp.runs.result import RunResult, figures_json
 from chatbot_mvp.terminal import say
@@ -186,8 +187,9 @@ _SECTIONS: tuple[Section, ...] = ("retrieval", "context", "decision", "answers",
 
 def result_lines(result: RunResult) -> list[str]:
     """Return the lines of a finished run, by section. A run without answers has no section headings."""
-    named = f"{result.preset}: {result.strategy}" if result.preset else result.strategy
-    lines = [f"{result.run_id}  ({result.dataset}, {named}, {result.queries} queries)"]
+    system = line_of(result).system
+    named = f"{result.preset}: {system}" if result.preset else system
+    lines = [f"{named}  ({result.dataset}, {result.queries} queries)  {result.run_id}"]
     answered = bool(result.generator)
     if answered:
         lines.append(f"  answers by {result.generator}, judge: {result.judge or 'none'}")

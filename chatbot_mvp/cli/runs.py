@@ -189,7 +189,7 @@ def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
         name = main_metric(run)
         value = run.metrics.get(name)
         shown = "-" if value is None else f"{value:.4f}"
-        say(f"{run.run_id}  queries={run.queries}  {name}={shown}")
+        say(f"{run.run_id}  {run.system}  queries={run.queries}  {name}={shown}")
     for begun in unfinished:
         say(f"{begun.run_id}  unfinished: {begun.recorded}/{begun.queries}")
     if damaged:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +39,14 @@ class Proposed:
     """Distinct paragraphs, the likeliest first; ``chunk.text`` is the paragraph. Empty if nothing was found."""
     clear: bool
     """Whether strict mode would answer. If not, only a person can say where the answer stands, and whether it does."""
+
+    @property
+    def shuffled(self) -> tuple[Source, ...]:
+        """The passages in an order that depends on their texts alone, so that it does not say which one is likeliest.
+
+        A person who sees what search puts first tends to confirm it, and would then measure search by itself.
+        """
+        return tuple(sorted(self.passages, key=lambda one: hashlib.sha256(one.chunk.text.encode()).digest()))
 
 
 class OwnQuestions:
@@ -77,6 +87,25 @@ class OwnQuestions:
         """
         pipeline, language = self._kbs.pipeline(kb_id), self._kbs.store.record(kb_id).language
         return tuple(self._proposed(pipeline, question, language) for question in questions[:MOST])
+
+    @performs(Action.READ)
+    def passage_with(self, kb_id: str, words: str) -> Source | None:
+        """Return the paragraph that has these words, for an answer that search did not show; None if none has.
+
+        Args:
+            words: copied from a document; case and white space may differ. Of several paragraphs the first is returned.
+
+        Raises:
+            KbNotFound, KbUnreadable
+        """
+        parts = [re.escape(word) for word in words.split()]
+        if not parts:
+            return None
+        wanted = re.compile(r"\s+".join(parts), re.IGNORECASE)
+        for chunk in self._kbs.contents(kb_id).chunks:
+            if found := wanted.search(chunk.text):
+                return _paragraph(Source(0, chunk, ((chunk.start + found.start(), chunk.start + found.end()),)))
+        return None
 
     @performs(Action.CHANGE_QUESTIONS)
     def keep(self, kb_id: str, name: str, decided: Mapping[str, Source | None]) -> QuestionSet:

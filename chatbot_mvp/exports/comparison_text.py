@@ -12,22 +12,30 @@ _SHOWN = 5  # changed questions shown per direction; the JSON has all of them
 
 def comparison_text(comparison: Comparison) -> str:
     """Format for each run: a table of metrics, the questions that changed most by the first one, changed settings."""
-    lines = [f"base {comparison.base}  ({comparison.dataset}, {comparison.queries} queries)"]
+    labels = comparison.labels
+    lines = [f"{comparison.dataset}, {comparison.queries} queries"]
+    lines += [
+        f"  {label}{' (the base)' if run_id == comparison.base else ''}: {run_id}" for run_id, label in labels.items()
+    ]
     if comparison.versions:
         lines.append(f"different versions: {', '.join(str(number or '?') for number in comparison.versions)}")
         if comparison.changed_passages:
             lines.append(f"expected passage changed: {', '.join(comparison.changed_passages)}")
     if comparison.headlines:
-        lines += ["right answers (of questions that all runs answered):", *map(_headline, comparison.headlines)]
+        lines += [
+            "right answers (of questions that all runs answered):",
+            *(_headline(one, labels[one.run_id]) for one in comparison.headlines),
+        ]
     for run in comparison.runs:
-        lines += ["", run.run_id, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]
+        name = f"{labels[run.run_id]} against {labels[comparison.base]}"
+        lines += ["", name, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]
     lines += ["", "interval: 95 % paired bootstrap; p: paired randomisation test, corrected by Holm in the last column"]
     return "\n".join(lines)
 
 
-def _headline(one: Headline) -> str:
+def _headline(one: Headline, label: str) -> str:
     low, high = one.right.interval or (0.0, 1.0)
-    return f"  {one.run_id}: {one.right.count}/{one.right.total}, 95 % interval {low:.3f} to {high:.3f}"
+    return f"  {label}: {one.right.count}/{one.right.total}, 95 % interval {low:.3f} to {high:.3f}"
 
 
 def _table(metrics: Sequence[MetricDelta]) -> list[str]:

@@ -10,6 +10,7 @@ from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.runs.kinds import KB
+from chatbot_mvp.runs.line import line_of
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import SplitFigure
@@ -56,7 +57,7 @@ def to_markdown(run: FinishedRun) -> Exported:
         plots, without_plots = {}, f"This report has no plots. {error}"
         _log.warning("%s: %s", run.run_id, without_plots)
     sections = [
-        f"# {_cell(run.manifest.dataset)} · {_cell(run.manifest.strategy)}",
+        f"# {_cell(run.manifest.dataset)} · {_cell(line_of(result).system)}",
         _identity(run),
         "" if result.kind == KB else _SMALL_CORPUS,
         *(f"![{_CAPTIONS[name.rpartition('_')[2].removesuffix('.svg')]}]({name})" for name in plots),

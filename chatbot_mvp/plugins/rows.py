@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from pydantic_settings import BaseSettings
 
-Page = Literal["home", "evaluation", "chat", "admin", "mykb", "mykb-results", "admin-kb"]
+Page = Literal["home", "evaluation", "chat", "admin", "mykb", "mykb-results", "admin-kb", "chat-share", "chat-opened"]
 """A page, or a place on one. "mykb-results" is below the figures of a result in *Evaluar mi base*,
-"admin-kb" above the knowledge bases of Admin."""
+"admin-kb" above the knowledge bases of Admin, "chat-share" among the ways to share a message, "chat-opened" at the top
+of the chat, where it may read the address and end the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Section:
     """Key of its title among the texts; "" for a section without a title."""
     draw: str
     """"module:function" that draws it; imported when the section is shown. For "mykb" it is given the
-    ``KbRecord`` of the knowledge base, for "mykb-results" the record and the ``KbResult`` that is shown."""
+    ``KbRecord`` of the knowledge base, for "mykb-results" the record and the ``KbResult`` that is shown,
+    for "chat-share" the ``Conversation`` and the ``Turn``."""
     order: int = 100
     """Its place among the sections of the page; the page's own have 10, 20, 30, …"""
 

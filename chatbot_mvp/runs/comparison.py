@@ -14,7 +14,8 @@ from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_interval
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
 from chatbot_mvp.runs.headline import Headline, headlines
 from chatbot_mvp.runs.kinds import KB, run_kind
-from chatbot_mvp.runs.line import RunLine
+from chatbot_mvp.runs.labels import run_labels
+from chatbot_mvp.runs.line import RunLine, line_of
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RunResult
@@ -97,6 +98,8 @@ class Comparison:
     """Ids of the questions whose expected passage is not the same in all these versions."""
     headlines: tuple[Headline, ...] = ()
     """How many questions each run answered right, the base first; empty unless all runs have answers."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Run id -> its name for people, the base first: a letter, the strategy and, of answers, provider/model."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -154,6 +157,7 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
         ),
         **_across_versions(runs),
         headlines=headlines([run.result for run in runs]),
+        labels=run_labels([line_of(run.result) for run in runs]),
     )
 
 

@@ -32,6 +32,7 @@ class Action(Enum):
     STOP_ANSWER = ("Stop an answer", Who.OWNER)
     STOP_UPLOAD = ("Stop an upload", Who.OWNER)
     ARRANGE_CONVERSATIONS = ("Rename or pin a conversation", Who.OWNER)
+    SHARE = ("Make or withdraw a link to an answer", Who.OWNER)
     DELETE_CONVERSATION = ("Delete a conversation", Who.ADMIN)
     CHANGE_KB = ("Change, rename, index again or delete a knowledge base; confirm or undo shared deletions", Who.ADMIN)
     CHANGE_QUESTIONS = ("Create, import, copy, change, rename or delete a question set", Who.ADMIN)

@@ -32,6 +32,7 @@ EFFECTS = 1
 """``plan.json`` of a comparison of two versions, for the lines of ``answers.jsonl`` beside it too."""
 CONVERSATION = 1
 CHAT_LOG = 1
+ANSWER_LINK = 1
 # Runs
 MANIFEST = 1
 """``manifest.json``; for ``records.jsonl`` and ``events.jsonl`` beside it too."""

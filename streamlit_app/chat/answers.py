@@ -14,8 +14,8 @@ from streamlit_app.chat.debug import show_debug
 from streamlit_app.chat.differences import show_differences
 from streamlit_app.chat.document_filter import show_filter
 from streamlit_app.chat.message_actions import facts_of, show_actions, show_question
-from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome
-from streamlit_app.chat.source_pane import source_buttons
+from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome, show_reason
+from streamlit_app.chat.source_pane import anchor_of
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.sources import show_sources, source_link
 from streamlit_app.shared.state import failure_text, get_app
@@ -54,25 +54,26 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool, asks: bool = 
 
 
 def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
-    """Draw the nearest passages, or the text with unsupported sentences highlighted, the notices, and the sources.
+    """Draw the nearest passages, or the text with unsupported sentences highlighted, and the notices.
+
+    Its sources are opened by its citations, and by the row of buttons below it.
 
     Args:
         asks: as in ``show_turn``.
     """
-    anchor = f"source-{turn.turn_id}"
     if answer.failure:
         st.warning(t("chat.fallback", error=failure_text(answer.failure)), icon=":material/cloud_off:")
     if answer.outcome == "asks" and answer.nearest is not None:
-        show_outcome(turn, answer)
+        show_outcome(answer)
         show_readings(turn, answer.nearest, asks)
         return
     if answer.nearest is not None and answer.nearest.passages:
-        show_outcome(turn, answer)
+        show_outcome(answer)
         show_nearest(turn, answer.nearest, asks)
         show_hint(answer)
         return
-    st.markdown(linked(marked(answer), answer, anchor))
-    show_outcome(turn, answer)
+    st.markdown(linked(marked(answer), answer, anchor_of(turn)))
+    show_reason(answer)
     if answer.unsupported:
         said = t(
             "chat.unsupported_one" if answer.unsupported == 1 else "chat.unsupported",
@@ -84,12 +85,6 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
         st.caption(f":blue[:material/info:] {t('chat.not_from_kb')}")
     if answer.finish_reason in ("cancelled", "length"):
         st.caption(f":gray[:material/content_cut:] {t(f'chat.finish.{answer.finish_reason}')}")
-    if answer.sources:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{t('chat.sources')}**", width="content")
-            if asks:
-                source_buttons(answer.sources, anchor)
-        show_sources(answer.sources, anchor)
     if answer.nearest is not None:
         show_nearest(turn, answer.nearest, asks)
     show_hint(answer)

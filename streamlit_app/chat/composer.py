@@ -22,11 +22,20 @@ _STYLE = """<style>
 [class*="st-key-question-"] {flex-wrap: nowrap;}
 [class*="st-key-question-"] > :first-child {flex: 0 1 auto; min-width: 0;}
 [class*="st-key-answer-"] {margin: -0.9rem 0 0.8rem;}
-[class*="st-key-actions-"] [data-testid="stPopoverButton"][kind="tertiary"] div[aria-hidden="true"] {display: none;}
-[class*="st-key-actions-"] {gap: 0.15rem;}
+/* The row below an answer: what it is, its sources, and what can be done with it. */
+[class*="st-key-actions-"] {gap: 0 0.6rem; margin-top: -0.35rem;}
+[class*="st-key-tools-"] {gap: 0.15rem;}
+/* Without a width of its own, what has just been drawn is measured before its icons are, and wraps. */
+[class*="st-key-tools-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-tools-"]) {
+  width: max-content; max-width: 100%;}
+[class*="st-key-tools-"] [data-testid="stPopoverButton"][kind="tertiary"] div[aria-hidden="true"] {display: none;}
 :is([class*="st-key-actions-"], [class*="st-key-question-"]) button[kind="tertiary"] {min-height: 2rem; min-width: 2rem;
   padding: 0 0.35rem; justify-content: center;}
-:is([class*="st-key-actions-"], [class*="st-key-question-"], .st-key-keys-help) button[kind="tertiary"]
+[class*="st-key-actions-"] :is(button[kind="tertiary"], .chat-copy, [data-testid="stFeedback"] button):not(:hover) {
+  color: light-dark(#56625e, #aab4b0);}
+[class*="st-key-actions-"] button [data-testid="stIconMaterial"], .copy-answer .icon {font-size: 1.2rem;}
+[class*="st-key-sources-"] button p {text-decoration: underline dotted; text-underline-offset: 0.25em;}
+:is([class*="st-key-tools-"], [class*="st-key-question-"], .st-key-keys-help) button[kind="tertiary"]
   [data-testid="stMarkdownContainer"], .chat-unseen {position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap;}
 .chat-copy {display: inline-flex; align-items: center; justify-content: center; gap: 0.4rem; min-height: 2rem;
@@ -34,6 +43,7 @@ _STYLE = """<style>
   font: inherit; cursor: pointer;}
 .chat-copy:hover {color: light-dark(#0f766e, #2dd4bf);}
 .chat-copy:focus-visible {outline: 2px solid light-dark(#0f766e, #2dd4bf);}
+.chat-copy.copy-source {display: flex; text-align: start; min-height: 1.8rem; font-size: 0.875rem;}
 .chat-copy.copy-shared {border: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding: 0.2rem 0.8rem;}
 .chat-copy .icon {font-family: "Material Symbols Rounded"; font-size: 1.25rem; line-height: 1;}
 .chat-skip {position: fixed; left: 0.5rem; top: -4rem; z-index: 1000000; padding: 0.6rem 1rem; border-radius: 0.6rem;

@@ -1,16 +1,15 @@
-"""The row of small buttons below an answer, and the one that edits a question."""
+"""The one row below an answer: its outcome, its sources and small buttons; and the button that edits a question."""
 
 from __future__ import annotations
 
-import html
-import json
-from urllib.parse import urlencode
-
 import streamlit as st
 
-from chatbot_mvp.api import MAX_QUESTION_CHARS, AnswerRecord, Conversation, Turn, turn_markdown
+from chatbot_mvp.api import MAX_QUESTION_CHARS, AnswerRecord, Conversation, Turn
 from streamlit_app.chat.asking import Asking, ask, show_branch
-from streamlit_app.chat.rating import ask_rating
+from streamlit_app.chat.outcomes import outcome_words
+from streamlit_app.chat.rating import ask_rating, rating_words
+from streamlit_app.chat.sharing import copy_button, share_popover
+from streamlit_app.chat.source_pane import source_buttons
 from streamlit_app.shared.i18n import current_language, number, t
 from streamlit_app.shared.state import get_app
 
@@ -39,35 +38,46 @@ def show_question(turn: Turn, asks: bool) -> None:
 
 
 def show_actions(conversation: Conversation, turn: Turn, asks: bool, facts: str = "") -> None:
-    """Draw the row of buttons below an answer, or below what came in place of one.
+    """Draw the row below an answer, or below what came in place of one: outcome, sources, buttons.
 
     Args:
         asks: whether there are buttons that ask.
         facts: how the answer came about, in Markdown, for the button with the details; "" for no such button.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"actions-{turn.turn_id}"):
-        if turn.text:
-            st.html(_copy_button(turn, "answer", t("message.copy"), question=False), width="content")
-        if asks:
-            st.button(
-                t("message.again"),
-                key=f"again-{turn.turn_id}",
-                icon=":material/refresh:",
-                type="tertiary",
-                help=t("message.again_help"),
-                on_click=ask,
-                args=(Asking(turn.question, turn.after, again=True),),
-            )
-        _alternatives(conversation, turn)
         if turn.answer is not None:
-            if asks:
-                _other_language(turn, turn.answer)
-            _share(conversation, turn)
-            if facts:
-                with st.popover(t("message.details"), icon=":material/info:", type="tertiary"):
-                    st.markdown(f"**{t('message.details')}**")
-                    st.caption(facts)
-            ask_rating(conversation, turn)
+            if words := outcome_words(turn, turn.answer):
+                st.caption(words, width="content")
+            if turn.answer.sources:
+                source_buttons(turn, turn.answer)
+        with st.container(horizontal=True, width="content", vertical_alignment="center", key=f"tools-{turn.turn_id}"):
+            _tools(conversation, turn, asks, facts)
+        rating_words(turn)
+
+
+def _tools(conversation: Conversation, turn: Turn, asks: bool, facts: str) -> None:
+    if turn.text:
+        st.html(copy_button(turn, "answer", t("message.copy"), question=False), width="content")
+    if asks:
+        st.button(
+            t("message.again"),
+            key=f"again-{turn.turn_id}",
+            icon=":material/refresh:",
+            type="tertiary",
+            help=t("message.again_help"),
+            on_click=ask,
+            args=(Asking(turn.question, turn.after, again=True),),
+        )
+    _alternatives(conversation, turn)
+    if turn.answer is not None:
+        if asks:
+            _other_language(turn, turn.answer)
+        share_popover(conversation, turn)
+        if facts:
+            with st.popover(t("message.details"), icon=":material/info:", type="tertiary"):
+                st.markdown(f"**{t('message.details')}**")
+                st.caption(facts)
+        ask_rating(conversation, turn)
 
 
 def _alternatives(conversation: Conversation, turn: Turn) -> None:
@@ -110,21 +120,6 @@ def _other_language(turn: Turn, answer: AnswerRecord) -> None:
     )
 
 
-def _share(conversation: Conversation, turn: Turn) -> None:
-    with st.popover(t("message.share"), icon=":material/share:", type="tertiary"):
-        st.markdown(t("message.address"))
-        st.code(_address(conversation, turn), language=None, wrap_lines=True)
-        st.markdown(t("message.for_others"))
-        st.html(_copy_button(turn, "shared", t("message.copy_markdown"), question=True, said=True))
-
-
-def _address(conversation: Conversation, turn: Turn) -> str:
-    """Return the address that opens this message for the visitor whose conversation it is."""
-    page = str(st.context.url or "").partition("?")[0]
-    asked = {"kb": conversation.kb_id, "c": conversation.conversation_id, "m": turn.turn_id}
-    return f"{page}?{urlencode(asked)}"
-
-
 def open_message(conversation: Conversation) -> str:
     """Show the message that the address names, once; return its turn, "" for none of this conversation."""
     wanted = st.query_params.pop("m", "")
@@ -132,24 +127,6 @@ def open_message(conversation: Conversation) -> str:
         show_branch(conversation.conversation_id, wanted)
         return str(wanted)
     return ""
-
-
-def _copy_button(turn: Turn, name: str, label: str, *, question: bool, said: bool = False) -> str:
-    """Return, as HTML, a button that copies an answer as Markdown; the page's script hears the click.
-
-    Args:
-        said: whether its label is shown beside the icon.
-    """
-    escaped = html.escape(label)
-    # As JSON without angle brackets: the browser's sanitizer drops an attribute that has, for example, "-->".
-    text = json.dumps(turn_markdown(turn, current_language(), question))
-    text = html.escape(text.replace("<", "\\u003c").replace(">", "\\u003e"))
-    shown = f"<span>{escaped}</span>" if said else ""
-    about = "" if said else f' aria-label="{escaped}" title="{escaped}"'
-    return (
-        f'<button type="button" class="chat-copy copy-{name}" data-copies="{text}"{about}>'
-        f'<span class="icon" aria-hidden="true">content_copy</span>{shown}</button>'
-    )
 
 
 def _edit(turn_id: str) -> None:

@@ -38,28 +38,48 @@ _SUGGESTIONS = 4
 """Suggested questions at most, shared among the knowledge bases; each has at least one."""
 
 
-def show_outcome(turn: Turn, answer: AnswerRecord) -> None:
-    """Draw one quiet line: outcome, number of passages, and their age if it is notable. In general mode no outcome."""
-    near = answer.nearest.passages if answer.nearest and answer.outcome == "nearest" else ()
-    passages = answer.sources if answer.outcome == "answered" else near
-    icon, said = _ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")]
-    if answer.chosen and answer.outcome == "answered":
-        icon, said = ":gray[:material/touch_app:]", [t("outcome.chosen")]
-    elif turn.answer_in and answer.outcome == "answered":
-        icon, said = ":gray[:material/translate:]", [t(f"outcome.in.{turn.answer_in}")]
-    elif answer.mode != "strict":
-        icon, said = "", []
+def show_outcome(answer: AnswerRecord) -> None:
+    """Draw, above passages that are no answer, what they are, how many, and their age if it is notable."""
+    passages = answer.nearest.passages if answer.nearest and answer.outcome == "nearest" else ()
+    icon, said = _ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")] if answer.mode == "strict" else []
     if passages:
         count = len(passages)
-        said.append(t(f"outcome.passages.{answer.outcome}.{_form(count)}", count=number(count)))
+        said.append(t(f"outcome.passages.nearest.{_form(count)}", count=number(count)))
         said += _old(passages)
     if answer.outcome == "nearest" and answer.mode == "strict":
         st.markdown(_quiet_line(icon, said))
         st.caption(t("nearest.no_answer"))
     elif said:
-        st.caption(_quiet_line(icon, said))
+        st.caption(_quiet_line(icon if answer.mode == "strict" else "", said))
+    show_reason(answer)
+
+
+def show_reason(answer: AnswerRecord) -> None:
+    """Draw why there is no answer, where a reader could not see it otherwise."""
     if answer.why in _REASONS:
         st.caption(t(f"outcome.why.{answer.why}"))
+
+
+def outcome_words(turn: Turn, answer: AnswerRecord) -> Markdown:
+    """Return the sign and the words of an outcome for the row below an answer; "" in general mode, which has none.
+
+    The row says nothing of passages that stand above it with words of their own.
+    """
+    if answer.outcome == "answered" and answer.chosen:
+        return _quiet_line(":gray[:material/touch_app:]", [t("outcome.chosen")])
+    if answer.outcome == "answered" and turn.answer_in:
+        return _quiet_line(":gray[:material/translate:]", [t(f"outcome.in.{turn.answer_in}")])
+    above = answer.nearest is not None and (answer.outcome == "asks" or bool(answer.nearest.passages))
+    if answer.mode != "strict" or above:
+        return Markdown("")
+    return _quiet_line(_ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")])
+
+
+def source_count(answer: AnswerRecord) -> tuple[str, str]:
+    """Return how many sources an answer has, and how old the oldest is; "" for the age of newer ones."""
+    count = len(answer.sources)
+    said = t(f"outcome.passages.answered.{_form(count)}", count=number(count))
+    return said, "".join(_old(answer.sources))
 
 
 def _quiet_line(icon: str, said: Sequence[str]) -> Markdown:
@@ -119,7 +139,11 @@ def show_counts(conversation: Conversation) -> None:
     """Draw how many questions of a conversation had each outcome. Draws nothing before the first answer."""
     counts = conversation.outcomes
     if any(counts.values()):
-        said = {name: t(f"outcome.turns.{name}.{_form(counts[name])}", count=number(counts[name])) for name in OUTCOMES}
+        said = {
+            name: t(f"outcome.turns.{name}.{_form(counts[name])}", count=number(counts[name]))
+            for name in OUTCOMES
+            if counts[name]
+        }
         st.caption(" · ".join(f"{_ICONS[name]} {text}" for name, text in said.items()))
 
 

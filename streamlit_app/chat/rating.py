@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import streamlit as st
 
 from chatbot_mvp.api import FEEDBACK_REASONS, KINDS, Conversation, Turn
@@ -23,11 +25,20 @@ def ask_rating(conversation: Conversation, turn: Turn) -> None:
         on_change=_rate,
         args=(conversation, turn, key),
     )
-    if turn.answer is not None and turn.mode == "strict":
-        st.caption(t(f"feedback.ask.{turn.answer.outcome}"), width="content")
     if rated is not None and not rated.good:
         with st.popover(t("feedback.tell"), icon=":material/edit_note:", key=f"tell-{turn.turn_id}"):
             _form(conversation, turn)
+
+
+def rating_words(turn: Turn) -> None:
+    """Draw what the thumbs ask in strict mode. Below an answer they need no words, except for who cannot see them."""
+    if turn.answer is None or turn.mode != "strict":
+        return
+    said = t(f"feedback.ask.{turn.answer.outcome}")
+    if turn.answer.outcome == "answered":
+        st.html(f'<span class="chat-unseen">{html.escape(said)}</span>', width="content")
+    else:
+        st.caption(said, width="content")
 
 
 def _rate(conversation: Conversation, turn: Turn, key: str) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import Conversation, Passage, Source
+from chatbot_mvp.api import AnswerRecord, Conversation, Passage, Source, Turn
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.chat.outcomes import source_count
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.originals import address_of, has_pictures, page_of, show_page, show_text, text_starts
-from streamlit_app.shared.sources import place_of_source, show_now, show_passage
+from streamlit_app.shared.sources import name_of, place_of_source, show_now, show_passage
 from streamlit_app.shared.state import PAGES, error_text, get_app
 from streamlit_app.web.scripts import SOURCES, run_script
 
@@ -32,6 +33,9 @@ _STYLE = """<style>
   .st-key-source-pane {position: fixed; inset: 3.75rem 0 0 0; z-index: 999980; max-height: none; border-radius: 0;
     background: light-dark(#fbfbf8, #111514);}
 }
+:is(.st-key-source-before, .st-key-source-after) [data-testid="stMarkdownContainer"] {position: absolute; width: 1px;
+  height: 1px; overflow: hidden; clip-path: inset(50%);}
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-cites-"]) {display: none;}
 </style>"""
 
 
@@ -43,29 +47,43 @@ def panes() -> tuple[DeltaGenerator, DeltaGenerator]:
     return both.container(key="chat-talk"), both.container(key="chat-beside")
 
 
-def source_buttons(sources: Sequence[Source], anchor: str) -> None:
-    """Draw, in a row, a button for each source that opens it beside the answer. A click on its citation clicks it.
+def anchor_of(turn: Turn) -> str:
+    """Return the prefix of the names that the citations of a turn link to."""
+    return f"source-{turn.turn_id}"
 
-    Args:
-        anchor: of the answer, as in ``show_sources``.
+
+def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
+    """Draw the button that opens the first source beside the answer, or closes it, and the age of old sources.
+
+    The page has a hidden button for each source as well: a click on its citation clicks it.
     """
-    st.caption(t("pane.beside"), width="content")
-    for source in sources:
-        st.button(
-            f"\\[{number(source.number)}\\]",
-            key=f"open-{anchor}-{source.number}",
-            type="tertiary",
-            help=t("pane.open", number=source.number),
-            on_click=_open,
-            args=(anchor, source.number),
-        )
+    anchor, (said, age) = anchor_of(turn), source_count(answer)
+    opened = st.session_state.get(_OPEN, ("", 0))[0] == anchor
+    st.button(
+        Markdown(said),
+        key=f"sources-{turn.turn_id}",
+        type="tertiary",
+        help=t("pane.close_help" if opened else "pane.open_help"),
+        on_click=_open,
+        args=("", 0) if opened else (anchor, answer.sources[0].number),
+    )
+    if age:
+        st.caption(Markdown(age), width="content")
+    with st.container(key=f"cites-{turn.turn_id}"):
+        for source in answer.sources:
+            st.button(
+                plain(name_of(source)),
+                key=f"open-{anchor}-{source.number}",
+                on_click=_open,
+                args=(anchor, source.number),
+            )
 
 
 def show_pane(conversation: Conversation | None) -> None:
     """Draw the source that was opened, if the conversation has it."""
     anchor, cited = st.session_state.get(_OPEN, ("", 0))
     turns = conversation.turns if conversation else ()
-    answer = next((turn.answer for turn in turns if f"source-{turn.turn_id}" == anchor), None)
+    answer = next((turn.answer for turn in turns if anchor_of(turn) == anchor), None)
     sources = answer.sources if answer else ()
     row = next((row for row, source in enumerate(sources) if source.number == cited), None)
     if row is None:
@@ -79,18 +97,20 @@ def show_pane(conversation: Conversation | None) -> None:
 def _head(sources: Sequence[Source], row: int, anchor: str) -> None:
     source = sources[row]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**\\[{number(source.number)}\\]** {plain(source.chunk.section)}", width="stretch")
-        for name, to, icon in (("before", row - 1, "chevron_left"), ("after", row + 1, "chevron_right")):
-            legal = 0 <= to < len(sources)
-            st.button(
-                t(f"pane.{name}"),
-                key=f"source-{name}",
-                icon=f":material/{icon}:",
-                help=t(f"pane.{name}_help"),
-                on_click=_open,
-                args=(anchor, sources[to].number) if legal else (),
-                disabled=not legal,
-            )
+        st.markdown(f"**{plain(name_of(source))}**", width="stretch")
+        if len(sources) > 1:
+            st.caption(t("pane.place", at=number(row + 1), count=number(len(sources))), width="content")
+            for name, to, icon in (("before", row - 1, "chevron_left"), ("after", row + 1, "chevron_right")):
+                legal = 0 <= to < len(sources)
+                st.button(
+                    t(f"pane.{name}"),
+                    key=f"source-{name}",
+                    icon=f":material/{icon}:",
+                    help=t(f"pane.{name}_help"),
+                    on_click=_open,
+                    args=(anchor, sources[to].number) if legal else (),
+                    disabled=not legal,
+                )
         st.button(t("pane.close"), key="source-close", icon=":material/close:", on_click=_open, args=("", 0))
     st.caption(place_of_source(source))
     show_now(source)

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import Comparison, RunLine, run_kind, why_not_comparable
+from chatbot_mvp.api import Comparison, RunLine, run_kind, run_labels, why_not_comparable
 from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.evaluation.in_words import show_comparison_in_words
 from streamlit_app.pictures.picture import Picture, ink, show_picture
@@ -49,7 +49,7 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     with st.spinner(t("compare.working")):
         comparison = get_app().details.compare(ids)
     by_id = {run.run_id: run for run in runs}
-    labels = _labels([by_id[run_id] for run_id in ids])
+    labels = run_labels([by_id[run_id] for run_id in ids])
     show_comparison_in_words(comparison, [by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)
     _show_versions(comparison)
@@ -145,14 +145,6 @@ def _names(runs: Sequence[RunLine]) -> dict[str, str]:
     return run_names(searching, lambda run: (data_name(run), run.system, run.fingerprint)) | run_names(
         answers, lambda run: (run.dataset, run.judge, run.fingerprint)
     )
-
-
-def _labels(runs: Sequence[RunLine]) -> dict[str, str]:
-    """Return run_id -> a letter with its strategy and model, or the source of its answers."""
-    return {
-        run.run_id: f"{letter} · {run.system if run_kind(run.kind).retrieves else run.dataset}"
-        for letter, run in zip("ABCDE", runs, strict=False)
-    }
 
 
 def _show_who(runs: Sequence[RunLine], labels: Mapping[str, str]) -> None:

@@ -1,11 +1,14 @@
 """Step 1 begins with questions that people really ask: written, from the chat or said by a colleague.
 
-Search proposes where each is answered, and the person confirms it or says that it is not there.
+Search shows passages that may answer each, in an order that says nothing, and none is chosen beforehand: the person
+says which one does, points to another place, or says that the documents do not answer it. What is left open does not
+count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -16,10 +19,13 @@ from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.series import follow_series
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.sources import place_of_source, show_passage
+from streamlit_app.shared.sources import show_passage
 from streamlit_app.shared.state import errors_shown, get_app
 
-_NOWHERE = "nowhere"
+_NOWHERE, _ELSEWHERE = "nowhere", "elsewhere"
+_LETTERS = "ABCDEFGH"
+_OPEN: Literal["open"] = "open"
+"""In place of a decision: there is none yet."""
 _BOX_PX = 270  # ten lines
 _LIST_PX = 520
 
@@ -100,7 +106,7 @@ def _search(kb: KbRecord, questions: Sequence[str]) -> None:
 
 
 def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
-    """Draw each question with its passage, and the buttons that keep and measure what was decided."""
+    """Draw each question with its passages, and the buttons that keep and measure what was decided."""
     st.subheader(t("own.check_title", count=number(len(found))), anchor=False)
     st.markdown(t("own.check_about"))
     decided: dict[str, Source | None] = {}
@@ -108,58 +114,78 @@ def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
     with st.container(height=_LIST_PX, border=False, key="own-list"):
         for place, proposed in enumerate(found):
             with st.container(border=True, key=f"own-{place}"):
-                decided[proposed.question] = _choice(proposed, place)
+                if (choice := _choice(kb, proposed, place)) != _OPEN:
+                    decided[proposed.question] = choice
 
     def keep() -> str:
         made = get_app().own_questions.keep(kb.kb_id, t("mykb.name_own"), decided)
-        st.session_state.pop(_found_key(kb), None)
+        still_open = tuple(one for one in found if one.question not in decided)
+        st.session_state[_found_key(kb)] = still_open
         st.session_state.mykb_take_set = made.set_id
         return made.set_id
 
+    said = t("own.decided", count=number(len(decided)), total=number(len(found)))
+    st.caption(f"{said} {t('own.undecided')}" if len(decided) < len(found) else said)
     with st.container(horizontal=True):
-        _run_buttons(kb, keep)
+        _run_buttons(kb, keep, ready=bool(decided))
         if st.button(t("own.back"), icon=":material/undo:", type="tertiary", key="own_back"):
             st.session_state.pop(_found_key(kb), None)
             st.session_state[f"own-back-{kb.kb_id}"] = True
             st.rerun()
 
 
-def _choice(proposed: Proposed, place: int) -> Source | None:
-    """Draw a question and the passage that is chosen; return it, None if the question is not answered anywhere."""
+def _choice(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["open"] | None:
+    """Draw a question and its passages, none of them chosen.
+
+    Returns:
+        The passage that was chosen, None if the documents do not answer the question, or "open" if nothing was chosen.
+    """
     st.markdown(f"**{plain(proposed.question)}**")
-    options = [*map(str, range(len(proposed.passages))), _NOWHERE]
-    labels = {key: t("own.other", number=number(int(key) + 1)) for key in options[1:-1]}
-    labels |= {"0": t("own.this"), _NOWHERE: t("own.nowhere")}
-    # Preselected also in doubt: what is left like that counts against the chat, which would not answer it.
+    passages = dict(zip(_LETTERS, proposed.shuffled, strict=False))
+    for letter, passage in passages.items():
+        # Without highlights: they would show which passage search takes its answer from.
+        st.caption(f"**{plain(letter)}** · {plain(passage.chunk.section)}")
+        show_passage(passage.chunk, ())
+    if not passages:
+        st.caption(t("own.nothing"))
+    labels = {letter: t("own.this", letter=letter) for letter in passages}
+    labels |= {_ELSEWHERE: t("own.elsewhere"), _NOWHERE: t("own.nowhere")}
     choice = st.segmented_control(
         t("own.where"),
-        options,
-        default=options[0],
-        required=True,
+        list(labels),
         format_func=labels.__getitem__,
         key=f"own-choice-{place}-{proposed.question}",
         label_visibility="collapsed",
     )
-    if not proposed.passages:
-        st.caption(t("own.nothing"))
-    if choice is None or choice == _NOWHERE:
+    if choice == _NOWHERE:
         st.caption(t("own.said_nowhere"))
         return None
-    if not proposed.clear:
-        st.caption(f":orange[:material/help: {t('own.doubt')}]")
-    shown = proposed.passages[int(choice)]
-    show_passage(shown.chunk, shown.highlights)
-    st.caption(place_of_source(shown))
-    return shown
+    if choice == _ELSEWHERE:
+        return _elsewhere(kb, proposed, place)
+    return passages[choice] if choice else _OPEN
 
 
-def _run_buttons(kb: KbRecord, made: str | Callable[[], str]) -> None:
+def _elsewhere(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["open"]:
+    """Draw the box for words of the document that answer a question, and the paragraph that has them."""
+    words = st.text_input(t("own.words"), max_chars=300, key=f"own-words-{place}-{proposed.question}")
+    if not words.strip():
+        return _OPEN
+    found = get_app().own_questions.passage_with(kb.kb_id, words)
+    if found is None:
+        st.warning(t("own.words_unknown"), icon=":material/search_off:")
+        return _OPEN
+    show_passage(found.chunk, found.highlights)
+    return found
+
+
+def _run_buttons(kb: KbRecord, made: str | Callable[[], str], ready: bool = True) -> None:
     """Draw the buttons that measure a set: the chat's own search, and all the ways to search.
 
     Args:
         made: id of the set, or what saves it and returns that.
+        ready: whether there is something to measure.
     """
-    off = busy(kb)
+    off = busy(kb) or not ready
     measured = st.button(
         t("own.measure"),
         type="primary",

@@ -21,6 +21,9 @@ from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import draw_table
 
 _FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
+_FIGURES_OF_OWN = ("accepted", "refused", "hit@1", "hit@3", "mrr")
+"""Ranks come last: of a passage chosen among what search showed, they say where it stood, not what search finds."""
+_NAMED_FOR_OWN = ("hit@1", "hit@3")
 _NOTHING = ""
 _TILE_PX = 182  # wide enough for its label; a row has as many tiles as fit
 
@@ -56,14 +59,16 @@ def show_results(kb: KbRecord) -> None:
     own, proposed = result.part(own=True), result.part(own=False)
     show_headline(own)
     shown = own if own.rows else proposed
-    _show_tiles(shown, against_result.part(own=bool(own.rows)) if against_result else None)
+    _show_tiles(shown, against_result.part(own=bool(own.rows)) if against_result else None, bool(own.rows))
+    if own.rows:
+        st.caption(t("mykb.figure_own_note"))
     _show_identity(kb, result, against_result)
     show_strategies(kb, result)
     st.fragment(judge)(kb, shown, advise=bool(own.rows))
     if own.rows and proposed.rows:
         with st.expander(t("mykb.proposed_apart", count=number(len(proposed.rows))), icon=":material/auto_fix_high:"):
             st.caption(t("mykb.proposed_about"))
-            _show_tiles(proposed, None)
+            _show_tiles(proposed, None, own=False)
     draw_added("mykb-results", kb, result)
     if len(results) > 1:
         _show_all(list(results.values()))
@@ -76,7 +81,7 @@ def _first(results: Mapping[str, KbResult]) -> str:
     return min(results, key=lambda key: results[key].strategy != own)
 
 
-def _show_tiles(result: KbResult, compared: KbResult | None) -> None:
+def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
     summary, scored = result.summary, result.figures["scored"]
     counts = {kind: len(values) for kind, values in result.scores.items()}
     totals = {
@@ -84,14 +89,15 @@ def _show_tiles(result: KbResult, compared: KbResult | None) -> None:
         "refused": counts.get("near", 0) + counts.get("far", 0),
     }
     row = st.container(horizontal=True)
-    for name in _FIGURES:
+    for name in _FIGURES_OF_OWN if own else _FIGURES:
+        label = t(f"mykb.figure_own.{name}") if own and name in _NAMED_FOR_OWN else t(f"mykb.figure.{name}")
         value, total = summary[name], totals.get(name, scored)
         delta = None
         if compared is not None and value is not None and (other := compared.summary[name]) is not None:
             delta = _signed(value - other, name)
         shown = score(value) if name == "mrr" or value is None else percent(value)
         with row.container(border=True, width=_TILE_PX, height="stretch"):
-            st.metric(t(f"mykb.figure.{name}"), shown, delta, help=t(f"mykb.figure_help.{name}"))
+            st.metric(label, shown, delta, help=t(f"mykb.figure_help.{name}"))
             if name == "mrr":
                 st.caption(t("mykb.of_questions", count=number(total)))
             elif value is not None:

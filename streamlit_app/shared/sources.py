@@ -48,6 +48,12 @@ def show_sources(sources: tuple[Source, ...], anchor: str = "") -> None:
     st.html(_STYLE + "".join(_source_html(source, anchor) for source in sources))
 
 
+def name_of(source: Source) -> str:
+    """Return number, knowledge base if there are several, and section of a source, as plain text."""
+    kb_name = f"{source.place.kb_name} · " if source.place and source.place.kb_name else ""
+    return f"[{source.number}] {kb_name}{source.chunk.section}"
+
+
 def show_passages(passages: Sequence[Source]) -> None:
     """Draw passages that no answer is based on: open, without numbers, since nothing cites them."""
     st.html(_STYLE + "".join(_near_html(source) for source in passages))
@@ -97,9 +103,8 @@ def _source_html(source: Source, anchor: str) -> str:
     chunk = source.chunk
     name = f"{anchor}-{source.number}" if anchor else ""
     place = _place(source)
-    kb_name = f"{source.place.kb_name} · " if source.place and source.place.kb_name else ""
     return (
-        f'<details class="source"><summary>[{source.number}] {html.escape(kb_name + chunk.section)}</summary>'
+        f'<details class="source"><summary>{html.escape(name_of(source))}</summary>'
         f"{passage_html(chunk, source.highlights, name)}"
         f'<p class="place">{html.escape(place)}{_link_html(source)}</p>{_now_html(source)}</details>'
     )

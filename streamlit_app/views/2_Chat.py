@@ -22,6 +22,7 @@ from streamlit_app.knowledge_bases.upload import prepare_kbs, tell_truncated, up
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.sections import draw_added
 from streamlit_app.shared.session import (
     begin_conversation,
     chosen_kbs,
@@ -36,13 +37,18 @@ from streamlit_app.shared.state import get_app, show_error
 PAGE = "chat", ":material/forum:"
 
 st.title(t("nav.chat"))
+draw_added("chat-opened")
 in_vain = follow_address()
 if (gone := conversation_to_read()) is not None:
     write_address(gone.kb_ids, gone)
     list_conversations(gone)
     show_gone(gone)
+    talk, beside = panes()
+    page_script("")
+    with beside:
+        show_pane(gone)
     for turn in gone.branch(shown_branch(gone)):
-        with st.container(key=f"turn-{turn.turn_id}"):
+        with talk.container(key=f"turn-{turn.turn_id}"):
             show_turn(gone, turn, debug=False, asks=False)
     st.stop()
 if not chosen_kbs():

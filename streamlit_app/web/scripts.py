@@ -29,7 +29,6 @@ if (!window.keepsFolders) {
 SOURCES = """
 if (!window.opensSources) {
   window.opensSources = true;
-  const wide = () => window.innerWidth >= 1100;
   const press = (name) => {
     const button = document.querySelector(`.st-key-${name} button:not(:disabled)`);
     button?.click();
@@ -37,7 +36,7 @@ if (!window.opensSources) {
   };
   document.addEventListener("click", (event) => {
     const name = event.target.closest?.("a[href^='#source-']")?.getAttribute("href").slice(1);
-    if (!name || !wide() || !press("open-" + CSS.escape(name))) return;
+    if (!name || !press("open-" + CSS.escape(name))) return;
     event.preventDefault();
   }, true);
   document.addEventListener("keydown", (event) => {
@@ -45,19 +44,26 @@ if (!window.opensSources) {
     const off = document.querySelector("#chat-page")?.dataset.keys === "off";
     const typing = event.target.closest?.("input, textarea, select, [contenteditable='true']");
     if (name && !off && !typing && press(name)) event.preventDefault();
+    const above = "[role='dialog'], [data-testid='stPopoverBody'], [class*='st-key-stop-']";
+    if (event.key === "Escape" && !document.querySelector(above)) press("source-close");
   });
   const shown = new WeakSet();
   new MutationObserver(() => document.querySelectorAll("[data-first-mark]").forEach((mark) => {
     if (shown.has(mark)) return;
     shown.add(mark);
-    const box = mark.closest(".kbtext, .st-key-source-pane, [data-testid='stMain']");
-    const above = mark.getBoundingClientRect().top - box.getBoundingClientRect().top;
-    if (above > 0.8 * box.clientHeight) box.scrollTop += above - box.clientHeight / 3;
+    const floor = document.querySelector("[data-testid='stBottom']")?.getBoundingClientRect().top ?? window.innerHeight;
+    const boxes = [mark.closest(".kbtext"), mark.closest(".st-key-source-pane, [data-testid='stMain']")];
+    boxes.filter(Boolean).forEach((box) => {
+      const top = box.getBoundingClientRect().top;
+      const above = mark.getBoundingClientRect().top - top;
+      const height = Math.min(box.clientHeight, floor - top);
+      if (above > 0.8 * height) box.scrollTop += above - height / 3;
+    });
   })).observe(document.body, {childList: true, subtree: true});
 }
 """
-"""On wide screens a click on a citation clicks the button of its source; [ and ] click those of the source pane. The
-first mark of a passage comes into sight when it is drawn."""
+"""A click on a citation clicks the button of its source; [, ] and Escape click those of the source pane. The first
+mark of a passage comes into sight when it is drawn."""
 
 
 PICTURES = Path(__file__).with_name("pictures.js").read_text("utf-8")

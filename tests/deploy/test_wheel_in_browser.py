@@ -64,7 +64,7 @@ def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, program:
         question = page.get_by_role("textbox", name="Pregunte algo sobre el documento")
         expect(question).to_have_value(re.compile("^¿"), timeout=60_000)
         question.press("Enter")
-        page.get_by_text("Fuentes", exact=True).wait_for()
+        page.locator("[class*='st-key-sources-']").wait_for()
         settle(page)
         page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
         page.get_by_role("button", name="Seguir con el paso 3").click()

@@ -75,9 +75,10 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> Non
             found += serious(page, "the review")
         if whole and path == "Chat":
             ask(page, "¿Cuántos días de vacaciones tengo al año?")
-            page.get_by_text("Fuentes", exact=True).wait_for()
+            page.locator("[class*='st-key-sources-']").wait_for()
             settle(page)
-            page.locator("details.source summary").first.click()
+            page.locator("[class*='st-key-sources-']").get_by_role("button").click()
+            page.locator(".st-key-source-pane").wait_for()
             settle(page)
             found += serious(page, "an answer")
     context.close()

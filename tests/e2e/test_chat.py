@@ -61,7 +61,7 @@ def test_a_reload_in_mid_answer_finds_it_again_and_it_is_written_once(chat, slow
     assert chat.get_by_text("Canarias").count() == 0
     chat.reload()
     written(chat).wait_for()
-    chat.get_by_text("Fuentes", exact=True).wait_for()
+    chat.locator("[class*='st-key-sources-']").wait_for()
     settle(chat)
     answer = chat.locator("[data-testid='stChatMessage']").last
     assert "viaje a Canarias" in answer.inner_text()
@@ -83,7 +83,7 @@ def test_a_click_in_mid_answer_does_not_stop_it_and_the_stop_button_does(chat, s
     written(chat).wait_for()
     chat.get_by_text("General", exact=True).click()
     chat.get_by_text("viaje a Canarias").wait_for()
-    chat.get_by_text("Fuentes", exact=True).wait_for()
+    chat.locator("[class*='st-key-sources-']").wait_for()
     settle(chat)
 
     ask(chat, "¿Cuántos libros puede llevarse un lector?")
@@ -105,7 +105,7 @@ def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> N
     chat.get_by_text("Esta respuesta no procede de la base de conocimiento").wait_for()
     settle(chat)
     assert chat.get_by_text(OPEN).count() == 1
-    assert chat.get_by_text("Fuentes", exact=True).count() == 0
+    assert chat.locator("[class*='st-key-sources-']").count() == 0
     ask(chat, "Con avería: ¿cuánto cuesta cada día de retraso por libro?")
     chat.get_by_text("en su lugar contesta «demo»").wait_for()
     chat.get_by_text("quince céntimos").first.wait_for()
@@ -115,14 +115,14 @@ def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> N
 @pytest.mark.slow
 def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along(chat, slow_server, tmp_path) -> None:  # type: ignore[no-untyped-def]
     ask(chat, QUESTION)
-    chat.get_by_text("Fuentes", exact=True).wait_for()
+    chat.locator("[class*='st-key-sources-']").wait_for()
     settle(chat)
     chat.locator("[class*='st-key-thumbs-'] button").last.click()
     chat.get_by_role("button", name="Indicar qué falla").click()
     chat.get_by_text("Es incorrecta").click()
     chat.get_by_label("¿Qué falla en la respuesta?").fill("El viaje es inventado.")
     chat.get_by_text("Añadir la pregunta a la evaluación").click()
-    chat.get_by_role("button", name="Enviar").click()
+    chat.get_by_test_id("stPopoverBody").get_by_role("button", name="Enviar").click()
     chat.get_by_text("Guardada como pregunta de evaluación").wait_for()
     [questions] = (slow_server.data_dir / "kb").glob("*/questions.jsonl")
     entry = json.loads(questions.read_text("utf-8"))
@@ -141,7 +141,7 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
 @pytest.mark.slow
 def test_two_browsers_have_conversations_of_their_own(chat, browser, slow_server) -> None:  # type: ignore[no-untyped-def]
     ask(chat, QUESTION)
-    chat.get_by_text("Fuentes", exact=True).wait_for()
+    chat.locator("[class*='st-key-sources-']").wait_for()
     other = browser.new_context().new_page()
     visit(other, slow_server, "Chat")
     assert other.get_by_text("Cada lector puede").count() == 0
@@ -166,12 +166,13 @@ TOPICS = (
     "permisos", "permiso sin sueldo", "canal de denuncias", "formación", "nómina y anticipos",
 )  # fmt: skip
 
-# From the key press to the first source that is drawn, by the browser's own clock.
+# From the key press to the source that is drawn, or the button that opens it, by the browser's own clock.
 WATCH = """() => {
   window.__seen = null;
-  const before = document.querySelectorAll("details.source").length;
+  const count = () => document.querySelectorAll("details.source, [class*='st-key-sources-']").length;
+  const before = count();
   const observer = new MutationObserver(() => {
-    if (window.__seen === null && document.querySelectorAll("details.source").length > before) {
+    if (window.__seen === null && count() > before) {
       requestAnimationFrame(() => { window.__seen = performance.now(); });
       observer.disconnect();
     }

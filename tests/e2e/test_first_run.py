@@ -33,7 +33,7 @@ def test_sample_question_benchmark_and_result_in_two_minutes(page, server: Serve
     question = page.get_by_role("textbox", name="Pregunte algo sobre el documento")
     expect(question).to_have_value(re.compile("^¿"))
     question.press("Enter")
-    page.get_by_text("Fuentes", exact=True).wait_for()
+    page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
     page.locator(".st-key-source-pane mark").first.wait_for()

@@ -111,7 +111,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     # The chat answers from the new text.
     visit(page, server, "Chat")
     ask(page, "¿Cómo se pide el trámite 7?")
-    page.get_by_text("Fuentes", exact=True).wait_for()
+    page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     assert "por internet y es gratuito" in page.locator("[data-testid='stChatMessage']").last.inner_text()
     day.done("asked")
@@ -195,11 +195,12 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
 
     # The answer of the morning still opens what it cited then, and says that this text has changed.
     visit(page, server, "Chat")
-    page.get_by_text("Fuentes", exact=True).first.wait_for()
+    page.locator("[class*='st-key-sources-']").first.wait_for()
     settle(page)
-    cited = page.locator("[data-testid='stMain'] details.source").first
-    cited.locator("summary").first.click()
-    assert "por internet y es gratuito" in cited.locator(".passage").first.inner_text()
+    page.locator("[class*='st-key-sources-']").first.get_by_role("button").click()
+    cited = page.locator(".st-key-source-pane")
+    cited.locator("mark").first.wait_for()
+    assert "por internet y es gratuito" in cited.locator(".kbtext").inner_text()
     cited.get_by_text("Este texto ha cambiado desde la respuesta").click()
     assert "ventanilla 107" in cited.locator(".now .passage").inner_text()
     day.done("old-answer", *WIDTHS)

@@ -148,3 +148,27 @@ def test_the_box_for_files_closes_and_its_result_stays_in_its_base(chat: Any) ->
     page.get_by_role("option", name="politica_empresa.md").click()
     settle(page)
     assert page.get_by_text("«nota.md» está lista").count() == 0
+
+
+@pytest.mark.slow
+def test_one_row_under_an_answer_says_all_and_opens_its_sources(chat: Any) -> None:
+    page = chat
+    answered(page, QUESTION)
+    row = page.locator("[class*='st-key-actions-']").last
+    pane = page.locator(".st-key-source-pane")
+    for width, lines in ((1440, 1), (1024, 1), (390, 2)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(500)
+        size = row.evaluate("row => [row.offsetHeight, row.scrollWidth - row.clientWidth]")
+        assert size[0] < 45 * lines and size[1] <= 0, (width, size)
+        assert row.get_by_text("Respondida").is_visible()
+        row.get_by_role("button", name="1 fuente").click()
+        pane.locator("mark").first.wait_for()
+        page.keyboard.press("Escape")
+        pane.wait_for(state="detached")
+        page.get_by_role("link", name="[1]").last.click()  # a citation opens its passage at every width
+        pane.locator("mark").first.wait_for()
+        settle(page)
+        pane.get_by_role("button", name="Cerrar").click()
+        pane.wait_for(state="detached")
+        settle(page)

@@ -176,7 +176,7 @@ def test_conversations_are_found_by_who_signed_in_on_any_browser_and_by_nobody_e
     first, second, other = (signed_in(people(), site, subject) for subject in ("eva", "eva", "ana"))
     visit(first, site.server, "Chat")
     ask(first, QUESTION)
-    first.get_by_text("Fuentes", exact=True).wait_for()
+    first.locator("[class*='st-key-sources-']").wait_for()
     settle(first)
     for page, found in ((second, 1), (other, 0)):
         visit(page, site.server, "Chat")

@@ -47,7 +47,7 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
     page.set_viewport_size({"width": 1440, "height": 1000})
     visit(page, server, "Chat")
     ask(page, "¿De cuántos euros es la tasa del registro civil y la del registro mercantil?")
-    page.get_by_text("Fuentes", exact=True).wait_for()
+    page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     answer = page.locator("[data-testid='stChatMessage']").last
     civil = answer.locator("p").filter(has_text="doce euros").get_by_role("link").first
@@ -84,7 +84,7 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
 
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, server, "Chat")
-    page.get_by_role("button", name="[1]").first.click()
+    page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
     pane.wait_for()
     settle(page)
     assert pane.bounding_box()["width"] == pytest.approx(390, abs=2)

@@ -60,7 +60,7 @@ def own_cookie(page: Any) -> dict[str, Any]:
 
 def put_question(page: Any) -> None:
     ask(page, QUESTION)
-    page.get_by_text("Fuentes", exact=True).wait_for()
+    page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
 
 

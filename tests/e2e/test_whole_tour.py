@@ -40,7 +40,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     page.get_by_text("está lista").wait_for()
     settle(page)
     ask(page, "¿Cuánto cuesta cada día de retraso?")
-    page.get_by_text("Fuentes", exact=True).wait_for()
+    page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
     mark = page.locator(".st-key-source-pane mark").first

@@ -69,7 +69,10 @@ def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
         "chat, empty": (f"Chat?kb={world.kb_id}", _nothing),
         "chat, answered": (talk, _nothing),
         "chat, source": (talk, lambda page: page.get_by_role("link", name="[1]").first.click()),
-        "chat, passage": (talk, lambda page: page.locator("details.source summary").first.click()),
+        "chat, sources": (
+            talk,
+            lambda page: page.locator("[class*='st-key-sources-']").first.get_by_role("button").click(),
+        ),
         "chat, search": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]", last=True)),
         "chat, documents": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]")),
         "chat, keys": (talk, _press("st-key-keys-help")),

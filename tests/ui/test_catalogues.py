@@ -135,3 +135,26 @@ def test_no_text_lets_the_markdown_of_a_value_live(language: str, monkeypatch: p
             shown = t(key, **dict.fromkeys(names, foreign))
             assert "![" not in re.sub(r"\\.", "", shown), key
             assert not re.search(r"`\{\w+\}`", text), f"{key}: a value between backticks would show its escapes"
+
+
+ONLY_COMMANDS = {
+    "error.address_unavailable",  # the pages cannot be open
+    "error.baseline_content_differs",  # baselines are compared by the command alone
+    "error.baseline_questions_differ",
+    "error.baseline_unreadable",
+    "error.data_folder_not_empty",  # a backup is restored while no page is served
+    "error.export_not_written",  # pages offer a download, they write to no folder
+    "error.gate_source_missing",
+    "error.kb_sync_removes_most",  # folders are synchronised by command and HTTP
+    "error.ray_unreachable",  # a cluster is started from its machines
+}
+"""Errors whose next step no page can offer."""
+
+
+@pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
+def test_an_error_on_a_page_says_what_to_do_there(language: str) -> None:
+    """Its text names no command and no option of one, unless no page can do it."""
+    command = re.compile(r"chatbot-mvp [a-z]|python -m|`|(?<![\w-])--[a-z]")
+    texts = {key: text for key, text in catalogue(language).items() if key.startswith("error.")}
+    assert len(texts) > 3
+    assert {key for key, text in texts.items() if command.search(text)} <= ONLY_COMMANDS

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,7 +14,7 @@ from chatbot_mvp.documents.parsing import parse_upload
 from chatbot_mvp.knowledge_base.versions import NewDocument
 from streamlit_app.shared.state import get_app
 from tests.documents.made import pdf
-from tests.ui.test_pages import open_page, texts
+from tests.ui.test_pages import open_page, open_sources, texts
 
 pytestmark = pytest.mark.usefixtures("data_dir")
 
@@ -33,9 +32,8 @@ def cited() -> dict[str, str]:
     """The address that the only source of an answer leads to."""
     chat = open_page("chat")
     chat.chat_input[0].set_value("¿Cuál es el plazo para reclamar la fianza del local?").run()
-    bodies = "".join(element.proto.body for element in chat.get("html"))
-    [link] = re.findall(r'href="(Documento\?[^"]+)"', bodies)
-    return {name: values[0] for name, values in parse_qs(urlsplit(html.unescape(link)).query).items()}
+    [link] = [link.proto for link in open_sources(chat).get("page_link") if link.proto.query_string]
+    return {name: values[0] for name, values in parse_qs(link.query_string).items()}
 
 
 def opened(**address: str) -> AppTest:

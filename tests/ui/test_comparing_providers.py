@@ -37,7 +37,12 @@ def test_two_providers_are_told_apart_and_one_figure_stands_first(data_dir: Path
         own = {"openai_base_url": f"{server.url}/v1", "openai_api_key": "k"}
         one = runs.run_now(provider="openai", **own, **asked).run_id
         two = runs.run_now(provider="openai", openai_model_name="gpt-4.1-nano", **own, **asked).run_id
-    assert f"{one}: 0/3, 95 % interval 0.000 to 0.5" in comparison_text(get_app().details.compare([one, two]))
+    said = comparison_text(get_app().details.compare([one, two]))
+    [label] = [line.rpartition(": ")[0].strip() for line in said.splitlines() if line.endswith(one)]
+    assert label.startswith("A · ") and "/" in label
+    name = label.removesuffix(" (the base)")
+    assert f"{name}: 0/3, 95 % interval 0.000 to 0.5" in said
+    assert said.split().count(one) == said.split().count(two) == 1  # ids are told once; all else goes by names
     page = open_page("evaluation", compare=f"{one},{two}")
     labels = [metric.label for metric in page.metric]
     assert labels == ["A · LEXICAL · openai/gpt-4.1-mini", "B · LEXICAL · openai/gpt-4.1-nano"]

@@ -12,7 +12,7 @@ from chatbot_mvp.knowledge_base.changes import Remove
 from streamlit_app.shared.state import get_app
 from tests.moving import ALLOWANCES, HOLIDAYS, HOW_MANY_DAYS, PARKING, WHOSE_PLACE, document, moving_kb
 from tests.ui.test_mykb_page import results
-from tests.ui.test_pages import open_page, texts
+from tests.ui.test_pages import open_page, open_sources, texts
 
 pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 NEW_DAYS = HOLIDAYS.replace("23 días", "25 días")
@@ -57,7 +57,7 @@ def test_an_old_answer_shows_what_it_cited_then_and_what_stands_there_now(
 ) -> None:
     page = open_page("chat", language)
     page.chat_input[0].set_value(HOW_MANY_DAYS).run()
-    before = texts(page.run())
+    before = texts(open_sources(page))
     assert f"personas/vacaciones.md, {age}" in before
     assert said not in before
     changed(kb)
@@ -102,7 +102,7 @@ def test_a_comparison_of_two_versions_says_so(kb: KbRecord) -> None:
 def test_text_that_was_purged_is_said_to_be(kb: KbRecord) -> None:
     page = open_page("chat")
     page.chat_input[0].set_value(WHOSE_PLACE).run()
-    assert "Zabalbeascoa" in texts(page.run())
+    assert "Zabalbeascoa" in texts(open_sources(page))
     get_app().kb_changes.purge(kb.kb_id, ["edificio/aparcamiento.md"])
     after = texts(page.run())
     assert "Zabalbeascoa" not in after

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import KbQuestion, KbRecord, SetQuestion
 from streamlit_app.shared.state import get_app
-from tests.ui.test_pages import open_page, sources, texts
+from tests.ui.test_pages import open_page, passages, texts
 from tests.waiting import wait_until
 
 DIET = "La dieta completa es de 48 euros."
@@ -148,10 +149,10 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     page = results(language)
     values = {metric.label: metric.value for metric in page.metric}
     first, wrong = (
-        ("Pasaje el primero", "Mal contestadas")
+        ("Lo señalado, el primero", "Mal contestadas")
         if language == "es"
         else (
-            "Passage first",
+            "Your passage first",
             "Wrongly answered",
         )
     )
@@ -239,7 +240,7 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
     [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
     page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "dieta completa?" in text)).run()
     assert not page.exception
-    assert any("[1] Dietas" in name for name in sources(page))
+    assert any("[1] Dietas" in name for name in passages(page))
     [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
     page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "Eiffel" in text)).run()
     assert "No se espera ningún pasaje" in texts(page)
@@ -261,6 +262,11 @@ def test_without_kinds_the_threshold_is_not_judged(kb: KbRecord) -> None:
     assert not [button for button in page.button if button.key == "mykb_apply"]
 
 
+def own_choices(page: AppTest) -> list[Any]:
+    """Where each question is answered, in the order of the page."""
+    return [control for control in page.segmented_control if "own-choice" in str(control.key)]
+
+
 def test_own_questions_are_searched_decided_and_become_the_headline(kb: KbRecord) -> None:
     page = open_page("mykb")
     [box] = [area for area in page.text_area if area.label == "Sus preguntas"]
@@ -269,6 +275,17 @@ def test_own_questions_are_searched_decided_and_become_the_headline(kb: KbRecord
     assert not page.exception, page.exception
     shown = [control for control in page.get("button_group") if "own-choice" in str(control.proto.id)]
     assert len(shown) == 2
+    assert [control.value for control in own_choices(page)] == [None, None]  # nobody has read anything yet
+    assert page.button(key="own_measure").disabled
+    page = own_choices(page)[0].set_value("nowhere").run()
+    assert "Decididas: 1 de 2." in texts(page)
+    assert not page.button(key="own_measure").disabled
+    page = own_choices(page)[1].set_value("elsewhere").run()
+    [words] = [box for box in page.text_input if "unas palabras del documento" in box.label]
+    page = words.set_value("palabras que no están").run()
+    assert "Ningún párrafo de los documentos tiene esas palabras" in page.warning[0].value
+    assert "Decididas: 1 de 2." in texts(page)
+    page = own_choices(page)[1].set_value("A").run()
     page = page.button(key="own_measure").click().run()
     assert not page.exception, page.exception
     wait(kb)

@@ -45,9 +45,23 @@ def texts(app: AppTest) -> str:
 
 
 def sources(app: AppTest) -> list[str]:
-    """The number and section of each passage that can be opened."""
+    """The number and section of each source of the chat's answers."""
+    opens = [button for button in app.button if (button.key or "").startswith("open-source-")]
+    return [button.label.replace("\\", "") for button in opens]
+
+
+def passages(app: AppTest) -> list[str]:
+    """The number and section of each passage in a box that can be opened."""
     bodies = [element.proto.body for element in app.get("html")]
     return [html.unescape(name) for body in bodies for name in re.findall("<summary>(.*?)</summary>", body)]
+
+
+def open_sources(app: AppTest) -> AppTest:
+    """Show the first source of the newest answer beside it."""
+    [*_, opens] = [button for button in app.button if (button.key or "").startswith("sources-")]
+    opens.click().run()
+    assert not app.exception, app.exception
+    return app
 
 
 def open_newest(language: str = "es") -> AppTest:

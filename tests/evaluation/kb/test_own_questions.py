@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,23 @@ def test_an_answer_decided_again_takes_the_place_of_the_one_before(app: App) -> 
     kept = app.own_questions.keep(kb.kb_id, "mías", {found.question: found.passages[0]})
     assert [(one.question.kind, one.origin) for one in kept.questions] == [("answerable", "person")]
     assert len(app.question_sets.sets(kb.kb_id)) == 1
+
+
+def test_the_order_of_the_passages_depends_on_their_texts_alone(app: App) -> None:
+    kb = app.kbs.add("normas.md", TEXT.encode())
+    [one] = app.own_questions.find(kb.kb_id, ["¿Cuánto cuesta la inscripción y cuánto dura cada reserva?"])
+    assert len(one.passages) == 2
+    for passages in (one.passages, one.passages[::-1]):  # whichever search puts first
+        assert replace(one, passages=passages).shuffled == one.shuffled
+    assert set(one.shuffled) == set(one.passages)
+
+
+def test_words_of_the_document_name_its_paragraph(app: App) -> None:
+    kb = app.kbs.add("normas.md", TEXT.encode())
+    found = app.own_questions.passage_with(kb.kb_id, "  noventa\nMINUTOS ")
+    assert found is not None
+    assert found.chunk.text == "Cada reserva dura noventa minutos y se hace en la aplicación."
+    [(start, end)] = found.highlights
+    assert TEXT[start:end] == "noventa minutos"
+    assert app.own_questions.passage_with(kb.kb_id, "noventa horas") is None
+    assert app.own_questions.passage_with(kb.kb_id, " ") is None
