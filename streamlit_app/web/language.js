@@ -49,6 +49,8 @@
     }
     if (root.nodeType !== Node.ELEMENT_NODE) return;
     for (const element of [root, ...root.querySelectorAll("*")]) {
+      // Streamlit lets Tab stop at the page's main part, but gives it no name.
+      if (element.matches("main") && !element.hasAttribute("aria-label")) element.setAttribute("aria-label", "Main content");
       // An icon's name is English and says nothing that the button's own name does not.
       if (element.matches("[data-testid='stIconMaterial'], [role='img'][aria-label$=' icon']")) element.setAttribute("aria-hidden", "true");
       // A value that is longer than its field can be read in full.

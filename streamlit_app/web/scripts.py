@@ -35,17 +35,42 @@ if (!window.opensSources) {
     button?.click();
     return Boolean(button);
   };
+  // The focus follows a source that is opened into its pane, and goes back to the citation when the pane is closed.
+  const pane = () => document.querySelector(".st-key-source-pane");
+  let citation = "", opening = false, within = false;
   document.addEventListener("click", (event) => {
+    const opens = event.target.closest?.("[class*='st-key-open-source-']")?.className.match(/st-key-open-([^ ]+)/);
+    if (opens) [citation, opening] = [opens[1], true];
     const name = event.target.closest?.("a[href^='#source-']")?.getAttribute("href").slice(1);
-    if (!name || !wide() || !press("open-" + CSS.escape(name))) return;
-    event.preventDefault();
+    if (name && wide() && press("open-" + CSS.escape(name))) event.preventDefault();
   }, true);
+  document.addEventListener("focusin", (event) => { within = Boolean(pane()?.contains(event.target)); });
   document.addEventListener("keydown", (event) => {
     const name = {"[": "source-before", "]": "source-after"}[event.key];
     const off = document.querySelector("#chat-page")?.dataset.keys === "off";
     const typing = event.target.closest?.("input, textarea, select, [contenteditable='true']");
     if (name && !off && !typing && press(name)) event.preventDefault();
   });
+  document.addEventListener("keydown", (event) => {
+    const other = "[role='dialog'], [role='menu'], [role='listbox'], [data-testid='stPopoverBody'], [class*='st-key-stop-'] button";
+    if (event.key === "Escape" && !document.querySelector(other)) press("source-close");
+  }, true);
+  new MutationObserver(() => {
+    const at = document.activeElement, nowhere = !at || at === document.body || at.disabled, here = pane();
+    if (here) {
+      here.setAttribute("role", "region");
+      const head = here.querySelector("[data-testid='stMarkdownContainer']")?.innerText.trim();
+      if (head && here.getAttribute("aria-label") !== head) here.setAttribute("aria-label", head);
+      if (!opening && !(within && nowhere)) return;
+      here.tabIndex = -1;
+      here.focus({preventScroll: true});
+      opening = false;
+    } else if (within && nowhere) {
+      within = false;
+      const back = document.querySelector(`a[href="#${CSS.escape(citation)}"]`);
+      (back ?? document.querySelector("[data-testid='stChatInputTextArea']"))?.focus({preventScroll: true});
+    }
+  }).observe(document.body, {childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"]});
   const shown = new WeakSet();
   new MutationObserver(() => document.querySelectorAll("[data-first-mark]").forEach((mark) => {
     if (shown.has(mark)) return;
@@ -56,8 +81,8 @@ if (!window.opensSources) {
   })).observe(document.body, {childList: true, subtree: true});
 }
 """
-"""On wide screens a click on a citation clicks the button of its source; [ and ] click those of the source pane. The
-first mark of a passage comes into sight when it is drawn."""
+"""On wide screens a click on a citation clicks the button of its source; [, ] and Esc click those of the source pane, which
+gets the focus. The first mark of a passage comes into sight when it is drawn."""
 
 
 PICTURES = Path(__file__).with_name("pictures.js").read_text("utf-8")
