@@ -94,6 +94,6 @@ def translate_uploader(button: str) -> None:
 [data-testid="stFileUploaderDropzone"] > span button p,
 [data-testid="stFileUploaderDropzone"] > button p {{font-size: 0;}}
 [data-testid="stFileUploaderDropzone"] > span button p::after,
-[data-testid="stFileUploaderDropzone"] > button p::after {{content: {json.dumps(button)}; font-size: 0.875rem;}}
+[data-testid="stFileUploaderDropzone"] > button p::after {{content: {json.dumps(button)} / ""; font-size: 0.875rem;}}
 </style>"""
     )

@@ -89,10 +89,10 @@
 
   const FREE_MS = 3000; // what was pressed to come here keeps the focus until it is gone from the page
 
-  // Whether the focus is nowhere, or still on the link that led here.
+  // Whether the focus is nowhere, on the link that led here, or where it was given back for want of a better place.
   function free() {
     const at = document.activeElement;
-    return at === null || at === document.body || at.matches("[data-testid='stSidebarNavLink']");
+    return at === null || at === document.body || at.matches("[data-testid='stSidebarNavLink'], [data-focus-back]");
   }
 
   let known = new Set();

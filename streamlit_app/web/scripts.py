@@ -10,6 +10,9 @@ import streamlit as st
 LANGUAGE = Path(__file__).with_name("language.js").read_text("utf-8")
 """Says Streamlit's own texts in the session's language, and names that language to the browser."""
 
+FOCUS = Path(__file__).with_name("focus.js").read_text("utf-8")
+"""Moves the focus into what the keyboard opens, and back from what vanishes."""
+
 # Streamlit names a file by its ``webkitRelativePath``, which browsers leave empty for what is dropped. The library that
 # it reads dropped folders with says the path in ``relativePath``.
 FOLDERS = """
