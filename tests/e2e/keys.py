@@ -14,6 +14,7 @@ _LOOK = """() => {
     return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
   };
   // A field that shares its edge with a button in it has the outline around both.
+  // A cell of a table is drawn, with its edge, on a canvas.
   let ring = at.matches("body, iframe") || at.closest("canvas") !== null;
   for (let one = at, up = 0; one && up < (at.matches("input, textarea") ? 4 : 1); one = one.parentElement, up++) ring ||= outlined(one);
   let clear = true;
@@ -22,7 +23,7 @@ _LOOK = """() => {
   const top = Math.max(box.top, 0), bottom = Math.min(box.bottom, innerHeight);
   const inside = right - left >= 1 && bottom - top >= Math.min(box.height, 8) && box.width >= 2 && box.height >= 2;
   const over = inside ? document.elementFromPoint((left + right) / 2, (top + bottom) / 2) : null;
-  const free = over !== null && (at.contains(over) || over.contains(at) || at.closest("label, [data-testid='stSlider'], [data-testid='stCheckbox']")?.contains(over));
+  const free = at.closest("canvas") !== null || over !== null && (at.contains(over) || over.contains(at) || at.closest("label, [data-testid='stSlider'], [data-testid='stCheckbox']")?.contains(over));
   const key = at.closest("[class*='st-key-']")?.className.match(/st-key-[\\w-]+/)?.[0] ?? "";
   const chosen = at.value !== undefined && at.matches("input, textarea") ? at.value : "";
   return {page: at === document.body, ring, clear, inside, free: Boolean(free), key, chosen,
