@@ -53,7 +53,7 @@ _FRAME = """<style>
 :is(.react-aria-ComboBox > [role="group"], [data-testid$="RootElement"], [data-testid="stNumberInputContainer"],
   [data-testid="stChatInput"] > div):has(:is(input, textarea):focus-visible) {
   outline: 2px solid light-dark(#0f766e, #2dd4bf); outline-offset: 1px;}
-[data-testid="stElementToolbar"]:focus-within {opacity: 1 !important;}
+[data-testid="stElementToolbar"]:focus-within {opacity: 1 !important; z-index: 100;}
 [data-testid="stMain"]:focus-visible {outline-offset: -2px;}
 @media (min-width: 800px) and (max-width: 1600px) {
   [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {padding-inline: 3rem;}

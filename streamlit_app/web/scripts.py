@@ -55,8 +55,9 @@ if (!window.opensSources) {
     if (name && !off && !typing && press(name)) event.preventDefault();
   });
   document.addEventListener("keydown", (event) => {
-    const other = "[role='dialog'], [role='menu'], [role='listbox'], [data-testid='stPopoverBody'], [class*='st-key-stop-'] button";
-    if (event.key === "Escape" && !document.querySelector(other)) press("source-close");
+    const other = "[role='dialog'], [role='menu'], [role='listbox'], [data-testid='stPopoverBody']";
+    const busy = document.querySelector(`${other}, [class*='st-key-stop-'] button`);
+    if (event.key === "Escape" && !busy) press("source-close");
   }, true);
   new MutationObserver(() => {
     const at = document.activeElement, nowhere = !at || at === document.body || at.disabled, here = pane();
@@ -84,8 +85,8 @@ if (!window.opensSources) {
   })).observe(document.body, {childList: true, subtree: true});
 }
 """
-"""On wide screens a click on a citation clicks the button of its source; [, ] and Esc click those of the source pane, which
-gets the focus. The first mark of a passage comes into sight when it is drawn."""
+"""On wide screens a click on a citation clicks the button of its source; [, ] and Esc click those of the source pane,
+which gets the focus. The first mark of a passage comes into sight when it is drawn."""
 
 
 PICTURES = Path(__file__).with_name("pictures.js").read_text("utf-8")

@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tests.e2e.test_tour import settle
 
-_LOOK = """() => {
-  const at = document.activeElement, box = (at.closest("canvas") ?? at).getBoundingClientRect();
-  const outlined = (element) => {
-    const style = getComputedStyle(element);
-    return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
-  };
-  // A field that shares its edge with a button in it has the outline around both.
-  // A cell of a table is drawn, with its edge, on a canvas.
-  let ring = at.matches("body, iframe") || at.closest("canvas") !== null;
-  for (let one = at, up = 0; one && up < (at.matches("input, textarea") ? 4 : 1); one = one.parentElement, up++) ring ||= outlined(one);
-  let clear = true;
-  for (let one = at; one; one = one.parentElement) clear &&= Number(getComputedStyle(one).opacity) > 0.3;
-  const left = Math.max(box.left, 0), right = Math.min(box.right, innerWidth);
-  const top = Math.max(box.top, 0), bottom = Math.min(box.bottom, innerHeight);
-  const inside = right - left >= 1 && bottom - top >= Math.min(box.height, 8) && box.width >= 2 && box.height >= 2;
-  const over = inside ? document.elementFromPoint((left + right) / 2, (top + bottom) / 2) : null;
-  const free = at.closest("canvas") !== null || over !== null && (at.contains(over) || over.contains(at) || at.closest("label, [data-testid='stSlider'], [data-testid='stCheckbox']")?.contains(over));
-  const key = at.closest("[class*='st-key-']")?.className.match(/st-key-[\\w-]+/)?.[0] ?? "";
-  const chosen = at.value !== undefined && at.matches("input, textarea") ? at.value : "";
-  return {page: at === document.body, ring, clear, inside, free: Boolean(free), key, chosen,
-          html: at.outerHTML.slice(0, 120), box: [box.left, box.top, box.width, box.height].map(Math.round)};
-}"""
+_LOOK = Path(__file__).with_suffix(".js").read_text("utf-8").partition("\n")[2]
 
 
 @dataclass(frozen=True)
@@ -78,7 +58,7 @@ class Keyboard:
             if not seen[what]:
                 wrong.append(said)
                 break
-        found = Focus(role, name, seen["key"], seen["chosen"], tuple(wrong))
+        found = Focus(role, name, seen["key"], seen["value"], tuple(wrong))
         self.wrong += [f"{role} {name!r} in {found.key} {line}: {seen['box']} {seen['html']}" for line in wrong]
         return found
 

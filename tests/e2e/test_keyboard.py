@@ -53,9 +53,10 @@ def keys(browser: Any, walked: Server) -> Iterator[Keyboard]:
     context.close()
 
 
-@pytest.fixture(autouse=True)
-def nothing_unseen_or_without_a_name(keys: Keyboard) -> Iterator[None]:
-    yield
+@pytest.fixture
+def seen_and_named(keys: Keyboard) -> Iterator[Keyboard]:
+    """The keyboard of a test that also fails if anything was unseen or without a name when it had the focus."""
+    yield keys
     assert keys.wrong == []
 
 
@@ -65,8 +66,9 @@ def box_has_focus(keys: Keyboard) -> None:
     assert keys.focus().name == BOX
 
 
-def test_past_the_navigation_to_the_chat_and_a_document_of_ones_own(keys: Keyboard) -> None:
+def test_past_the_navigation_to_the_chat_and_a_document_of_ones_own(seen_and_named: Keyboard) -> None:
     """The first stop leads past the navigation; the box of the chat has the focus without any press of Tab."""
+    keys = seen_and_named
     page = keys.page
     assert keys.tab_to("Ir al contenido", "link") == 1
     assert keys.press("Enter").role == "main"
@@ -86,8 +88,9 @@ def test_past_the_navigation_to_the_chat_and_a_document_of_ones_own(keys: Keyboa
     assert keys.press("Enter").name == BOX
 
 
-def test_a_question_its_answer_and_its_sources(keys: Keyboard) -> None:
+def test_a_question_its_answer_and_its_sources(seen_and_named: Keyboard) -> None:
     """The focus goes with the source that is opened, and back to its citation when it is closed."""
+    keys = seen_and_named
     page = keys.page
     keys.type(QUESTION)
     assert keys.press("Enter").name == BOX  # the next question can be typed at once
@@ -117,13 +120,14 @@ def test_a_question_its_answer_and_its_sources(keys: Keyboard) -> None:
     assert keys.focus().name == "[1]"
 
 
-def test_an_answer_is_copied_and_rated_with_a_reason(keys: Keyboard, walked: Server) -> None:
+def test_an_answer_is_copied_and_rated_with_a_reason(seen_and_named: Keyboard, walked: Server) -> None:
+    keys = seen_and_named
     page = keys.page
     keys.press("k")
     assert "noventa y tres euros" in page.evaluate("navigator.clipboard.readText()")
     page.evaluate("navigator.clipboard.writeText('')")
     keys.tab_to("Copiar la respuesta con sus fuentes", "button")
-    keys.press("Enter")
+    page.keyboard.press("Enter")  # looked for at once: it is said for a moment
     page.get_by_role("status").get_by_text("Copiado").wait_for()
     assert "noventa y tres euros" in page.evaluate("navigator.clipboard.readText()")
     keys.tab_to("Pulgar arriba", "radio")
@@ -149,8 +153,9 @@ def test_an_answer_is_copied_and_rated_with_a_reason(keys: Keyboard, walked: Ser
     assert last["note"] == "Falta el plazo."
 
 
-def test_a_conversation_is_renamed_pinned_opened_and_deleted(keys: Keyboard) -> None:
+def test_a_conversation_is_renamed_pinned_opened_and_deleted(seen_and_named: Keyboard) -> None:
     """After each of these the focus is where it was, or as near as can be."""
+    keys = seen_and_named
     page, menu = keys.page, "Opciones de"
 
     def choose(act: str) -> None:
@@ -193,7 +198,8 @@ def test_a_conversation_is_renamed_pinned_opened_and_deleted(keys: Keyboard) -> 
     assert keys.focus().role != "page"
 
 
-def test_the_own_questions_are_measured(keys: Keyboard) -> None:
+def test_the_own_questions_are_measured(seen_and_named: Keyboard) -> None:
+    keys = seen_and_named
     page = keys.page
     keys.tab_to("Evaluar mi base", "link", back=True)
     keys.press("Enter")
@@ -212,8 +218,9 @@ def test_the_own_questions_are_measured(keys: Keyboard) -> None:
     settle(page)
 
 
-def test_a_setting_is_changed(keys: Keyboard, walked: Server) -> None:
+def test_a_setting_is_changed(seen_and_named: Keyboard, walked: Server) -> None:
     """The list of settings is found by typing; the value that was saved stays."""
+    keys = seen_and_named
     page = keys.page
     keys.tab_to("Administración", "link", back=True)
     keys.press("Enter")
@@ -224,7 +231,7 @@ def test_a_setting_is_changed(keys: Keyboard, walked: Server) -> None:
         if keys.press("ArrowRight").name == "Ajustes":
             break
     settle(page)
-    keys.tab_to("Ajuste que quiere cambiar", "combobox")
+    keys.tab_to("Ver o cambiar un ajuste", "combobox")
     keys.type("KB_MIN_EVIDENCE")
     page.get_by_role("option").first.wait_for()
     keys.press("ArrowDown")
@@ -241,3 +248,23 @@ def test_a_setting_is_changed(keys: Keyboard, walked: Server) -> None:
     settings = json.loads((walked.data_dir / "app_settings.json").read_text("utf-8"))["settings"]
     assert settings["kb_min_evidence"] == 0.37
     assert keys.focus().role != "page"
+
+
+@pytest.mark.parametrize(
+    ("button", "wrong"),
+    [
+        ("<button>Sí</button>", ""),
+        ("<button aria-label=''></button>", "has no name"),
+        ("<button style='outline: none'>Sí</button>", "has no outline"),
+        ("<div style='opacity: 0'><button>Sí</button></div>", "is transparent"),
+        ("<button style='position: fixed; left: -200px'>Sí</button>", "is outside the window"),
+        ("<button>Sí</button><div style='position: fixed; inset: 0; background: red'></div>", "is covered"),
+    ],
+)
+def test_the_measure_sees_what_is_wrong_where_the_focus_is(browser: Any, button: str, wrong: str) -> None:
+    page = browser.new_page()
+    page.set_content(f"<style>button {{width: 9rem; height: 3rem}}</style><p>…</p>{button}")
+    keys = Keyboard(page)
+    page.keyboard.press("Tab")
+    assert keys.focus().wrong == ((wrong,) if wrong else ())
+    page.close()
