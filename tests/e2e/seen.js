@@ -32,7 +32,7 @@ const say = (kind, element) => {
 };
 if (document.documentElement.scrollWidth > width + 1) found.push(`the page is wider than the window: ${document.documentElement.scrollWidth}`);
 const sidebar = document.querySelector("[data-testid='stSidebar']");
-for (const element of document.querySelectorAll('.stApp *, [data-testid="stPopoverBody"] *, [role=dialog] *')) {
+for (const element of document.querySelectorAll('.stApp *, [data-testid="stPopoverBody"] *, [role=dialog] *, [role=menu] *')) {
   if (element.namespaceURI.endsWith('svg') || !shown(element) || icon(element)) continue;
   if (sidebar?.contains(element) && sidebar.getAttribute('aria-expanded') !== 'true') continue;
   if (element.closest('canvas')) continue;
