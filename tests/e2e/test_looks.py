@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
 
 def _source(page: Any) -> None:
-    page.locator("[class*='st-key-open-source-'] button").first.click()
+    page.locator("[class*='st-key-open-source-'] button:visible").first.click()
     page.locator(".st-key-source-pane").wait_for()
     settle(page)
 
