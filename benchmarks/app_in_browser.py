@@ -30,6 +30,13 @@ _PAINTED = """(before) => {
 @contextmanager
 def serve(data_dir: Path, **settings: str) -> Iterator[str]:
     """The app over a data folder, with the provider ``demo`` and further settings; its address."""
+    with serve_process(data_dir, **settings) as (url, _):
+        yield url
+
+
+@contextmanager
+def serve_process(data_dir: Path, **settings: str) -> Iterator[tuple[str, int]]:
+    """As ``serve``; gives the address and the id of the server's process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -46,7 +53,7 @@ def serve(data_dir: Path, **settings: str) -> Iterator[str]:
                 if time.monotonic() > deadline or process.poll() is not None:
                     sys.exit(f"the app did not start: {log.name}")
                 time.sleep(0.2)
-            yield url
+            yield url, process.pid
         finally:
             process.kill()
             process.wait()

@@ -32,6 +32,12 @@ def children_s() -> float:
     return times.children_user + times.children_system
 
 
+def process_s(pid: int) -> float:
+    """Return the processor seconds, user and system, that a running process has used so far, without its children."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def load() -> float:
     """Return the mean number of processes that wanted a core in the last minute."""
     return round(os.getloadavg()[0], 1)

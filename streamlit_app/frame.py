@@ -12,7 +12,7 @@ from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.shared.style import LOGO, MARK, NAME, frame_style
 from streamlit_app.web.outside import stay_on_this_machine
-from streamlit_app.web.scripts import speak
+from streamlit_app.web.scripts import FOCUS, run_script, speak
 from streamlit_app.web.uploaded import release_all
 
 
@@ -29,6 +29,7 @@ def draw_page() -> None:
     keep_tour()
     frame_style()
     speak(current_language(), words_of_streamlit(current_language()))
+    run_script(FOCUS)
 
     page = st.navigation(
         [

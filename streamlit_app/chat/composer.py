@@ -15,6 +15,8 @@ from streamlit_app.shared.state import get_app
 from streamlit_app.web.guard import CHAT_SCRIPT
 
 _STYLE = """<style>
+/* What Tab reaches is scrolled to a place between the bar above and the box below, not behind them. */
+[data-testid="stMain"] {scroll-padding: 5rem 0 13rem;}
 @media (min-width: 800px) and (min-height: 600px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; top: 0; z-index: 90;
     background: light-dark(#fdfdfb, #121615); padding: 0.6rem 0;}
@@ -42,7 +44,6 @@ _STYLE = """<style>
   min-width: 2rem; padding: 0 0.35rem; border: 0; border-radius: 0.6rem; background: none; color: inherit;
   font: inherit; cursor: pointer;}
 .chat-copy:hover {color: light-dark(#0f766e, #2dd4bf);}
-.chat-copy:focus-visible {outline: 2px solid light-dark(#0f766e, #2dd4bf);}
 .chat-copy.copy-source {display: flex; text-align: start; min-height: 1.8rem; font-size: 0.875rem;}
 .chat-copy.copy-shared {border: 1px solid color-mix(in srgb, currentColor 22%, transparent); padding: 0.2rem 0.8rem;}
 .chat-copy .icon {font-family: "Material Symbols Rounded"; font-size: 1.25rem; line-height: 1;}

@@ -38,13 +38,16 @@ def judge(kb: KbRecord, result: KbResult, advise: bool) -> None:
     if not advise:
         st.warning(t("mykb.proposed_only"), icon=":material/auto_fix_high:")
     key = f"mykb-threshold-{result.result_id}"
-    # Written again, because Streamlit drops a widget's value when its page is left.
-    st.session_state[key] = st.session_state.get(key, round(current, 2))
+    # Written only when Streamlit has dropped it, which it does when the page is left: what is written goes back to the
+    # browser, where it would undo presses of keys that came meanwhile.
+    if key not in st.session_state:
+        st.session_state[key] = st.session_state.get(f"{key}-kept", round(current, 2))
     grid = card_grid("mykb-threshold", 320)
     with grid.container():
         threshold = float(
             st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key, on_change=_begin_at, args=(key,))
         )
+        st.session_state[f"{key}-kept"] = threshold
         st.caption(t("mykb.threshold_now", value=number(current, 2)))
         if advise and len(result.rows) >= ENOUGH_OWN:
             _suggestion(result, key, current)

@@ -46,6 +46,15 @@ _FRAME = """<style>
 /* A table that is wider than the page shows its scroll bar. */
 [data-testid="stDataFrame"] .dvn-scroller {
   scrollbar-width: auto; scrollbar-color: light-dark(#9aa5a1, #5a6662) transparent;}
+/* Whoever uses the keyboard sees where it is; a field and the button in it have one line around both. */
+:focus-visible, label:has(input:is([type="checkbox"], [type="radio"]):focus-visible) {
+  outline: 2px solid light-dark(#0f766e, #2dd4bf) !important; outline-offset: 1px;}
+:is(input:not([type="range"]), textarea):focus-visible {outline: none !important;}
+:is(.react-aria-ComboBox > [role="group"], [data-testid$="RootElement"], [data-testid="stNumberInputContainer"],
+  [data-testid="stChatInput"] > div):has(:is(input, textarea):focus-visible) {
+  outline: 2px solid light-dark(#0f766e, #2dd4bf); outline-offset: 1px;}
+[data-testid="stElementToolbar"]:focus-within {opacity: 1 !important; z-index: 100;}
+[data-testid="stMain"]:focus-visible {outline-offset: -2px;}
 @media (min-width: 800px) and (max-width: 1600px) {
   [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {padding-inline: 3rem;}
 }
@@ -86,6 +95,6 @@ def translate_uploader(button: str) -> None:
 [data-testid="stFileUploaderDropzone"] > span button p,
 [data-testid="stFileUploaderDropzone"] > button p {{font-size: 0;}}
 [data-testid="stFileUploaderDropzone"] > span button p::after,
-[data-testid="stFileUploaderDropzone"] > button p::after {{content: {json.dumps(button)}; font-size: 0.875rem;}}
+[data-testid="stFileUploaderDropzone"] > button p::after {{content: {json.dumps(button)} / ""; font-size: 0.875rem;}}
 </style>"""
     )

@@ -87,8 +87,17 @@
     if (Math.abs(top - main.scrollTop) > 2) main.scrollTo({ top, behavior });
   }
 
+  const FREE_MS = 3000; // what was pressed to come here keeps the focus until it is gone from the page
+
+  // Whether the focus is nowhere, on the link that led here, or where it was given back for want of a better place.
+  function free() {
+    const at = document.activeElement;
+    return at === null || at === document.body || at.matches("[data-testid='stSidebarNavLink'], [data-focus-back]");
+  }
+
   let known = new Set();
   let here = false;
+  let mayFocus = 0; // until this time, in ms
   let opened = "";
   let pinned = "";
   let edited = null;
@@ -109,11 +118,14 @@
     if (!here) {
       here = true;
       // On a touch screen, focus would open the keyboard over the page.
-      const free = document.activeElement === document.body || document.activeElement === null;
-      if (free && window.matchMedia("(pointer: fine)").matches) input().focus({ preventScroll: true });
+      mayFocus = window.matchMedia("(pointer: fine)").matches ? performance.now() + FREE_MS : 0;
     } else if (known.size && names.length && !known.has(names.at(-1))) {
       pinned = names.at(-1);
       setTimeout(() => { pinned = ""; }, PINNED_MS);
+    }
+    if (mayFocus > performance.now() && free()) {
+      mayFocus = 0;
+      input().focus({ preventScroll: true });
     }
     const editing = one("[class*='st-key-edited-'] textarea");
     if (editing && editing !== edited) {
@@ -131,7 +143,7 @@
   }
 
   for (const name of ["wheel", "touchmove", "pointerdown", "keydown"]) {
-    document.addEventListener(name, () => { pinned = ""; }, { capture: true, passive: true });
+    document.addEventListener(name, () => { pinned = ""; mayFocus = 0; }, { capture: true, passive: true });
   }
 
   let asked = false;

@@ -19,7 +19,7 @@ from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.settings.network import client_of
 from streamlit_app.web.places import Places
-from streamlit_app.web.scripts import FOLDERS, LANGUAGE, PICTURES, SOURCES
+from streamlit_app.web.scripts import FOCUS, FOLDERS, LANGUAGE, PICTURES, SOURCES
 from streamlit_app.web.uploaded import Uploaded
 from streamlit_app.web.visitor import VisitorCookie, new_visitor, visitor_cookie
 
@@ -148,7 +148,7 @@ def security_headers() -> tuple[tuple[str, str], ...]:
 def _policy() -> str:
     """Return the policy of what the pages may load: files of this server, and what Streamlit writes into a page."""
     page = Path(file_util.get_static_dir(), "index.html").read_text("utf-8")
-    scripts_of_page = (*_INLINE.findall(page), CHAT_SCRIPT, FOLDERS, LANGUAGE, SOURCES, PICTURES)
+    scripts_of_page = (*_INLINE.findall(page), CHAT_SCRIPT, FOCUS, FOLDERS, LANGUAGE, SOURCES, PICTURES)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts_of_page)
     scripts = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return "; ".join(

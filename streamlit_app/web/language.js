@@ -5,9 +5,9 @@
   window.ownLanguage = true;
 
   const NAMED = ["aria-label", "title", "placeholder", "alt"];
-  // Texts of documents and of people are never changed; the button of an uploader is Streamlit's.
+  // Texts of documents and of people are never changed; the button of an uploader and some tooltips are Streamlit's.
   const FOREIGN = "[data-testid='stMarkdownContainer'], pre, code, textarea, script, style";
-  const UPLOADER = "[data-testid='stFileUploaderDropzone']";
+  const OWN = "[data-testid='stFileUploaderDropzone'], [data-testid='stTooltipContent']";
   let language = "";
   let words = {};
   let patterns = [];
@@ -44,11 +44,14 @@
   function translate(root) {
     if (root.nodeType === Node.TEXT_NODE) {
       const parent = root.parentElement;
-      if (parent && (!parent.closest(FOREIGN) || parent.closest(UPLOADER))) change(root, "", root.nodeValue);
+      if (parent && (!parent.closest(FOREIGN) || parent.closest(OWN))) change(root, "", root.nodeValue);
       return;
     }
     if (root.nodeType !== Node.ELEMENT_NODE) return;
     for (const element of [root, ...root.querySelectorAll("*")]) {
+      // Streamlit lets Tab stop at these, but gives them no name.
+      const name = element.matches("main") ? "Main content" : element.matches("canvas[data-testid='data-grid-canvas'], .dvn-scroller") ? "Table" : "";
+      if (name && !element.hasAttribute("aria-label")) element.setAttribute("aria-label", name);
       // An icon's name is English and says nothing that the button's own name does not.
       if (element.matches("[data-testid='stIconMaterial'], [role='img'][aria-label$=' icon']")) element.setAttribute("aria-hidden", "true");
       // A value that is longer than its field can be read in full.

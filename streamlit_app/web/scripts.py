@@ -10,6 +10,9 @@ import streamlit as st
 LANGUAGE = Path(__file__).with_name("language.js").read_text("utf-8")
 """Says Streamlit's own texts in the session's language, and names that language to the browser."""
 
+FOCUS = Path(__file__).with_name("focus.js").read_text("utf-8")
+"""Moves the focus into what the keyboard opens, and back from what vanishes."""
+
 # Streamlit names a file by its ``webkitRelativePath``, which browsers leave empty for what is dropped. The library that
 # it reads dropped folders with says the path in ``relativePath``.
 FOLDERS = """
@@ -34,19 +37,47 @@ if (!window.opensSources) {
     button?.click();
     return Boolean(button);
   };
+  // The focus follows a source that is opened into its pane, and goes back to what opened it when the pane is closed.
+  const pane = () => document.querySelector(".st-key-source-pane");
+  let opener = "", opening = false, within = false;
   document.addEventListener("click", (event) => {
+    const kind = "[class*='st-key-open-source-'], [class*='st-key-sources-']";
+    const opens = event.target.closest?.(kind)?.className.match(/st-key-(?:open-(source-[^ ]+)|(sources-[^ ]+))/);
+    if (opens) {
+      opener = opens[1] ? `a[href="#${CSS.escape(opens[1])}"]` : `.st-key-${CSS.escape(opens[2])} button`;
+      opening = Boolean(opens[1]) || !pane();
+    }
     const name = event.target.closest?.("a[href^='#source-']")?.getAttribute("href").slice(1);
-    if (!name || !press("open-" + CSS.escape(name))) return;
-    event.preventDefault();
+    if (name && press("open-" + CSS.escape(name))) event.preventDefault();
   }, true);
+  document.addEventListener("focusin", (event) => { within = Boolean(pane()?.contains(event.target)); });
   document.addEventListener("keydown", (event) => {
     const name = {"[": "source-before", "]": "source-after"}[event.key];
     const off = document.querySelector("#chat-page")?.dataset.keys === "off";
     const typing = event.target.closest?.("input, textarea, select, [contenteditable='true']");
     if (name && !off && !typing && press(name)) event.preventDefault();
-    const above = "[role='dialog'], [data-testid='stPopoverBody'], [class*='st-key-stop-']";
-    if (event.key === "Escape" && !document.querySelector(above)) press("source-close");
   });
+  document.addEventListener("keydown", (event) => {
+    const other = "[role='dialog'], [role='menu'], [role='listbox'], [data-testid='stPopoverBody']";
+    const busy = document.querySelector(`${other}, [class*='st-key-stop-'] button`);
+    if (event.key === "Escape" && !busy) press("source-close");
+  }, true);
+  new MutationObserver(() => {
+    const at = document.activeElement, nowhere = !at || at === document.body || at.disabled, here = pane();
+    if (here) {
+      here.setAttribute("role", "region");
+      const head = here.querySelector("[data-testid='stMarkdownContainer']")?.innerText.trim();
+      if (head && here.getAttribute("aria-label") !== head) here.setAttribute("aria-label", head);
+      if (!opening && !(within && nowhere)) return;
+      here.tabIndex = -1;
+      here.focus({preventScroll: true});
+      opening = false;
+    } else if (within && nowhere) {
+      within = false;
+      const back = opener && document.querySelector(opener);
+      (back || document.querySelector("[data-testid='stChatInputTextArea']"))?.focus({preventScroll: true});
+    }
+  }).observe(document.body, {childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"]});
   const shown = new WeakSet();
   new MutationObserver(() => document.querySelectorAll("[data-first-mark]").forEach((mark) => {
     if (shown.has(mark)) return;
@@ -62,8 +93,8 @@ if (!window.opensSources) {
   })).observe(document.body, {childList: true, subtree: true});
 }
 """
-"""A click on a citation clicks the button of its source; [, ] and Escape click those of the source pane. The first
-mark of a passage comes into sight when it is drawn."""
+"""A click on a citation clicks the button of its source; [, ] and Escape click those of the source pane, which gets the
+focus. The first mark of a passage comes into sight when it is drawn."""
 
 
 PICTURES = Path(__file__).with_name("pictures.js").read_text("utf-8")

@@ -32,7 +32,7 @@ const say = (kind, element) => {
 };
 if (document.documentElement.scrollWidth > width + 1) found.push(`the page is wider than the window: ${document.documentElement.scrollWidth}`);
 const sidebar = document.querySelector("[data-testid='stSidebar']");
-for (const element of document.querySelectorAll('.stApp *, [data-testid="stPopoverBody"] *, [role=dialog] *')) {
+for (const element of document.querySelectorAll('.stApp *, [data-testid="stPopoverBody"] *, [role=dialog] *, [role=menu] *')) {
   if (element.namespaceURI.endsWith('svg') || !shown(element) || icon(element)) continue;
   if (sidebar?.contains(element) && sidebar.getAttribute('aria-expanded') !== 'true') continue;
   if (element.closest('canvas')) continue;
@@ -87,5 +87,12 @@ return [...document.querySelectorAll("button, input, textarea, select, a[href], 
   .filter((element) => shown(element) && element.type !== 'hidden' && !element.matches("[role='presentation'], [alt='']"))
   .filter((element) => !said(element)).map((element) => element.outerHTML.slice(0, 160));
 };
-return {cut, words, nameless};
+const free = () => {
+  const sticks = (bar) => getComputedStyle(bar.parentElement).position === 'sticky';
+  const bars = [...document.querySelectorAll("[data-testid='stBottom'], [data-testid='stHeader'], .st-key-chat-bar")]
+    .filter((bar) => !bar.matches('.st-key-chat-bar') || sticks(bar));
+  const steps = Array.from({length: 90}, (_, step) => document.elementFromPoint(innerWidth / 2, (step + 0.5) * innerHeight / 90));
+  return steps.filter((at) => !bars.some((bar) => bar.contains(at))).length / steps.length;
+};
+return {cut, words, nameless, free};
 })()

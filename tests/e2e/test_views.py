@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import streamlit_app
 from tests.e2e.conftest import Server
-from tests.e2e.seen import cut, nameless, words
+from tests.e2e.seen import cut, focusable, free_height, nameless, words
 from tests.e2e.test_tour import settle
-from tests.e2e.views import NAMES, VISITOR, World, open_view, world
+from tests.e2e.views import NAMES, VISITOR, WITH_BOXES, World, open_view, world
 from tests.e2e.visitors import become
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
 WIDTHS = (320, 390, 640, 768, 1024, 1440, 1920)
 """In CSS pixels. A window of 1280 or 1440 at a zoom of 200 % has 640 or 720, one of 640 at 200 % has 320."""
+ZOOMED = {"width": 720, "height": 450, "deviceScaleFactor": 2, "mobile": False}
+"""A window of 1440 by 900 at a zoom of 200 %: half as many CSS pixels, also in height, each of four on the screen."""
+_I18N = Path(streamlit_app.__file__).with_name("i18n")
+_SAID = json.loads(_I18N.joinpath("es.json").read_text("utf-8"))
+_OF_STREAMLIT = json.loads(_I18N.joinpath("streamlit_words.json").read_text("utf-8"))
+"""What Streamlit says itself -> the same in Spanish."""
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for word in re.findall(r"\w+", " ".join(texts).lower()) if not word.isdigit()}
+
+
 ENGLISH = frozenset(
     "the of and for with all select clear close open show hide help download upload copy search add row column delete "
     "remove press enter skip content loading running sidebar collapse expand view more less drag drop file browse link "
     "heading fullscreen connection please wait sort autosize pin page to is are this your chart options results value "
     "apply submit stop rerun under from not".split()
-)
+) | (_words(_OF_STREAMLIT) - _words(_SAID.values()) - _words(_OF_STREAMLIT.values()))
+"""Words that no Spanish text of the pages has: common ones, and those of Streamlit's own texts."""
 OF_FILES = ("Licensed with the project",)
 """Texts that a bundled data set says of itself."""
 
@@ -53,11 +69,47 @@ def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, na
     page.mouse.move(0, 0)  # the tools of a table show themselves under the pointer alone
     found += [f"in English: {text[:80]}" for text in words(page) if is_english(text) and not text.startswith(OF_FILES)]
     found += [f"no name: {element}" for element in nameless(page)]
+    for role, said in focusable(page):
+        found += [] if said else [f"no name for a screen reader: {role}"]
+        found += [f"{role} in English: {said}"] if is_english(said) and not said.startswith(OF_FILES) else []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(400)  # tables measure themselves after the window has changed
         found += [f"at {width} px: {line}" for line in cut(page)]
+    page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", ZOOMED)
+    page.wait_for_timeout(400)
+    assert page.evaluate("[innerWidth, innerHeight, devicePixelRatio]") == [720, 450, 2]
+    found += [f"at 200 %: {line}" for line in cut(page)]
+    over = page.locator("[role='dialog'], [data-testid='stPopoverBody']").count()
+    if not over and free_height(page) < 1 / 3:
+        found.append(f"at 200 %: bars leave {free_height(page):.0%} of the height to what is read")
     assert found == []
+
+
+@pytest.mark.parametrize("name", WITH_BOXES)
+def test_every_box_that_a_view_opens_is_whole_and_spanish(visitor: Any, lived_in: World, name: str) -> None:
+    """Boxes and menus over the page: nothing in them is cut at four widths, and no text is English."""
+    page, found = visitor, []
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_view(page, lived_in, name)
+    buttons = page.locator(
+        "[data-testid='stMain'] :is([data-testid='stPopoverButton'], [aria-haspopup='menu']):visible"
+    )
+    box = page.locator("[data-testid='stPopoverBody'], [role='menu']")
+    for width in (1440, 1024, 640, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(400)
+        for button in buttons.all():
+            said = f"{button.inner_text().splitlines()[-1:]} at {width} px"
+            button.click()
+            box.first.wait_for()
+            settle(page)
+            found += [f"{said}: {line}" for line in cut(page)]
+            found += [f"{said}: in English: {text[:80]}" for text in words(page) if is_english(text)]
+            found += [f"{said}: no name: {element}" for element in nameless(page)]
+            page.keyboard.press("Escape")
+            box.first.wait_for(state="detached")
+    assert [line for line in found if not any(text in line for text in OF_FILES)] == []
 
 
 def is_english(text: str) -> bool:

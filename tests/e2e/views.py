@@ -76,6 +76,8 @@ def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
         "chat, search": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]", last=True)),
         "chat, documents": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]")),
         "chat, keys": (talk, _press("st-key-keys-help")),
+        **{f"chat, {act}": (talk, _choose(act)) for act in ("Cambiar el título", "Exportar", "Borrar la conversación")},
+        "chat, what is wrong": (talk, _what_is_wrong),
         "runs, list": ("Evaluacion", _nothing),
         "runs, filters": ("Evaluacion", _press("stMain >> [data-testid=stPopoverButton]", last=True)),
         "runs, leaderboard": ("Evaluacion?view=leaderboard", _nothing),
@@ -83,13 +85,15 @@ def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
         **{f"runs, run {at}": (f"Evaluacion?run={run}", _nothing) for at, run in enumerate(world.runs)},
         "runs, comparison": (f"Evaluacion?compare={','.join(world.runs[-2:])}", _nothing),
         **{f"admin, tab {at}": (admin, _tab(at)) for at in range(TABS_OF_ADMIN)},
+        "admin, deletion": (admin, _deletion("st-key-delete-", "st-key-delete-yes")),
         **{f"mykb, step {at}": (mykb, _step(at)) for at in range(STEPS_OF_MYKB)},
         "mykb, review": (mykb, _review),
+        "mykb, deletion": (mykb, _deletion("st-key-mykb_delete", "st-key-mykb_delete_yes")),
         "document": (f"Documento?kb={world.kb_id}", _nothing),
     }
 
 
-TABS_OF_ADMIN = 6
+TABS_OF_ADMIN = 7
 STEPS_OF_MYKB = 3
 
 
@@ -124,6 +128,37 @@ def _step(at: int) -> Callable[[Any], None]:
     return lambda page: page.locator(".st-key-mykb_step button").nth(at).click()
 
 
+def _choose(act: str) -> Callable[[Any], None]:
+    """Open the dialog of an entry in the menu of a conversation."""
+
+    def choose(page: Any) -> None:
+        page.locator("[class*='st-key-talk-menu-'] button").first.click()
+        page.get_by_role("menuitem", name=act).click()
+        page.get_by_role("dialog").wait_for()
+
+    return choose
+
+
+def _what_is_wrong(page: Any) -> None:
+    """Open the form behind a thumb down, which is given if it was not yet."""
+    tell = page.get_by_role("button", name="Indicar qué falla")
+    if not tell.count():
+        page.get_by_role("radio", name="Pulgar abajo").first.click()
+    tell.first.click()
+    page.locator("[data-testid='stPopoverBody']").wait_for()
+
+
+def _deletion(button: str, sure: str) -> Callable[[Any], None]:
+    """Open the question behind a button in the last box of further actions; both by the class of their container."""
+
+    def open_it(page: Any) -> None:
+        page.get_by_role("button", name="Más", exact=True).last.click()
+        page.locator(f"[data-testid='stPopoverBody'] [class*='{button}'] button").click()
+        page.locator(f".{sure}").wait_for()
+
+    return open_it
+
+
 def _review(page: Any) -> None:
     _step(2)(page)
     page.get_by_role("textbox", name="Su nombre").fill("Ana")
@@ -132,3 +167,10 @@ def _review(page: Any) -> None:
 
 
 NAMES = tuple(views(World(Server(Path()), ("", "", ""), "", "")))
+WITH_BOXES = tuple(
+    name
+    for name in NAMES
+    if name in ("home", "chat, answered", "chat, source", "document")
+    or name.startswith(("runs, list", "runs, run", "runs, comparison", "admin, tab", "mykb, step"))
+)
+"""Views whose buttons open boxes over the page."""

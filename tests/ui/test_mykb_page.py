@@ -179,6 +179,22 @@ def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(k
     assert "Ahora el chat usa 0,37" in texts(page)
 
 
+def test_the_slider_of_the_threshold_keeps_its_value_and_never_writes_it_over_a_newer_one(kb: KbRecord) -> None:
+    """It is written to the browser when the page is opened, and not each time that the browser has moved it."""
+    key = f"mykb-threshold-{asked(kb, with_set(kb))}"
+    page = results()
+    assert page.slider(key=key).proto.set_value
+    page = page.slider(key=key).set_value(0.31).run()
+    assert page.slider(key=key).value == 0.31
+    assert not page.slider(key=key).proto.set_value
+    page = page.switch_page("views/2_Chat.py").run()
+    page = page.switch_page("views/4_Evaluar_mi_KB.py").run()
+    page.session_state["mykb_step"] = "results"
+    page = page.run()
+    assert not page.exception
+    assert page.slider(key=key).value == 0.31
+
+
 def test_the_chats_own_knob_follows_a_threshold_that_is_taken(kb: KbRecord) -> None:
     """Unless somebody has moved it."""
     result_id = asked(kb, with_set(kb))

@@ -1,0 +1,42 @@
+// Where the main parts of a page are and how they are drawn. For looks.py.
+() => {
+  const PARTS = {
+    sidebar: "[data-testid='stSidebar'][aria-expanded='true']",
+    navigation: "[data-testid='stSidebarNavLink']",
+    main: "[data-testid='stMainBlockContainer']",
+    title: "[data-testid='stMain'] h1",
+    heading: "[data-testid='stMain'] :is(h2, h3)",
+    text: "[data-testid='stMain'] [data-testid='stMarkdownContainer'] > p",
+    caption: "[data-testid='stMain'] [data-testid='stCaptionContainer'] p",
+    label: "[data-testid='stMain'] [data-testid='stWidgetLabel'] p",
+    link: "[data-testid='stMain'] [data-testid='stMarkdownContainer'] p a[href^='#'], [data-testid='stPageLink-NavLink']",
+    primary: "[data-testid='stMain'] button[kind='primary']",
+    secondary: "[data-testid='stMain'] button[kind='secondary']",
+    figure: "[data-testid='stMetricValue']",
+    list: "[data-testid='stMain'] .react-aria-ComboBox > [role='group']",
+    tab: "[role='tab'][aria-selected='true']",
+    tile: "[class*='st-key-tile-']",
+    question: "[data-testid='stChatMessage']:has([aria-label='Pregunta'])",
+    answer: "[data-testid='stChatMessage']:has([aria-label='Respuesta'])",
+    passage: "details.source",
+    pane: ".st-key-source-pane",
+    mark: ".st-key-source-pane mark",
+    box: "[data-testid='stChatInput'] > div",
+    chart: "[data-testid='stVegaLiteChart']",
+    details: "[data-testid='stExpander'] summary",
+  };
+  const STYLE = ["font-family", "font-size", "font-weight", "line-height", "color", "background-color", "border-top-color",
+    "border-top-width", "border-radius", "padding", "margin", "gap"];
+  const found = {};
+  for (const [name, selector] of Object.entries(PARTS)) {
+    const at = [...document.querySelectorAll(selector)].find((one) => {
+      const box = one.getBoundingClientRect();
+      return one.checkVisibility() && box.width > 2 && box.height > 2;
+    });
+    if (!at) continue;
+    const box = at.getBoundingClientRect(), style = getComputedStyle(at);
+    found[name] = {box: [box.left, box.top, box.width, box.height].map(Math.round)};
+    for (const one of STYLE) found[name][one] = style.getPropertyValue(one);
+  }
+  return found;
+}

@@ -1,0 +1,139 @@
+"""The design's key views look as they did, at three widths and in both themes; docs/decisions/0228 says how it is seen.
+
+    python -m pytest tests/e2e/test_looks.py --renew-looks
+
+writes what is compared anew, after a change that is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.e2e.looks import (
+    MEAN,
+    PATCH,
+    THEMES,
+    WIDTHS,
+    Parts,
+    apart,
+    differences,
+    keep,
+    kept,
+    parts_of,
+    picture_of,
+    picture_path,
+)
+from tests.e2e.test_tour import settle
+from tests.e2e.views import VISITOR, World, open_view, world
+from tests.e2e.visitors import become
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+
+
+def _source(page: Any) -> None:
+    page.locator("[class*='st-key-open-source-'] button:visible").first.click()
+    page.locator(".st-key-source-pane").wait_for()
+    settle(page)
+
+
+VIEWS: dict[str, tuple[str, Callable[[Any], None]]] = {
+    "home": ("home", lambda page: None),
+    "chat": ("chat, answered", lambda page: None),
+    "source": ("chat, answered", _source),
+    "run": ("runs, run 1", lambda page: None),
+    "admin": ("admin, tab 0", lambda page: None),
+}
+"""Name -> view of ``views.py``, and what is done there."""
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    yield from world(tmp_path_factory.mktemp("looks"))
+
+
+def shown(browser: Any, lived_in: World, name: str, width: int, theme: str) -> Any:
+    """Open a view in a browser of its own and let it stand still; close its context after use."""
+    context = browser.new_context(
+        viewport={"width": width, "height": WIDTHS[width]}, color_scheme=theme, reduced_motion="reduce", locale="es-ES"
+    )
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    become(page, lived_in.server, VISITOR)
+    view, prepare = VIEWS[name]
+    open_view(page, lived_in, view)
+    prepare(page)
+    page.locator("[data-testid='stMain']").evaluate("main => main.scrollTo(0, 0)")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(700)  # charts draw themselves
+    return page
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_looks_as_it_did(
+    browser: Any, lived_in: World, name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Its parts are where they were, in their type and colours; its small picture is as it was."""
+    before, looks, wrong = kept(name), {}, []
+    renew = request.config.getoption("--renew-looks", default=False)
+    for width in WIDTHS:
+        for theme in THEMES:
+            page, case = shown(browser, lived_in, name, width, theme), f"{width} {theme}"
+            looks[case], picture = parts_of(page), picture_of(page)
+            path = picture_path(name, width, theme)
+            if renew:
+                path.parent.mkdir(exist_ok=True)
+                picture.save(path, optimize=True)
+            else:
+                found = compare(before.get(case, {}), path, page)
+                if found:
+                    page.screenshot(path=tmp_path / path.name)
+                wrong += [f"{name}, {case}: {line}" for line in found]
+            page.context.close()
+    if renew:
+        keep(name, looks)
+    assert wrong == [], f"whole pictures are in {tmp_path}; if the change is meant: pytest {__file__} --renew-looks"
+
+
+def compare(before: Parts, path: Path, page: Any) -> list[str]:
+    """Return what differs from what was kept, one line each."""
+    found = differences(before, parts_of(page))
+    mean, patch = apart(Image.open(path), picture_of(page)) if path.exists() else (255.0, 255.0)
+    if mean > MEAN or patch > PATCH:
+        found.append(f"its picture is {mean:.1f} greys away, one patch {patch:.1f}; at most {MEAN} and {PATCH}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("style", "seen"),
+    [
+        (".stApp button, .stApp a {color: #7c3aed !important}", "color was"),
+        ("[data-testid=stMainBlockContainer] {padding-left: 64px !important}", "main: padding was"),
+        ("[data-testid=stMain] h1 {margin-bottom: 16px !important}", "title: margin was"),
+        ("[data-testid=stMain] h1 {font-family: sans-serif !important}", "title: font-family was"),
+        ("[data-testid=stMain] h1 {font-weight: 400 !important}", "title: font-weight was"),
+        ("[data-testid=stSidebar] {background: #d0d8cc !important}", "its picture is"),
+        ("[data-testid=stMetricValue] {visibility: hidden}", "figure is gone"),
+        (".st-key-home-tiles {visibility: hidden}", "its picture is"),
+    ],
+)
+def test_a_change_of_the_design_is_seen(browser: Any, lived_in: World, style: str, seen: str) -> None:
+    """Without the change nothing is seen, with it this is."""
+    page = shown(browser, lived_in, "home", 1440, "light")
+    before, path = kept("home")["1440 light"], picture_path("home", 1440, "light")
+    assert compare(before, path, page) == []
+    page.add_style_tag(content=style)
+    page.wait_for_timeout(400)
+    found = compare(before, path, page)
+    assert any(seen in line for line in found), found
+    page.context.close()
+
+
+def test_what_is_kept_is_small() -> None:
+    sizes = {path.name: path.stat().st_size for path in Path(__file__).with_name("looks").iterdir()}
+    assert max(size for name, size in sizes.items() if name.endswith(".png")) <= 15_000
+    assert sum(sizes.values()) <= 300_000
