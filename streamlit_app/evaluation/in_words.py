@@ -9,6 +9,7 @@ import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, RunResult, headlines
 from streamlit_app.shared.i18n import number, plain, t, t_or
+from streamlit_app.shared.runs import KB
 
 _FIRST = "hit@1"
 _ANSWERS = ("accuracy", "answer_contains")
@@ -27,6 +28,7 @@ def show_in_words(result: RunResult) -> None:
         said.append(t("words.right", count=number(one.right.count), total=number(one.right.total)))
     if said:
         st.markdown(f"#### {' '.join(said)}")
+        _tell_who_chose(result.kind)
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,14 @@ def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) ->
     st.markdown(f"#### {said}")
     rest = [t("words.of", name=one.name, count=number(one.count), total=number(one.total)) for one in sides]
     st.caption(" · ".join(rest))
+    if not answers:
+        _tell_who_chose(runs[0].kind)
+
+
+def _tell_who_chose(kind: str) -> None:
+    """Draw, for a knowledge base's questions, that their passages may have been chosen among what search showed."""
+    if kind == KB:
+        st.caption(t("words.chosen_passages"))
 
 
 def _first(comparison: Comparison, runs: Sequence[RunLine]) -> list[_Side]:

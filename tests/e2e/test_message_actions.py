@@ -137,20 +137,6 @@ def test_keys_do_what_their_list_says(chat: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_box_for_files_closes_and_its_result_stays_in_its_base(chat: Any) -> None:
-    page = chat
-    page.get_by_role("button", name="Subir").click()
-    upload(page, "nota.md", "# Nota\n\nEl pan se hornea a las seis de la mañana cada día laborable.".encode())
-    page.get_by_text("«nota.md» está lista").wait_for()
-    settle(page)
-    assert page.locator("[data-testid='stPopoverBody']").count() == 0
-    page.get_by_role("combobox", name="Base de conocimiento").click()
-    page.get_by_role("option", name="politica_empresa.md").click()
-    settle(page)
-    assert page.get_by_text("«nota.md» está lista").count() == 0
-
-
-@pytest.mark.slow
 def test_one_row_under_an_answer_says_all_and_opens_its_sources(chat: Any) -> None:
     page = chat
     answered(page, QUESTION)
@@ -172,3 +158,17 @@ def test_one_row_under_an_answer_says_all_and_opens_its_sources(chat: Any) -> No
         pane.get_by_role("button", name="Cerrar").click()
         pane.wait_for(state="detached")
         settle(page)
+
+
+@pytest.mark.slow
+def test_the_box_for_files_closes_and_its_result_stays_in_its_base(chat: Any) -> None:
+    page = chat
+    page.get_by_role("button", name="Subir").click()
+    upload(page, "nota.md", "# Nota\n\nEl pan se hornea a las seis de la mañana cada día laborable.".encode())
+    page.get_by_text("«nota.md» está lista").wait_for()
+    settle(page)
+    assert page.locator("[data-testid='stPopoverBody']").count() == 0
+    page.get_by_role("combobox", name="Base de conocimiento").click()
+    page.get_by_role("option", name="politica_empresa.md").click()
+    settle(page)
+    assert page.get_by_text("«nota.md» está lista").count() == 0

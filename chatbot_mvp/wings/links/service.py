@@ -119,7 +119,7 @@ class AnswerLinks:
             path.unlink(missing_ok=True)
 
     @performs(Action.READ)
-    def open(self, token: str) -> SharedAnswer:
+    def shared_by(self, token: str) -> SharedAnswer:
         """Return what a link opens, for whoever has it.
 
         Raises:

@@ -57,7 +57,7 @@ def show_opened() -> None:
     if not token:
         return
     try:
-        shared = get_app().get(AnswerLinks).open(token)
+        shared = get_app().get(AnswerLinks).shared_by(token)
     except ChatbotError as error:
         show_error(error)
     else:

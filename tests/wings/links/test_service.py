@@ -39,7 +39,7 @@ def test_a_link_opens_its_answer_and_nothing_else(app: App, asked: tuple[str, st
     links = app.get(AnswerLinks)
     assert links.link_to(*asked) is None
     link = links.make(*asked)
-    shared = links.open(link.token)
+    shared = links.shared_by(link.token)
     assert shared.turn.question == QUESTION
     assert shared.turn.answer is not None and "23 días" in shared.turn.answer.text
     assert links.link_to(*asked) == link
@@ -52,11 +52,11 @@ def test_a_new_link_and_a_withdrawal_end_the_earlier_one(app: App, asked: tuple[
     links = app.get(AnswerLinks)
     first, second = links.make(*asked), links.make(*asked)
     with raises("answer_link_unknown"):
-        links.open(first.token)
-    assert links.open(second.token).turn.question == QUESTION
+        links.shared_by(first.token)
+    assert links.shared_by(second.token).turn.question == QUESTION
     links.withdraw(*asked)
     with raises("answer_link_unknown"):
-        links.open(second.token)
+        links.shared_by(second.token)
     links.withdraw(*asked)
 
 
@@ -64,9 +64,9 @@ def test_a_new_link_and_a_withdrawal_end_the_earlier_one(app: App, asked: tuple[
 def test_what_is_not_the_link_opens_nothing(app: App, asked: tuple[str, str, str], change) -> None:  # type: ignore[no-untyped-def]
     token = app.get(AnswerLinks).make(*asked).token
     with raises("answer_link_unknown"):
-        app.get(AnswerLinks).open(change(token))
+        app.get(AnswerLinks).shared_by(change(token))
     with raises("answer_link_unknown"):
-        app.get(AnswerLinks).open("../" * 10 + "visitor")
+        app.get(AnswerLinks).shared_by("../" * 10 + "visitor")
 
 
 def test_a_link_ends_after_its_days_and_its_file_goes(
@@ -77,7 +77,7 @@ def test_a_link_ends_after_its_days_and_its_file_goes(
     assert now() + timedelta(days=29) < service.datetime.fromisoformat(link.ends_at) <= now() + timedelta(days=30)
     monkeypatch.setattr(service, "now", lambda: now() + timedelta(days=31))
     with raises("answer_link_unknown"):
-        links.open(link.token)
+        links.shared_by(link.token)
     other = app.chat.conversation(*asked[:2]).turns[1].turn_id
     links.make(*asked[:2], other)
     assert len(list((app.settings.data_dir / "answer_links").glob("*.json"))) == 1
@@ -88,7 +88,7 @@ def test_a_link_ends_with_its_conversation(app: App, asked: tuple[str, str, str]
     link = links.make(*asked)
     app.chat.delete(*asked[:2])
     with raises("answer_link_unknown"):
-        links.open(link.token)
+        links.shared_by(link.token)
 
 
 def test_only_the_session_of_a_conversation_makes_a_link_to_it(app: App, asked: tuple[str, str, str]) -> None:
