@@ -4,7 +4,7 @@
   if (window.ownLanguage) return;
   window.ownLanguage = true;
 
-  const NAMED = ["aria-label", "title", "placeholder", "alt"];
+  const NAMED = ["aria-label", "aria-roledescription", "title", "placeholder", "alt"];
   // Texts of documents and of people are never changed; the button of an uploader and some tooltips are Streamlit's.
   const FOREIGN = "[data-testid='stMarkdownContainer'], pre, code, textarea, script, style";
   const OWN = "[data-testid='stFileUploaderDropzone'], [data-testid='stTooltipContent']";

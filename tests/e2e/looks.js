@@ -31,11 +31,13 @@
   for (const [name, selector] of Object.entries(PARTS)) {
     const at = [...document.querySelectorAll(selector)].find((one) => {
       const box = one.getBoundingClientRect();
-      return one.checkVisibility() && box.width > 2 && box.height > 2;
+      return one.checkVisibility({visibilityProperty: true}) && box.width > 2 && box.height > 2;
     });
     if (!at) continue;
     const box = at.getBoundingClientRect(), style = getComputedStyle(at);
-    found[name] = {box: [box.left, box.top, box.width, box.height].map(Math.round)};
+    // Texts with dates and seconds break here and there, which moves what is below; only the first window is compared.
+    const top = Math.min(box.top, innerHeight), bottom = Math.min(box.bottom, innerHeight);
+    found[name] = {box: [box.left, top, box.width, Math.max(bottom - top, 0)].map(Math.round)};
     for (const one of STYLE) found[name][one] = style.getPropertyValue(one);
   }
   return found;

@@ -23,17 +23,29 @@ WIDTHS = {1440: 900, 1024: 768, 390: 844}
 NEAR_PX = 6
 """A part may be so far from its place, or differ so much in size: less than any step of the design's grid but one."""
 PICTURE_PX = 96
-MEAN, PATCH = 2.0, 14.0
+MEAN, PATCH = 0.6, 3.0
 """Largest mean difference of a picture and of its most different patch of 8 by 8 pixels, in 256 greys."""
 _SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8").partition("\n")[2]
 Parts = Mapping[str, Mapping[str, Any]]
 
 
 def parts_of(page: Any) -> Parts:
-    """Return name of a part -> its ``box`` (left, top, width, height in pixels) and the values of its style."""
+    """Return name of a part -> its ``box`` and the values of its style.
+
+    A box is left, top, width and height, in pixels, of what is in the window.
+
+    Raises:
+        AssertionError: the page does not stand still.
+    """
     page.evaluate("document.fonts.ready")
-    found: Parts = page.evaluate(_SCRIPT)
-    return found
+    before: Parts = {}
+    for _ in range(60):
+        found: Parts = page.evaluate(_SCRIPT)
+        if found == before and not page.locator("[data-testid='stSkeleton']").count():
+            return found
+        before = found
+        page.wait_for_timeout(700)
+    raise AssertionError("the page does not stand still")
 
 
 def differences(before: Parts, now: Parts) -> list[str]:

@@ -63,7 +63,7 @@ return [...new Set(found)];
 const words = () => {
 
 const found = [];
-const named = ['aria-label', 'title', 'placeholder', 'alt', 'aria-description'];
+const named = ['aria-label', 'aria-roledescription', 'title', 'placeholder', 'alt', 'aria-description'];
 for (const element of document.querySelectorAll('body *')) {
   if (element.matches('script, style, noscript, noscript *, code, code *, pre *, svg *')) continue;
   if (!element.checkVisibility() || icon(element) || element.matches("[role='img'][aria-hidden='true']")) continue;

@@ -52,7 +52,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     become(page, lived_in.server, VISITOR)
     yield page
@@ -70,19 +70,22 @@ def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, na
     found += [f"in English: {text[:80]}" for text in words(page) if is_english(text) and not text.startswith(OF_FILES)]
     found += [f"no name: {element}" for element in nameless(page)]
     for role, said in focusable(page):
-        found += [] if said else [f"no name for a screen reader: {role}"]
+        found += [] if said or role == "gridcell" else [f"no name for a screen reader: {role}"]  # a cell may be empty
         found += [f"{role} in English: {said}"] if is_english(said) and not said.startswith(OF_FILES) else []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(400)  # tables measure themselves after the window has changed
         found += [f"at {width} px: {line}" for line in cut(page)]
-    page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", ZOOMED)
+    browser = page.context.new_cdp_session(page)
+    browser.send("Emulation.setDeviceMetricsOverride", ZOOMED)
     page.wait_for_timeout(400)
     assert page.evaluate("[innerWidth, innerHeight, devicePixelRatio]") == [720, 450, 2]
     found += [f"at 200 %: {line}" for line in cut(page)]
     over = page.locator("[role='dialog'], [data-testid='stPopoverBody']").count()
     if not over and free_height(page) < 1 / 3:
         found.append(f"at 200 %: bars leave {free_height(page):.0%} of the height to what is read")
+    browser.send("Emulation.clearDeviceMetricsOverride")
+    browser.detach()
     assert found == []
 
 
