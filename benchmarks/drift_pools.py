@@ -28,7 +28,8 @@ ARTICLES = ("Oxígeno", "Varsovia", "Dinastía Yuan", "Sistema inmune", "Parlame
 """Articles of ``squad_es`` that are the documents. Each has questions that it does not answer."""
 OTHERS = ("Kenia", "Nikola Tesla", "Cloroplasto")
 """Articles whose questions are about something else."""
-COUNTS = {"answerable": 500, "near": 250, "far": 200}
+COUNTS = {"answerable": 500, "almost": 250, "far": 200}
+KINDS = {"answerable": "answerable", "almost": "near", "far": "far"}
 ENGLISH = 150
 """Number of questions of ``hotpotqa``."""
 
@@ -47,9 +48,10 @@ class Pool:
 def pools(shared: Path, folder: Path) -> dict[str, Pool]:
     """Return name -> questions; measure them if ``folder`` does not have the figures yet.
 
-    answerable, near, far: about the articles, in the words of their authors. misspelt: answerable ones with two words
-    misspelt. removed: answerable ones after their paragraph was taken out. own words: about two manuals, by people who
-    had not read them. english: about Wikipedia articles, each needing two of them.
+    answerable, far: about the articles, and about other ones. near, removed: answerable ones after their paragraph was
+    taken out, one half each. almost: written so that a paragraph seems to answer. misspelt: answerable ones with two
+    words misspelt. outdated: answerable ones whose answer is no longer true, although the paragraph still says so. own
+    words: about two manuals, by people who had not read them. english: about Wikipedia articles, each needing two.
 
     Args:
         shared: folder with ``squad_es``, ``manuales_es`` and ``hotpotqa``.
@@ -59,14 +61,19 @@ def pools(shared: Path, folder: Path) -> dict[str, Pool]:
         found = dict(_measured(shared, folder))
         file.write_text(json.dumps(found), "utf-8")
     read: Mapping[str, list[list[Any]]] = json.loads(file.read_text("utf-8"))
+    found = {name: _pool(rows) for name, rows in read.items() if name != "removed"}
+    asked = found["answerable"]
     return {
-        name: Pool(
-            np.array([row[0] for row in rows], float),
-            np.array([row[1] for row in rows], bool),
-            tuple(row[2] for row in rows),
-        )
-        for name, rows in read.items()
+        **found,
+        "near": _pool(read["removed"][::2]),
+        "removed": _pool(read["removed"][1::2]),
+        "outdated": Pool(asked.evidence, np.ones_like(asked.wrong), asked.kinds),
     }
+
+
+def _pool(rows: Sequence[Sequence[Any]]) -> Pool:
+    evidence, wrong, kinds = zip(*rows, strict=True)
+    return Pool(np.array(evidence, float), np.array(wrong, bool), kinds)
 
 
 def _measured(shared: Path, folder: Path) -> Iterator[tuple[str, list[tuple[float, bool, str]]]]:
@@ -77,13 +84,13 @@ def _measured(shared: Path, folder: Path) -> Iterator[tuple[str, list[tuple[floa
     chosen: dict[str, list[KbQuestion]] = {}
     wanted: Mapping[str, Callable[[dict[str, Any]], bool]] = {
         "answerable": lambda row: row["article"] in ARTICLES and not row["is_impossible"],
-        "near": lambda row: row["article"] in ARTICLES and row["is_impossible"],
+        "almost": lambda row: row["article"] in ARTICLES and row["is_impossible"],
         "far": lambda row: row["article"] in OTHERS,
     }
     for kind, wants in wanted.items():
         of_kind = islice((row for row in rows if wants(row)), COUNTS[kind])
         chosen[kind] = [
-            KbQuestion(row["id"], row["question"], kind, row["context"] if kind == "answerable" else None)
+            KbQuestion(row["id"], row["question"], KINDS[kind], row["context"] if kind == "answerable" else None)
             for row in of_kind
         ]
     app = build_app(load_settings(data_dir=folder / "data", vector_store="exact", provider="demo"))
@@ -100,7 +107,9 @@ def _measured(shared: Path, folder: Path) -> Iterator[tuple[str, list[tuple[floa
     own = []
     for name in ("aptitude", "debian_reference"):
         lines = (manuals / f"{name}.questions.jsonl").read_text("utf-8").splitlines()
-        read = [KbQuestion(row["id"], row["question"], row["kind"], row.get("paragraph")) for row in map(json.loads, lines)]
+        read = [
+            KbQuestion(row["id"], row["question"], row["kind"], row.get("paragraph")) for row in map(json.loads, lines)
+        ]
         own += _judged(app, f"{name}.md", (manuals / f"{name}.md").read_text("utf-8"), read, folder)
     yield "own words", own
     yield "english", _judged(app, "english.md", *_english(shared / "hotpotqa"), folder)

@@ -19,10 +19,10 @@ Flags = npt.NDArray[np.bool_]
 DAYS, A_DAY = 360, 20
 QUESTIONS = DAYS * A_DAY
 LEVEL = 0.05
-LABELLED = 500
+LABELLED = 1_000
 """Number of labelled questions that a promise is made from."""
 MISLABELLED = 0.05
-BASE = {"answerable": 0.80, "near": 0.08, "far": 0.12}
+BASE = {"answerable": 0.86, "near": 0.04, "far": 0.10}
 """Share of each kind among the questions before anything changes."""
 
 
@@ -35,7 +35,9 @@ class Drift:
     how: Callable[[Floats, float], Floats]
     """(day of each question, day of the change) -> how far the change has gone, 0-1."""
     mislabelled: float = 0.0
-    """Share of the labels that say the contrary of the truth."""
+    """Share of the labels of the year that say the contrary of the truth, …"""
+    before: float = 0.0
+    """… and of those that the promise is made from."""
 
 
 def _sudden(day: Floats, start: float) -> Floats:
@@ -56,25 +58,28 @@ def _part(name: str, share: float) -> dict[str, float]:
     return {**BASE, "answerable": BASE["answerable"] - lost, name: lost}
 
 
-_UNANSWERABLE = {"answerable": 0.4, "near": 0.45, "far": 0.15}
+_NEAR = {"answerable": 0.45, "near": 0.45, "far": 0.10}
+_ALMOST = {"answerable": 0.45, "almost": 0.45, "far": 0.10}
 DRIFTS: Mapping[str, Drift] = {
     "none": Drift(BASE, _sudden),
-    "labels: 5 % of them false": Drift(BASE, _sudden, MISLABELLED),
+    "labels: 5 % false": Drift(BASE, _sudden, MISLABELLED, MISLABELLED),
+    "labels: 5 % false, after the promise": Drift(BASE, _sudden, MISLABELLED),
     "documents: 30 % removed at once": Drift(_part("removed", 0.3), _sudden),
     "documents: 50 % removed in six months": Drift(_part("removed", 0.5), _slow),
     "documents: 15 % outdated at once": Drift(_part("outdated", 0.15), _sudden),
-    "questions: near 8 % to 45 % at once": Drift(_UNANSWERABLE, _sudden),
-    "questions: near 8 % to 45 % in six months": Drift(_UNANSWERABLE, _slow),
+    "questions: near 4 % to 45 % at once": Drift(_NEAR, _sudden),
+    "questions: near 4 % to 45 % in six months": Drift(_NEAR, _slow),
+    "questions: 45 % almost answered, at once": Drift(_ALMOST, _sudden),
     "people: half misspell": Drift(_part("misspelt", 0.5), _sudden),
     "people: half have not read the manual": Drift({**{n: v / 2 for n, v in BASE.items()}, "own words": 0.5}, _sudden),
     "people: half ask in English about other texts": Drift(
         {**{n: v / 2 for n, v in BASE.items()}, "english": 0.5}, _sudden
     ),
-    "season: near 8 % to 30 % and back": Drift({"answerable": 0.6, "near": 0.3, "far": 0.1}, _season),
+    "season: near 4 % to 30 % and back": Drift({"answerable": 0.6, "near": 0.3, "far": 0.1}, _season),
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Year:
     """A promise and the questions that follow; every array has one entry a question."""
 
@@ -88,17 +93,35 @@ class Year:
     changed: int
     """Number of the first question after the change; ``QUESTIONS`` if nothing changes."""
     labelled: tuple[LabelledQuestion, ...]
+    lapsed: Floats
+    """Share of the answerable questions whose paragraph has been taken out of the documents, 0-1."""
 
 
-def year(pools: Mapping[str, Pool], drift: Drift, seed: int, level: float = LEVEL) -> Year | None:
+class Calibrations:
+    """Promises made from labelled questions that are drawn from the mix before anything changes."""
+
+    def __init__(self, pools: Mapping[str, Pool]) -> None:
+        self.pools = pools
+        self._made: dict[tuple[int, float, float], tuple[list[LabelledQuestion], Promise]] = {}
+
+    def of(self, seed: int, mislabelled: float, level: float) -> tuple[list[LabelledQuestion], Promise]:
+        """Return (labelled questions, promise), which may not be made; the same ones for the same arguments."""
+        key = seed, mislabelled, level
+        if key not in self._made:
+            labelled = _labelled(self.pools, mislabelled, np.random.default_rng([seed, 0]))
+            basis = Basis("", "", "", "", "", "", {})
+            self._made[key] = labelled, make_promise(labelled, 0, level, basis, "question")
+        return self._made[key]
+
+
+def year(calibrations: Calibrations, drift: Drift, seed: int, level: float = LEVEL) -> Year | None:
     """Draw labelled questions, make the promise, and draw the questions of a year; None if no promise can be made.
 
     Args:
         level: the promise is made for this level; the truth is still held against ``LEVEL``.
     """
-    rng = np.random.default_rng([seed, 1])
-    labelled = _labelled(pools, drift, rng)
-    promise = make_promise(labelled, 0, level, Basis("", "", "", "", "", "", {}), "question")
+    pools, rng = calibrations.pools, np.random.default_rng([seed, 1])
+    labelled, promise = calibrations.of(seed, drift.before, level)
     if promise.threshold is None:
         return None
     start = rng.uniform(60, 240)
@@ -119,15 +142,16 @@ def year(pools: Mapping[str, Pool], drift: Drift, seed: int, level: float = LEVE
     rate = mix @ wrong_of / (mix @ answered_of)
     wrong ^= rng.random(QUESTIONS) < drift.mislabelled
     changed = int(np.argmax(gone > 0)) if drift.towards is not BASE else QUESTIONS
-    return Year(promise, evidence, evidence >= promise.threshold, wrong, rate, changed, tuple(labelled))
+    lapsed = gone * drift.towards.get("removed", 0.0) / BASE["answerable"]
+    return Year(promise, evidence, evidence >= promise.threshold, wrong, rate, changed, tuple(labelled), lapsed)
 
 
-def _labelled(pools: Mapping[str, Pool], drift: Drift, rng: np.random.Generator) -> list[LabelledQuestion]:
+def _labelled(pools: Mapping[str, Pool], mislabelled: float, rng: np.random.Generator) -> list[LabelledQuestion]:
     found = []
     for number, name in enumerate(rng.choice(list(BASE), LABELLED, p=list(BASE.values()))):
         pool = pools[name]
         at = int(rng.integers(len(pool.evidence)))
-        wrong = bool(pool.wrong[at]) ^ bool(rng.random() < drift.mislabelled)
+        wrong = bool(pool.wrong[at]) ^ bool(rng.random() < mislabelled)
         # Whether a question fits or calibrates depends on its words: they must differ.
         question = KbQuestion(str(number), f"{rng.integers(2**62)}", pool.kinds[at])
         found.append(LabelledQuestion(question, float(pool.evidence[at]), wrong))
