@@ -1,4 +1,4 @@
-"""Simulate years of drift: is a promise on wrong answers withdrawn within 50 answers of being broken?
+"""Simulate years of drift: when a promise on wrong answers is withdrawn after it is broken.
 
 python -m benchmarks drift ../shared/datasets [--years 200] [--only people,season] [--keep FOLDER]
 python -m benchmarks drift --limits        how often the watch alarms by chance
@@ -9,10 +9,10 @@ then 360 days of 20 questions. Evidence and truth of the questions are measured 
 promise is broken while more than 5 % of the answers that the mix of the moment gets are wrong; years whose promise is
 broken before anything changes are counted apart. Rows are kinds of drift, columns are rules:
 
-before: Kolmogorov-Smirnov over all questions, weekly. labels evenly, labels near threshold: 100 labels a year. evidence:
-the rule of the product. strict: the same with fewer alarms by chance. restored: the next answers are labelled until the
-promise holds again. passages: also withdrawn when too many of the labelled passages have gone. margin: evidence, and a
-promise made for 3.5 % but held against 5 %. The product also withdraws a promise at any change of a document.
+before: Kolmogorov-Smirnov over all questions, weekly. labels evenly, labels near threshold: 100 labels a year.
+evidence: the rule of the product. strict: the same with fewer alarms by chance. restored: the next answers are labelled
+until the promise holds again. passages: also withdrawn when too many of the labelled passages have gone. margin:
+evidence, and a promise made for 3.5 % but held against 5 %. The product also withdraws at any change of a document.
 """
 
 from __future__ import annotations
@@ -87,9 +87,10 @@ def years(found: Calibrations, drift: Drift, wanted: int, level: float) -> Itera
 
 
 def measure(found: Calibrations, drift: Drift, wanted: int) -> tuple[dict[str, list[Outcome]], list[object]]:
-    """Return (rule -> outcomes, [years, those broken at once, draws of labels, mean rate before, mean worst rate])."""
+    """Return (rule -> outcomes, [years, those broken at once, draws of labels, the same with the margin, rates])."""
     outcomes: dict[str, list[Outcome]] = {name: [] for name in (*RULES, "margin")}
-    rates, broken, tried = [], 0, 0
+    rates: list[tuple[float, float]] = []
+    broken = tried = tried_margin = 0
     for seed, one in years(found, drift, wanted, LEVEL):
         tried = seed + 1
         if one.rate[0] > LEVEL:
@@ -99,10 +100,12 @@ def measure(found: Calibrations, drift: Drift, wanted: int) -> tuple[dict[str, l
         for name, rule in RULES.items():
             outcomes[name].append(outcome(one, rule(one, seed)))
     for seed, one in years(found, drift, wanted, MARGIN):
+        tried_margin = seed + 1
         if one.rate[0] <= LEVEL:
             outcomes["margin"].append(outcome(one, by_evidence(one, seed)))
     means = [f"{value:.3f}" for value in np.mean(rates, axis=0)] if rates else ["–", "–"]
-    return outcomes, [len(rates), broken, tried or MOST_SEEDS * wanted, *means]
+    most = MOST_SEEDS * wanted
+    return outcomes, [len(rates), broken, tried or most, f"{len(outcomes['margin'])} of {tried_margin or most}", *means]
 
 
 def cell(outcomes: Sequence[Outcome], what: str) -> str:
@@ -118,7 +121,7 @@ def cell(outcomes: Sequence[Outcome], what: str) -> str:
 
 
 TABLES = {
-    "late": "Share of the years with more than 50 answers in a row under a broken promise, if it stood until the change",
+    "late": "Share with more than 50 answers in a row under a broken promise, of the years in which it stood until the change",
     "given": "Answers from the break to the withdrawal: median (95th percentile), in the same years",
     "early": "Share of the years in which it was withdrawn before anything changed",
     "needless": "Share of the years in which it was withdrawn and never broken",
@@ -183,7 +186,7 @@ def main() -> None:
     with data_folder(given.keep) as folder:
         found = Calibrations(pools(given.shared, folder))
     told: dict[str, dict[str, list[Outcome]]] = {}
-    print(head(["drift", "years", "broken at once", "draws of labels", "wrong before", "wrong at worst"]))
+    print(head(["drift", "years", "broken at once", "draws of labels", "margin", "wrong before", "wrong at worst"]))
     for name in DRIFTS:
         if name.startswith(wanted):
             told[name], facts = measure(found, DRIFTS[name], given.years)

@@ -1,0 +1,82 @@
+"""The watch over live questions alarms soon after a change, seldom without one, and whatever the scores are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from chatbot_mvp.wings.promise.live_watch import distance
+from chatbot_mvp.wings.promise.shift import LIMIT, Shift, capitals, find_shift, p_values
+
+LABELLED = 300
+SEEDS = 40
+
+
+def alarm(before: int, mean: float, seed: int, spread: float = 1.0) -> Shift | None:
+    """The alarm where ``before`` questions are like the labelled ones and 400 have another mean and spread."""
+    rng = np.random.default_rng(seed)
+    labelled, live, other = rng.normal(size=LABELLED), rng.normal(size=before), rng.normal(mean, spread, 400)
+    return find_shift([*live.tolist(), *other.tolist()], labelled.tolist(), "a")
+
+
+def test_without_a_change_the_p_values_are_uniform_and_independent_whatever_the_scores() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.choice([0.0, 0.5, 0.5, 0.9], 2_000)  # many ties
+    values = np.array(list(p_values(scores[100:].tolist(), scores[:100].tolist(), "a")))
+    assert stats.kstest(values, "uniform").pvalue > 0.01
+    assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 3 / math.sqrt(values.size)
+
+
+def test_a_bet_wins_nothing_on_average_without_a_change() -> None:
+    """The first bet of each memory is fair: over the ten bins the gains have the mean 1 at every step."""
+    values = [0.05, 0.31, 0.32, 0.77] * 5
+    before = [capital for capital, _ in capitals(values)][-1]
+    after = [list(capitals([*values, (fell + 0.5) / 10]))[-1][0] for fell in range(10)]
+    assert before > 1  # so that no capital is put up again, which would add to the mean
+    assert np.mean(after) == pytest.approx(before, rel=0.05)
+
+
+def test_1000_questions_without_a_change_rarely_raise_an_alarm() -> None:
+    rng = np.random.default_rng(1)
+    alarms = sum(any(held >= LIMIT for held, _ in capitals(rng.random(1_000).tolist())) for _ in range(100))
+    assert alarms <= 8  # expected are about 3
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "within"), [(-1.0, 1.0, 60), (1.0, 1.0, 60), (0.0, 0.3, 60), (-3.0, 1.0, 20)]
+)
+@pytest.mark.parametrize("before", [0, 700])
+def test_a_change_is_seen_soon_however_many_questions_came_before(
+    before: int, mean: float, spread: float, within: int
+) -> None:
+    found = [alarm(before, mean, seed, spread) for seed in range(SEEDS)]
+    delays = [one.raised - before for one in found if one is not None and one.raised >= before]
+    assert len(delays) >= 0.9 * SEEDS
+    assert np.median(delays) <= within
+    begun = [one.began for one in found if one is not None and one.raised >= before]
+    assert np.median(np.abs(np.array(begun) - before)) <= within
+
+
+def test_no_questions_and_no_labels_say_nothing() -> None:
+    assert find_shift([], [0.5], "a") is None
+    assert find_shift([0.5], [], "a") is None
+
+
+def test_100000_questions_do_not_overflow() -> None:
+    rng = np.random.default_rng(2)
+    held = [one for one, _ in capitals(rng.random(20_000).tolist() + [0.01] * 80_000)]
+    assert max(held) == pytest.approx(1e100) and math.isfinite(sum(held[:100]))
+
+
+@pytest.mark.parametrize(("shift", "count"), [(0.0, 200), (0.1, 200), (0.5, 60), (3.0, 50)])
+def test_the_distance_agrees_with_scipy(shift: float, count: int) -> None:
+    rng = np.random.default_rng(count)
+    one, other = rng.normal(size=300), rng.normal(shift, size=count)
+    assert distance(one.tolist(), other.tolist()) == pytest.approx(stats.ks_2samp(one, other).statistic)
+
+
+def test_an_empty_sample_has_no_distance() -> None:
+    assert distance([], [0.5]) == distance([0.5], []) == 0.0
