@@ -34,7 +34,7 @@ from chatbot_mvp.wings.promise.shift import LIMIT, capitals
 WITHIN = 50
 """Number of answers after which a broken promise must be withdrawn."""
 MARGIN = 0.035
-MOST_SEEDS = 4
+MOST_SEEDS = 3
 """Seeds to try for each year wanted: not every draw of labels makes a promise."""
 
 
@@ -121,7 +121,7 @@ def cell(outcomes: Sequence[Outcome], what: str) -> str:
 
 
 TABLES = {
-    "late": "Share with more than 50 answers in a row under a broken promise, of the years in which it stood until the change",
+    "late": "More than 50 answers in a row under a broken promise: share of the years in which it stood before",
     "given": "Answers from the break to the withdrawal: median (95th percentile), in the same years",
     "early": "Share of the years in which it was withdrawn before anything changed",
     "needless": "Share of the years in which it was withdrawn and never broken",
@@ -132,10 +132,7 @@ TABLES = {
 
 def limits(runs: int) -> None:
     """Print how often the two watches reach their limits by chance."""
-    highest = [
-        max(held for held, _ in capitals(np.random.default_rng(seed).random(QUESTIONS).tolist()))
-        for seed in range(runs)
-    ]
+    highest = [capitals(np.random.default_rng(seed).random(QUESTIONS))[0].max() for seed in range(runs)]
     print(f"{QUESTIONS:,} questions without a change, {runs} times:")
     for limit in (100, LIMIT, 500, 1_000, 2_000):
         print(f"  mean capital {limit:>6,.0f} reached: {np.mean([one >= limit for one in highest]):.3f}")

@@ -58,8 +58,7 @@ def pools(shared: Path, folder: Path) -> dict[str, Pool]:
     """
     file = folder / "pools.json"
     if not file.is_file():
-        found = dict(_measured(shared, folder))
-        file.write_text(json.dumps(found), "utf-8")
+        file.write_text(json.dumps(dict(_measured(shared, folder))), "utf-8")
     read: Mapping[str, list[list[Any]]] = json.loads(file.read_text("utf-8"))
     found = {name: _pool(rows) for name, rows in read.items() if name != "removed"}
     asked = found["answerable"]

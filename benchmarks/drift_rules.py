@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import kstwobign
 
-from benchmarks.drift_years import A_DAY, DAYS, LEVEL, QUESTIONS, Flags, Year
+from benchmarks.drift_years import A_DAY, DAYS, LEVEL, QUESTIONS, Flags, Floats, Year
 from chatbot_mvp.wings.promise.calibration import ALPHA
 from chatbot_mvp.wings.promise.live_watch import distance
 from chatbot_mvp.wings.promise.promise import make_promise
 from chatbot_mvp.wings.promise.risk import answers_needed
-from chatbot_mvp.wings.promise.shift import LIMIT, Shift, find_shift
+from chatbot_mvp.wings.promise.shift import LIMIT, Shift, capitals, find_shift, p_values
+
+Numbers = npt.NDArray[np.int64]
 
 BUDGET = 100
 """Number of labels a year."""
@@ -24,6 +27,8 @@ LABEL_LIMIT = 125.0
 RATES = (0.1, 0.2, 0.4)
 """Shares of wrong answers that the bets on labels expect."""
 LEAST_KS = 50
+STEP = 0.01
+"""Share of the passages that may go before the labels are counted again."""
 STRICT = 2_000.0
 """Limit that 7,200 questions without a change reach with a probability of 0.04."""
 
@@ -47,8 +52,15 @@ def until(number: int, labels: int = 0) -> Course:
 
 
 @lru_cache(maxsize=8)
+def held(year: Year, seed: str) -> tuple[Floats, Numbers]:
+    """Return what ``find_shift`` compares with its limit."""
+    return capitals(np.fromiter(p_values(year.evidence.tolist(), year.promise.scores, seed), float))
+
+
 def alarm(year: Year, seed: str, limit: float = LIMIT) -> Shift | None:
-    return find_shift(year.evidence.tolist(), year.promise.scores, seed, limit)
+    """Do what ``find_shift`` does."""
+    alarms = np.flatnonzero(held(year, seed)[0] >= limit)
+    return Shift(int(held(year, seed)[1][alarms[0]]), int(alarms[0])) if alarms.size else None
 
 
 def kolmogorov(year: Year, seed: int) -> Course:
@@ -105,8 +117,8 @@ def restored(year: Year, seed: int) -> Course:
     """
     looks = {answers_needed(LEVEL, ALPHA, wrong): wrong for wrong in range(3)}
     stands, begin, left = np.zeros(QUESTIONS, bool), 0, BUDGET
-    reference = list(year.promise.scores)
-    while (found := find_shift(year.evidence[begin:].tolist(), reference, f"{seed} {begin}")) is not None:
+    found = alarm(year, str(seed))
+    while found is not None:
         stop = begin + found.raised + 1
         stands[begin:stop] = True
         asked = stop + np.flatnonzero(year.answered[stop:])[:left]
@@ -116,7 +128,7 @@ def restored(year: Year, seed: int) -> Course:
         if not passed:
             return Course(stands, BUDGET - left)
         begin = int(asked[passed[0] - 1]) + 1
-        reference = year.evidence[stop:begin].tolist()
+        found = find_shift(year.evidence[begin:].tolist(), year.evidence[stop:begin].tolist(), f"{seed} {begin}")
     stands[begin:] = True
     return Course(stands, BUDGET - left)
 
@@ -132,7 +144,7 @@ def touched(year: Year, seed: int) -> Course:
     seen = 0.0
     for number in range(year.changed, QUESTIONS, A_DAY):
         share = year.lapsed[number]
-        if share == seen or not course.stands[number]:
+        if share < seen + STEP or not course.stands[number]:
             continue
         seen = share
         lapsed = [
@@ -173,7 +185,7 @@ def label_capitals(wrong: Iterable[bool], weights: Iterable[float]) -> Iterator[
         yield sum(held) / len(held)
 
 
-def _by_labels(year: Year, chosen: np.ndarray, weight: Callable[[int], float]) -> Course:
+def _by_labels(year: Year, chosen: Numbers, weight: Callable[[int], float]) -> Course:
     weights = [weight(number) for number in chosen]
     for count, capital in enumerate(label_capitals(year.wrong[chosen].tolist(), weights), 1):
         if capital >= LABEL_LIMIT:
@@ -181,5 +193,6 @@ def _by_labels(year: Year, chosen: np.ndarray, weight: Callable[[int], float]) -
     return until(QUESTIONS, len(chosen))
 
 
-def _spread(numbers: np.ndarray, count: int) -> np.ndarray:
-    return numbers[np.linspace(0, len(numbers) - 1, min(count, len(numbers))).astype(int)]
+def _spread(numbers: Numbers, count: int) -> Numbers:
+    places = np.linspace(0, len(numbers) - 1, min(count, len(numbers))).astype(int)
+    return np.asarray(numbers[places])

@@ -18,12 +18,19 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
 LIMIT = 500.0
 """Mean capital at which the alarm is raised. Without a change, 7,200 questions reach it with a probability of 0.19."""
 _BINS = 10
 _MEMORIES = (30.0, 100.0, 300.0)
 _PRIOR = 2.0  # questions that each bin counts beforehand, so that a bet on few questions is a small one
-_MOST = 1e100  # of a capital, and of a weight: more would overflow
+_MOST = 200.0  # of the logarithm of a capital: more would overflow
+_BLOCK = 500  # questions that are weighted at a time, for the same reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +52,9 @@ def find_shift(live: Iterable[float], labelled: Sequence[float], seed: str, limi
         seed: decides how ties are broken.
         limit: mean capital at which the alarm is raised.
     """
-    for number, (capital, began) in enumerate(capitals(p_values(live, labelled, seed))):
-        if capital >= limit:
-            return Shift(began, number)
-    return None
+    held, began = capitals(np.fromiter(p_values(live, labelled, seed), float))
+    alarms = np.flatnonzero(held >= limit)
+    return Shift(int(began[alarms[0]]), int(alarms[0])) if alarms.size else None
 
 
 def p_values(live: Iterable[float], labelled: Sequence[float], seed: str) -> Iterator[float]:
@@ -61,25 +67,33 @@ def p_values(live: Iterable[float], labelled: Sequence[float], seed: str) -> Ite
         insort(seen, score)
 
 
-def capitals(values: Iterable[float]) -> Iterator[tuple[float, int]]:
-    """Yield (mean capital, number of the first question that the largest one rests on) after each p-value."""
-    held, began = [1.0] * len(_MEMORIES), [0] * len(_MEMORIES)
-    # Older questions count less. Instead of making them smaller, the newest one gets the largest weight.
-    bins = [[0.0] * _BINS for _ in _MEMORIES]
-    totals, weights = [0.0] * len(_MEMORIES), [1.0] * len(_MEMORIES)
-    for number, value in enumerate(values):
-        fell = min(int(value * _BINS), _BINS - 1)
-        for row, memory in enumerate(_MEMORIES):
-            if held[row] <= 1:
-                held[row], began[row] = 1.0, number
-            prior = _PRIOR * weights[row]
-            gain = _BINS * (bins[row][fell] + prior) / (totals[row] + _BINS * prior)
-            held[row] = min(_MOST, held[row] * gain)
-            weights[row] /= 1 - 1 / memory
-            bins[row][fell] += weights[row]
-            totals[row] += weights[row]
-            if weights[row] > _MOST:
-                bins[row] = [each / weights[row] for each in bins[row]]
-                totals[row] /= weights[row]
-                weights[row] = 1.0
-        yield sum(held) / len(held), began[held.index(max(held))]
+def capitals(values: Floats) -> tuple[Floats, Numbers]:
+    """Return (mean capital after each p-value, number of the first question that the largest capital rests on).
+
+    Args:
+        values: p-values in the order of the questions, shape (questions,).
+    """
+    count = values.size
+    fell = np.minimum((values * _BINS).astype(int), _BINS - 1)
+    rows = np.arange(count)
+    logs, began = np.empty((len(_MEMORIES), count)), np.empty((len(_MEMORIES), count), np.int64)
+    for row, memory in enumerate(_MEMORIES):
+        last = _last(np.eye(_BINS)[fell], 1 - 1 / memory)
+        gains = np.log(_BINS * (last[rows, fell] + _PRIOR) / (last.sum(axis=1) + _BINS * _PRIOR))
+        grown = np.concatenate([[0.0], np.cumsum(gains)])
+        lowest = np.minimum.accumulate(grown[:-1])  # the best moment to begin is the lowest one
+        logs[row] = grown[1:] - lowest
+        began[row] = np.maximum.accumulate(np.where(grown[:-1] == lowest, rows, 0))
+    return np.exp(np.minimum(logs, _MOST)).mean(axis=0), began[logs.argmax(axis=0), rows]
+
+
+def _last(hot: Floats, keep: float) -> Floats:
+    """Return the sum of the rows before each one, each weighted by ``keep`` to the power of how many lie between."""
+    found, carried = np.empty_like(hot), np.zeros(hot.shape[1])
+    for begin in range(0, len(hot), _BLOCK):
+        part = hot[begin : begin + _BLOCK]
+        powers = keep ** np.arange(len(part) + 1)[:, None]
+        sums = np.concatenate([np.zeros((1, hot.shape[1])), np.cumsum(part / powers[1:], axis=0)])
+        found[begin : begin + len(part)] = powers[:-1] * (carried + sums[:-1])
+        carried = powers[-1] * (carried + sums[-1])
+    return found
