@@ -1,8 +1,8 @@
 """Simulate years of drift: when a promise on wrong answers is withdrawn after it is broken.
 
 python -m benchmarks drift ../shared/datasets [--years 200] [--only people,season] [--keep FOLDER]
-python -m benchmarks drift --limits        how often the watch alarms by chance
-python -m benchmarks drift --possible      what labels alone can show at best
+python -m benchmarks drift --limits [--years 2000]      how often the watch alarms by chance
+python -m benchmarks drift --possible [../shared/datasets]      what labels, and evidence, can show at best
 
 Each year has a promise of at most 5 % wrong answers, made by the promise's own code from 1,000 labelled questions, and
 then 360 days of 20 questions. Evidence and truth of the questions are measured once by the application itself. A
@@ -18,15 +18,15 @@ evidence, and a promise made for 3.5 % but held against 5 %. The product also wi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.drift_pools import pools
-from benchmarks.drift_rules import LABEL_LIMIT, RULES, Course, by_evidence, label_capitals
-from benchmarks.drift_years import DRIFTS, LEVEL, QUESTIONS, Calibrations, Drift, Year, year
+from benchmarks.drift_rules import LABEL_LIMIT, RULES, STRICT, Course, by_evidence, label_capitals
+from benchmarks.drift_years import BASE, DRIFTS, LEVEL, QUESTIONS, Calibrations, Drift, Floats, Year, year
 from benchmarks.script import add_keep, data_folder, head, parser, row
 from chatbot_mvp.wings.promise.risk import binomial_tail
 from chatbot_mvp.wings.promise.shift import LIMIT, capitals
@@ -134,7 +134,7 @@ def limits(runs: int) -> None:
     """Print how often the two watches reach their limits by chance."""
     highest = [capitals(np.random.default_rng(seed).random(QUESTIONS))[0].max() for seed in range(runs)]
     print(f"{QUESTIONS:,} questions without a change, {runs} times:")
-    for limit in (100, LIMIT, 500, 1_000, 2_000):
+    for limit in (100, LIMIT, 1_000, STRICT):
         print(f"  mean capital {limit:>6,.0f} reached: {np.mean([one >= limit for one in highest]):.3f}")
     rng = np.random.default_rng(0)
     labels = [max(label_capitals((rng.random(100) < LEVEL).tolist(), [1.0] * 100)) for _ in range(4 * runs)]
@@ -164,6 +164,44 @@ def possible() -> None:
         print(f"  {rate:.0%} wrong: {math.log(LABEL_LIMIT) / gain:.0f} labels")
 
 
+def visible(found: Calibrations) -> None:
+    """Print how many answers evidence takes to show a change, on average, even if what it looks like were known.
+
+    Each question adds the relative entropy of the mix after the change to the logarithm of the capital, on average, and
+    no bet adds more (Wald 1945). The scores are counted in ten bins, as the watch counts them.
+    """
+    promise = next(one for seed in range(99) if (one := found.of(seed, 0.0, LEVEL)[1]).made)
+    edges = np.quantile(promise.scores, np.linspace(0, 1, 11))[1:-1]
+    counts = {
+        name: np.bincount(np.searchsorted(edges, pool.evidence), minlength=10) for name, pool in found.pools.items()
+    }
+    above = {name: pool.evidence >= promise.threshold for name, pool in found.pools.items()}
+
+    def facts(mix: Mapping[str, float]) -> tuple[Floats, float, float]:
+        """Return (shares of the bins, share answered, share of these that is wrong)."""
+        bins = sum(share * counts[name] / counts[name].sum() for name, share in mix.items())
+        answered = sum(share * above[name].mean() for name, share in mix.items())
+        wrong = sum(share * (above[name] & found.pools[name].wrong).mean() for name, share in mix.items())
+        return np.asarray(bins), float(answered), float(wrong / answered)
+
+    print(f"\nEvidence, at the threshold {promise.threshold}, and a capital of {LIMIT:.0f}:\n")
+    print(head(["drift", "wrong after it", "answers at least", "broken when so far", "answers at least, there"]))
+    before = facts(BASE)[0]
+    for name, drift in DRIFTS.items():
+        steps = [
+            facts({each: (1 - gone) * BASE.get(each, 0) + gone * drift.towards.get(each, 0) for each in found.pools})
+            for gone in np.linspace(0, 1, 101)
+        ]
+        needed = [
+            math.log(LIMIT) * answered / max(1e-9, float(np.sum(bins * np.log(np.maximum(bins, 1e-12) / before))))
+            for bins, answered, _ in steps
+        ]
+        broken = next((at for at, (_, _, wrong) in enumerate(steps) if wrong > LEVEL), None)
+        told = [f"{count:,.0f}" if count < 1e6 else "never" for count in needed]
+        there = [f"{broken} %", told[broken]] if broken is not None else ["never", "–"]
+        print(row([name, f"{steps[-1][2]:.3f}", told[-1], *there]))
+
+
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("shared", type=Path, nargs="?", help="folder of the data sets")
@@ -182,6 +220,9 @@ def main() -> None:
     wanted = tuple(given.only.split(","))
     with data_folder(given.keep) as folder:
         found = Calibrations(pools(given.shared, folder))
+    if given.possible:
+        visible(found)
+        return
     told: dict[str, dict[str, list[Outcome]]] = {}
     print(head(["drift", "years", "broken at once", "draws of labels", "margin", "wrong before", "wrong at worst"]))
     for name in DRIFTS:

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 LIMIT = 500.0
-"""Mean capital at which the alarm is raised. Without a change, 7,200 questions reach it with a probability of 0.19."""
+"""Mean capital at which the alarm is raised. Without a change, 7,200 questions reach it with a probability of 0.18."""
 _BINS = 10
 _MEMORIES = (30.0, 100.0, 300.0)
 _PRIOR = 2.0  # questions that each bin counts beforehand, so that a bet on few questions is a small one
