@@ -175,7 +175,7 @@ def visible(found: Calibrations) -> None:
     counts = {
         name: np.bincount(np.searchsorted(edges, pool.evidence), minlength=10) for name, pool in found.pools.items()
     }
-    above = {name: pool.evidence >= promise.threshold for name, pool in found.pools.items()}
+    above = {name: pool.evidence >= (promise.threshold or 0.0) for name, pool in found.pools.items()}
 
     def facts(mix: Mapping[str, float]) -> tuple[Floats, float, float]:
         """Return (shares of the bins, share answered, share of these that is wrong)."""
