@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,8 @@ import numpy as np
 from chatbot_mvp.storage.formats import CHAT_LOG, VERSION
 from chatbot_mvp.storage.jsonl import parsed_lines
 from chatbot_mvp.wings.promise.promise import Promise
+from chatbot_mvp.wings.promise.shift import find_shift
 
-LEAST = 50
-"""Number of live questions from which on they are compared."""
-_ALARM = 0.01  # p-value below which the alarm is raised
 _SAMPLE = 10
 _TEXTS = ("timestamp", "fingerprint", "query_hash", "outcome")  # keys of every line of the log
 
@@ -40,16 +37,21 @@ class LiveWatch:
 
     count: int
     """Number of live questions."""
-    distance: float | None
-    """Largest difference of the cumulative shares of the evidence scores, 0-1; None below ``LEAST`` questions."""
-    p_value: float | None
+    since: str | None
+    """ISO 8601, UTC: when the first question was asked that is unlike the labelled ones; an estimate. None: all are
+    like them."""
+    unlike: int
+    """Number of questions from then on."""
+    distance: float
+    """Largest difference of the cumulative shares of the evidence scores between these questions, or all if they are
+    like the labelled ones, and the labelled ones, 0-1; 0.0 if there are none."""
     sample: tuple[LiveQuestion, ...]
-    """Up to ten live questions drawn at random, to be reviewed; always the same ones for the same questions."""
+    """Up to ten of these questions drawn at random, to be reviewed; always the same ones for the same questions."""
 
     @property
     def alarm(self) -> bool:
-        """Whether live questions differ from the labelled ones."""
-        return self.p_value is not None and self.p_value < _ALARM
+        """Whether live questions are no longer like the labelled ones."""
+        return self.since is not None
 
 
 def watch_live(log: Path, kb_id: str, promise: Promise) -> LiveWatch:
@@ -61,32 +63,27 @@ def watch_live(log: Path, kb_id: str, promise: Promise) -> LiveWatch:
     # Parsing is slow, and the log has the questions about all knowledge bases.
     own = b"\n".join(line for line in content.split(b"\n") if kb_id.encode() in line)
     rows = [_question(row) for row in parsed_lines(own)[0] if row.get("kb_id") == kb_id and _belongs(row, promise)]
-    drawn = random.Random(promise.made_at).sample(rows, min(_SAMPLE, len(rows)))
-    if len(rows) < LEAST:
-        return LiveWatch(len(rows), None, None, tuple(drawn))
-    distance, p_value = ks_test([row.evidence for row in rows], promise.scores)
-    return LiveWatch(len(rows), distance, p_value, tuple(drawn))
+    shift = find_shift((row.evidence for row in rows), promise.scores, promise.made_at)
+    those = rows[shift.began :] if shift else rows
+    return LiveWatch(
+        len(rows),
+        those[0].asked_at if shift else None,
+        len(those) if shift else 0,
+        distance([row.evidence for row in those], promise.scores),
+        tuple(random.Random(promise.made_at).sample(those, min(_SAMPLE, len(those)))),
+    )
 
 
-def ks_test(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
-    """Return (distance, p-value) of the two-sample test of Kolmogorov (1933) and Smirnov (1948).
-
-    (0.0, 1.0) if a sample is empty. The distance is the largest difference of the two cumulative shares, 0-1. The
-    p-value is the asymptotic one, which is too large with ties: then the test raises fewer false alarms.
-    """
+def distance(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the largest difference of the cumulative shares of two samples, 0-1; 0.0 if one is empty."""
     if not one or not other:
-        return 0.0, 1.0
+        return 0.0
     first, second = np.sort(np.asarray(one, float)), np.sort(np.asarray(other, float))
     points = np.concatenate([first, second])
     below = (
         np.searchsorted(first, points, "right") / first.size - np.searchsorted(second, points, "right") / second.size
     )
-    distance = float(np.abs(below).max())
-    scaled = distance * math.sqrt(first.size * second.size / (first.size + second.size))
-    if scaled < 0.2:  # the series converges too slowly here, and its sum is 1
-        return distance, 1.0
-    series = math.fsum((-1) ** (k - 1) * math.exp(-2 * (k * scaled) ** 2) for k in range(1, 101))
-    return distance, min(1.0, max(0.0, 2 * series))
+    return float(np.abs(below).max())
 
 
 def _belongs(row: Mapping[str, Any], promise: Promise) -> bool:

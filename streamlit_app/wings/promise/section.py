@@ -149,14 +149,20 @@ def _take(state: PromiseState) -> None:
 
 def _watch(watch: LiveWatch) -> None:
     count = number(watch.count)
-    if watch.p_value is None:
-        st.caption(t("mykb.live_few", count=count))
+    if not watch.count:
+        st.caption(t("mykb.live_none"))
         return
-    if not watch.alarm:
+    if watch.since is None:
         st.caption(f":green[:material/check_circle:] {t('mykb.live_alike', count=count)}")
         return
     st.error(
-        t("mykb.live_differ", count=count, distance=number(100 * (watch.distance or 0.0))), icon=":material/alarm:"
+        t(
+            "mykb.live_differ",
+            count=number(watch.unlike),
+            distance=number(100 * watch.distance),
+            when=moment(watch.since),
+        ),
+        icon=":material/alarm:",
     )
     with st.expander(t("mykb.live_sample"), icon=":material/rule:"):
         rows = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def test_a_damaged_promise_is_none_and_one_of_a_later_version_is_not_replaced(ap
 
 
 @pytest.mark.parametrize(("low", "alarm"), [(0.0, True), (0.9, False)])
-def test_live_questions_whose_scores_differ_raise_the_alarm_from_fifty_on(
+def test_live_questions_whose_scores_differ_raise_the_alarm_and_those_are_shown(
     app: App, kb_id: str, low: float, alarm: bool
 ) -> None:
     base = calibrated([replace(one, evidence=0.9 + n / 2_000) for n, one in enumerate(labelled(200, 0.9))])
@@ -167,15 +168,23 @@ def test_live_questions_whose_scores_differ_raise_the_alarm_from_fifty_on(
     line |= {"format_version": 1, "outcome": "answered"}
     path = app.settings.metrics_log_path
     path.parent.mkdir(parents=True, exist_ok=True)
-    append_lines(path, [{**line, "evidence": low + n / 500} for n in range(49)])
+    alike = random.Random(1).sample(range(200), 30)
+    early = {**line, "timestamp": "2026-01-15T00:00:00Z"}
+    append_lines(path, [{**early, "evidence": 0.9 + n / 2_000} for n in alike])
     wrong = ({"kb_id": "other"}, {"fingerprint": "x"}, {"timestamp": "2025"}, {"evidence": None}, {"format_version": 2})
     for odd in wrong:
         append_lines(path, [{**line, "evidence": 0.5, **odd}])
     watch = app.get(Promises).watch(kb_id, promise)
-    assert (watch.count, watch.p_value, watch.alarm) == (49, None, False)
-    append_lines(path, [{**line, "evidence": low + 0.05}])
+    assert (watch.count, watch.unlike, watch.since, watch.alarm) == (30, 0, None, False)
+    append_lines(path, [{**line, "evidence": low + n / 2_000} for n in random.Random(2).sample(range(200), 30)])
     watch = app.get(Promises).watch(kb_id, promise)
-    assert (watch.count, watch.alarm, len(watch.sample)) == (50, alarm, 10)
+    assert (watch.count, watch.alarm, len(watch.sample)) == (60, alarm, 10)
+    if alarm:
+        assert watch.since is not None and abs(watch.unlike - 30) <= 3
+        assert watch.distance > 0.9
+        assert sum(one.evidence < 0.5 for one in watch.sample) >= 9
+        append_lines(path, [{**line, "evidence": 0.9 + n / 2_000} for n in range(200)])
+        assert app.get(Promises).watch(kb_id, promise).alarm  # it stays
 
 
 def test_the_command_prints_one_object_and_refuses_an_impossible_share(command: Command, tmp_path: Path) -> None:
