@@ -3,6 +3,8 @@
 python -m benchmarks everyday                 the half that the engine is developed on
 python -m benchmarks everyday --half test     the half that was looked at only at the end
 python -m benchmarks everyday --half third    52 more, written when the engine was as it is, before their first look
+python -m benchmarks everyday --half fourth   52 whose documents, questions and answers were never read
+python -m benchmarks everyday --half fifth    52 more, written before a change and looked at only after it
 python -m benchmarks everyday --shown         each answer, too
 python -m benchmarks everyday --kb FILE.md QUESTIONS.jsonl      questions in the format of ``kb evaluate``
 
@@ -41,6 +43,7 @@ HALVES = {
     "test": ("hotel", "contrato", "campamento", "allotments_en"),
     "third": ("piscina", "clinica"),
     "fourth": ("furgonetas", "biblioteca"),
+    "fifth": ("comedor", "cestas"),
 }
 VERDICTS = ("right", "wrong with tick", "declined wrongly", "declined rightly")
 
