@@ -68,11 +68,19 @@ _PERSON = re.compile(
     r"\b(?:due[nñ][oa]s?|socios?|vecin[oa]s|padres|familias?|empresa|ayuntamiento|asociacion|banda|equipo|personal|guia|medic[oa]|"
     r"owner|tenant|secretary|treasurer|committee|council|staff|team|company|volunteers?|people)\b"
 )
+_PLACED = re.compile(
+    r"\b(?:(?:en|desde|hasta|hacia|in|at|from|near)(?: (?:el|la|los|las|the))?|"
+    r"(?:[Cc]alle|[Pp]laza|[Aa]venida|[Pp]aseo|[Cc]amino|estaci[oó]n|aeropuerto|ciudad|pueblo|villa|provincia|station|"
+    r"city|town)(?: (?:de|del|of))?) [A-ZÁÉÍÓÚÑ][\w-]+(?: (?:(?:de|del|la|y) )?[A-ZÁÉÍÓÚÑ][\w-]+)*"
+)
+"""A name behind a preposition of place, which is nobody's: "la estación de Burgos"."""
 _SOMEWHERE = re.compile(
     r"\b(?:en|a|al|del?|desde|hasta|bajo|sobre|tras|detras|delante|junto|frente|dentro|fuera|cerca|lado|in|at|"
     r"near|under|behind|next to|"
     r"beside|on|from|into|above|below)(?: (?:a|de|al|del|of|to))? (?:(?:el|la|los|las|un|una|su|the|a|an|your|its) )?"
-    rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|el |la |lo |\d|caso|total|cada|menos|mas|partir|{NUMERALS}\b)(\w+)"
+    rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|el |la |lo |\d|caso|total|cada|menos|mas|partir|{NUMERALS}\b|sol[oa] |"
+    r"noches?\b|dias?\b|semanas?\b|mananas?\b|tardes?\b|horas?\b|mes(?:es)?\b|anos?\b|veces\b|momento|(?:the )?"
+    r"(?:night|day|week|morning|evening|hour|month|year|time)s?\b)(\w+)"
 )
 
 
@@ -172,7 +180,8 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
     if kind == "who":
         known = {word.stem for word in reader.words(question)}
         fresh = [word for word in reader.words(text) if word.stem not in known and not word.text.isdecimal()]
-        named = [w for at, w in enumerate(fresh) if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row)]
+        text = _PLACED.sub(" ", text)
+        named = [w for at, w in enumerate(fresh) if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row) and w.text in text]
         if _NAME.search(question):
             return bool(named)
         return (

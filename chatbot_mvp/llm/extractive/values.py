@@ -32,6 +32,25 @@ _MEASURE = (
     r"inch(?:es)?|feet|foot|yards?|miles?|met(?:er|re)s?|lit(?:er|re)s?|pounds?|ounces?|grams?|characters?|"
     r"caracteres)"
 )
+_DIMENSIONS = {
+    "weight": (
+        r"\b(?:pes[aeo]\w*|kilos|gramos|heavy|weigh\w*)\b",
+        r"m?g|kg|kilos?|gramos?|toneladas?|pounds?|ounces?|grams?",
+    ),
+    "length": (
+        r"\b(?:mide|miden|altura|anchura|ancho|larg[oa]|longitud|distancia|hond[oa]|profund\w+|tall|wide|deep|high|far|"
+        r"height|length|width|distance|depth)\b",
+        r"[mckd]?m[23]?|milimetros?|centimetros?|metros?|kilometros?|hectareas?|pulgadas?|inch(?:es)?|feet|foot|yards?|"
+        r"miles?|met(?:er|re)s?",
+    ),
+}
+"""What is measured -> (the words for it in a question, its units). Kilos are no answer to a length."""
+_AGE = re.compile(
+    r"\b(?:menor(?:es)?|mayor(?:es)?|nin[oa]s?|jovenes|personas?|adult[oa]s?|edad|children|kids?|people|adults?|aged|"
+    rf"under|over)(?: (?:de|of|from|aged|under|over))? {_N} (?:anos|meses|years|months)\b|\b{_N} (?:anos|meses) (?:de "
+    rf"edad|cumplidos)\b|\b{_N} years? old\b"
+)
+"""An age, which is no duration."""
 _CLOCK = (
     r"\d{1,2}[:.]\d\d|\d{1,2} ?(?:h|am|pm|a\. ?m|p\. ?m)\b|\b(?:las|la una|a las) (?:\d{1,2}|" + NUMERALS + r")\b|"
     rf"\b(?:\d{{1,2}}|{NUMERALS}) ?(?:o.?clock|in the (?:morning|afternoon|evening)|de la (?:manana|tarde|noche))\b|"
@@ -84,8 +103,9 @@ def _value(asked: str, given: str) -> Value:
 
 
 _PAY = (
-    r"cuesta|cuestan|costara|cuestar?ia|costaria|vale|valen|valdria|cobra|cobran|cobrais|abona|abonan|pago|paga|"
-    r"pagan|pagamos|pagaba|pagar|abonar|sale|piden"
+    r"cuesta|cuestan|costara|cuestar?ia|costaria|costo|costaron|costaba|costaban|vale|valen|valdria|valia|cobra|"
+    r"cobran|cobrais|cobraban|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|pagaron|abonar|sale|salen|piden|gana|"
+    r"ganan|ganaba"
 )
 VALUES: dict[str, Value] = {
     "money": _value(
@@ -228,8 +248,13 @@ def value_asked(plain: str) -> tuple[str, str]:
 
 def gives(kind: str, plain: str, question: str) -> bool:
     """Return whether a folded text has a value of a kind that does not stand in the folded question."""
+    if kind in ("duration", "deadline") and not re.search(r"\b(?:anos|edad|years|old)\b", question):
+        plain = _AGE.sub(" ", plain)
     kinds = (kind, "measure") if kind == "duration" and "how long" in question else (kind,)
     found = [match.group().strip() for name in kinds for match in VALUES[name].given.finditer(plain)]
+    if kind == "measure":
+        units = [units for asked, units in _DIMENSIONS.values() if re.search(asked, question)]
+        found = [value for value in found if not units or any(re.search(rf"(?:\d| )(?:{unit})$", value) for unit in units)]
     # What the question itself names is no answer, but "every" is no name.
     return any(kind in ("frequency", "why") or value not in question for value in found)
 
