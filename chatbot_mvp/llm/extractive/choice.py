@@ -33,7 +33,7 @@ KEEP_FROM = 0.82
 """Further units are quoted if they score at least this share of the best one."""
 KEEP_PROVEN = 0.9
 """The same where units have to prove that they answer."""
-PROVEN = 2.15
+PROVEN = 1.8
 """Least proof of a unit that is quoted, on the scale of ``Proof.value_of``."""
 PAIR_FROM = 0.25
 """A pair of units is preferred to a single one if it scores at least this much more."""

@@ -28,7 +28,7 @@ from chatbot_mvp.llm.extractive.values import (
 )
 from chatbot_mvp.text import fold
 
-VALUE, SHARE, CLOSE, CODE = 0.2, 0.4, 1.65, 1.0
+VALUE, SHARE, CLOSE, CODE = 0.2, 0.4, 1.3, 1.0
 """What the proof of a unit gains, in units of the evidence: by a value of the kind asked for, by all words of the
 question, by being the closest in meaning, by a code of the question. Fitted (see decision 0208)."""
 NO_NAME, NO_CODE, NO_NOUN = 0.4, 0.8, 0.35
@@ -39,6 +39,8 @@ DOUBT = 0.5
 """Below this evidence only a value of the kind asked for, or a code, is plain enough, …"""
 CLOSEST_OF_ALL, MOST = 0.98, 0.5
 """… the value in the unit that is closest in meaning, or that has this share of the question."""
+SAME_WORDS = 0.65
+"""From this share of the question's words on, a unit without a value is plain enough, too."""
 UNKNOWN = 0.6
 """Factor for the weight of a word of the question that no passage has."""
 MET = 0.8
@@ -118,7 +120,8 @@ class Proof:
         allowed = np.asarray(self.possible)
         if evidence < DOUBT:
             near = (close >= CLOSEST_OF_ALL) | (self.share >= MOST)
-            allowed = allowed & measured & (self.has_code | (bool(self.value) & near))
+            said = self.has_code | (bool(self.value) & near) | (self.share >= SAME_WORDS)
+            allowed = allowed & measured & said
         return np.asarray(evidence + plain) * allowed
 
 
