@@ -33,6 +33,8 @@ VALUE, SHARE, CLOSE, CODE = 0.2, 0.4, 1.3, 1.0
 question, by being the closest in meaning, by a code of the question. Fitted (see decision 0208)."""
 NO_NAME, NO_CODE, NO_NOUN = 0.4, 0.8, 0.35
 """What it loses by a name or a number of the question that no passage has, and by the noun behind "which"."""
+ONLY = 0.35
+"""What a telephone number or address gains if the passages have no other one."""
 UNMEASURED = 0.9
 """Closeness of every unit if there are no vectors: then the rest decides."""
 DOUBT = 0.5
@@ -62,6 +64,10 @@ _CODES = re.compile(r"\b(?=\w*\d)\w+(?:[.,-]\w+)*\b")
 _SMALL = re.compile(r"\d{1,2}")
 _MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _ITEM = re.compile(r"\s*[-*+•]")
+_CONDITION = re.compile(r"\s*(?:[-*+•]\s+)?((?:si|if)\b[^,;:.]*)[,;]", re.I)
+_CONDITIONAL = re.compile(r"\b(?:si|if|cuando|when)\b")
+_FROM = re.compile(r"\b(?:de|desde) donde|\bwhere\b.*\bfrom\b")
+_ORIGIN = re.compile(r"\b(?:del?|desde|from)(?= )")
 _ROLE = re.compile(r"^(?:y )?(?:quien(?:es)? (?:es|son|era|fue)|who (?:is|are|was))\b")
 _NAME = re.compile(r"\bcomo se llaman?\b")
 _PERSON = re.compile(
@@ -137,8 +143,12 @@ def prove(grounding: Grounding, scores: Scores, wanted: Asked, reader: Reader) -
     kind = wanted.kind if not value and not _ROLE.search(plain) else ""
     has_kind = np.array([_offers(value, kind, unit, wanted, fold(question), reader) for unit in scores.units], bool)
     misses, doubt, codes = _misses(scores, grounding, clause, reader)
+    if value and not _CONDITIONAL.search(plain):
+        misses |= np.array([_only_if(unit, reader, question) for unit in scores.units], bool)
     if value not in CONTACTS:  # nothing else in the line of an address has to be in the question
         misses |= (of_known < LEAST_KNOWN) & (scores.closeness < CLOSEST)
+    elif (has_kind & ~misses).sum() == 1:  # there is only one
+        doubt -= ONLY * has_kind
     if (noun := class_noun(plain)) and not value:
         doubt += NO_NOUN * ~_has_noun(noun, question, clause, scores, reader)
     return Proof(value, has_kind, share, misses, doubt, codes)
@@ -193,8 +203,15 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
             or any(map(_PERSON.fullmatch, map(fold, (w.text for w in fresh))))
         )
     if kind == "where":
-        return any(found not in question for found in _SOMEWHERE.findall(plain))
+        places = plain if _FROM.search(question) else _ORIGIN.sub("", plain)
+        return any(found not in question for found in _SOMEWHERE.findall(places))
     return True
+
+
+def _only_if(unit: Unit, reader: Reader, question: str) -> bool:
+    """Return whether a unit holds only under a condition of which the question says nothing."""
+    found = _CONDITION.match(unit.text)
+    return bool(found) and not reader.terms(found[1]) & reader.terms(question)
 
 
 def _counts(plain: str, noun: str, question: str, reader: Reader) -> bool:
