@@ -140,7 +140,8 @@ def prove(grounding: Grounding, scores: Scores, wanted: Asked, reader: Reader) -
     if not value and wanted.kind == "yes_no" and len(plain.split()) < 6 and clause != question:
         value, _ = value_asked(plain_of(last_clause(question[: question.rfind("¿")])))
     share, of_known = _shares(question, clause, rest, scores, reader)
-    kind = wanted.kind if not value and not _ROLE.search(plain) else ""
+    names_one = _ROLE.search(plain) and any(word.text[:1].isupper() for word in reader.words(clause)[1:])
+    kind = "" if value or names_one else wanted.kind
     has_kind = np.array([_offers(value, kind, unit, wanted, fold(question), reader) for unit in scores.units], bool)
     misses, doubt, codes = _misses(scores, grounding, clause, reader)
     if value and not _CONDITIONAL.search(plain):
@@ -192,8 +193,8 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
         return _counts(plain, wanted.noun if _MANY.search(question) else "", question, reader)
     if kind == "who":
         known = {word.stem for word in reader.words(question)}
-        fresh = [word for word in reader.words(text) if word.stem not in known and not word.text.isdecimal()]
-        text = _PLACED.sub(" ", text)
+        fresh = [word for word in reader.words(unit.text) if word.stem not in known and not word.text.isdecimal()]
+        text = _PLACED.sub(" ", unit.text)
         named = [w for at, w in enumerate(fresh) if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row) and w.text in text]
         if _NAME.search(question):
             return bool(named)

@@ -145,7 +145,7 @@ VALUES: dict[str, Value] = {
         r"tardar|lleva|tiempo)|cuanto (?:tiempo|(?:\w+ ){1,2}esperar)|cuant[oa]s "
         rf"(?:{_UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
         rf"how (?:long|fast|quickly)|how many {_UNIT_OF_TIME}|how much time",
-        rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b(?! (?:antes|before))",
+        rf"(?<!cada )(?<!every )\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b(?! (?:antes|before))",
     ),
     "time": _value(
         r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |"
@@ -158,9 +158,12 @@ VALUES: dict[str, Value] = {
         r"\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|"
         rf"weekends?)\b|\bdia \d|\bdias \d",
     ),
+    "date": _value(
+        r"(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|(?:on |in )?(?:what|which) (?:date|month|year)",
+        _CALENDAR,
+    ),
     "when": _value(
-        r"(?:desde |hasta |para )cuando|^(?:y )?cuando|(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|"
-        r"since when|^(?:and )?when|(?:on |in )?(?:what|which) (?:date|month|year)",
+        r"(?:desde |hasta |para )cuando|^(?:y )?cuando|since when|^(?:and )?when",
         _WHEN,
     ),
     "temperature": _value(
