@@ -50,7 +50,9 @@ MET = 0.8
 LEAST_KNOWN = 0.3
 """A unit with a lower share of the question's words that passages have is no answer, …"""
 CLOSEST = 0.95
-"""… unless it is this close in meaning to the question."""
+"""… unless it is this close in meaning to the question, …"""
+ELSEWHERE = 0.5
+"""… and no other unit has at least this share of the question's words: the text treats the subject there."""
 BEFORE = 0.4
 """Factor for the weight of a term of the question before, with which a follow-up is searched."""
 LIGHT = 0.3
@@ -147,7 +149,8 @@ def prove(grounding: Grounding, scores: Scores, wanted: Asked, reader: Reader) -
     if value and not _CONDITIONAL.search(plain):
         misses |= np.array([_only_if(unit, reader, question) for unit in scores.units], bool)
     if value not in CONTACTS:  # nothing else in the line of an address has to be in the question
-        misses |= (of_known < LEAST_KNOWN) & (scores.closeness < CLOSEST)
+        elsewhere = bool(share.max(initial=0.0) >= ELSEWHERE)
+        misses |= (of_known < LEAST_KNOWN) & ((scores.closeness < CLOSEST) | elsewhere)
     elif (has_kind & ~misses).sum() == 1:  # there is only one
         doubt -= ONLY * has_kind
     if (noun := class_noun(plain)) and not value:
