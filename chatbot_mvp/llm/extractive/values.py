@@ -198,7 +198,7 @@ VALUES: dict[str, Value] = {
     "age": _value(
         r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|"
         r"(?:from |at )?what age|how old",
-        rf"\b{_N} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*|nin[oa]s?)\b",
+        rf"\b{_N} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*)\b",
     ),
 }
 """Kind -> value. The first kind whose ``asked`` matches is the one that a question asks for."""
