@@ -65,6 +65,7 @@ _RANGE = re.compile(
 _CODES = re.compile(r"\b(?=\w*\d)\w+(?:[.,-]\w+)*\b")
 _SMALL = re.compile(r"\d{1,2}")
 _MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
+_ARTICLES = ("un", "una", "uno", "one")
 _ITEM = re.compile(r"\s*[-*+•]")
 _CONDITION = re.compile(r"\s*(?:[-*+•]\s+)?((?:si|if)\b[^,;:.]*)[,;]", re.I)
 _CONDITIONAL = re.compile(r"\b(?:si|if|cuando|when)\b")
@@ -213,9 +214,10 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
 
 
 def _only_if(unit: Unit, reader: Reader, question: str) -> bool:
-    """Return whether a unit holds only under a condition of which the question says nothing."""
+    """Return whether a unit holds only under a condition that the question does not share half of."""
     found = _CONDITION.match(unit.text)
-    return bool(found) and not reader.terms(found[1]) & reader.terms(question)
+    condition = reader.terms(found[1]) if found else frozenset()
+    return 2 * len(condition & reader.terms(question)) < len(condition)
 
 
 def _counts(plain: str, noun: str, question: str, reader: Reader) -> bool:
@@ -223,12 +225,20 @@ def _counts(plain: str, noun: str, question: str, reader: Reader) -> bool:
     for found in NUMBER.finditer(plain):
         if re.search(rf"(?<!\w){re.escape(found.group())}(?!\w)", question):
             continue
+        if not noun and found.group() in _ARTICLES:
+            continue
         following = reader.ordered_terms(re.split(r"[.;:,()|]", plain[found.end() : found.end() + 40])[0])[:2]
-        if noun and (noun in following[:1] or (noun in following and not is_unit(plain[found.end() :]))):
+        same = [_same(noun, term) for term in following]
+        if noun and (any(same[:1]) or (any(same) and not is_unit(plain[found.end() :]))):
             return True
         if not noun:
             return True
     return False
+
+
+def _same(noun: str, term: str) -> bool:
+    """Return whether two terms are the same noun, one of them perhaps shortened ("bici", "bicicleta")."""
+    return noun == term or (min(len(noun), len(term)) >= 4 and (term.startswith(noun) or noun.startswith(term)))
 
 
 def _misses(

@@ -59,7 +59,7 @@ _CLOCK = (
 )
 _CALENDAR = rf"\b(?:{MONTHS}|{DAYS}|(?:1\d|20)\d\d|\d{{1,2}}/\d{{1,2}})\b"
 _WHEN = (
-    rf"{_CALENDAR}|{_CLOCK}|\b{_N} {_UNIT_OF_TIME}\b|\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|"
+    rf"{_CALENDAR}|{_CLOCK}|\b{_N} {_UNIT_OF_TIME}\b|\bdias? \d|\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|"
     rf"laborables?|verano|"
     r"invierno|otono|primavera|antes|despues|cuando|mientras|al (?:llegar|salir|\w+[aei]r)|a partir|desde|hasta|tras|"
     r"once|if|si|before|after|when|while|until|till|from|during|always|never|today|daily|summer|winter)\b"
@@ -116,13 +116,13 @@ VALUES: dict[str, Value] = {
         r"(?:de )?cuanto (?:es|son|seria) (?=(?:el|la|los|las) (?:\w+ )?(?:cuotas?|fianza|renta|alquiler|"
         r"matricula|precio|multa|recargo|saldo|"
         r"presupuesto|senal|dieta|suplemento|deposito|importe|tasa|sancion|salario|sueldo|entrada|billete))|"
-        r"how much (?:\w+ ){0,6}?(?:cost|costs|pay|paid|charge|charged)|how much (?:is|are) (?=the|a|an)|"
+        r"how much (?:\w+ ){0,6}?(?:cost|costs|pay|paid|charge|charged)|how much (?:is|are|was|were) (?!\w+er\b)|"
         r"what (?:\w+ ){1,5}?(?:cost|costs)|(?:what is|what are|which is) the (?:price|prices|fee|fees|cost|"
         r"costs|charge)|price|prices",
         _MONEY,
     ),
     "percentage": _value(
-        r"que (?:porcentaje|descuento|parte del|proporcion|recargo|tanto por ciento)|(?:what|"
+        r"que (?:porcentaje|descuento|rebaja|reduccion|parte del|proporcion|recargo|tanto por ciento)|(?:what|"
         r"which) (?:percentage|share|discount|part)|how much (?:cheaper|discount|of)",
         r"\d ?%|\b(?:por ciento|per ?cent|mitad|tercios?|tercera|cuart[oa]s?|dos tercios|half|quarters?|thirds?)\b|"
         + _MONEY,
@@ -136,12 +136,12 @@ VALUES: dict[str, Value] = {
         r"week|month|year))\b",
     ),
     "deadline": _value(
-        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|how soon|"
+        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|con cuanto tiempo(?: de antelacion)?|how soon|"
         r"what (?:is the )?(?:deadline|notice)",
         rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b|{_CALENDAR}|\b(?:antes|vispera|primeros|before|day)\b",
     ),
     "duration": _value(
-        r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|tarda|tardan|tardara|tardais|"
+        r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|aguanta|aguantan|conserva|conservan|tarda|tardan|tardara|tardais|"
         r"tardar|lleva|tiempo)|cuanto (?:tiempo|(?:\w+ ){1,2}esperar)|cuant[oa]s "
         rf"(?:{_UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
         rf"how (?:long|fast|quickly)|how many {_UNIT_OF_TIME}|how much time",
