@@ -115,7 +115,9 @@ def _sentences(grounding: Grounding, reader: Reader) -> list[Unit]:
         # A sentence that is quoted with the one that it refers to takes the place of that one.
         if proven[row] and all(not unit.is_list and {*other.spans} < {*unit.spans} for other in held):
             keep = [*(other for other in keep if other not in held), unit]
-    return sorted(_as_lists(keep, scores, list(whole_lists(grounding))), key=lambda unit: (unit.passage, unit.spans[-1]))
+    return sorted(
+        _as_lists(keep, scores, list(whole_lists(grounding))), key=lambda unit: (unit.passage, unit.spans[-1])
+    )
 
 
 def _as_lists(keep: Sequence[Unit], scores: Scores, lists: Sequence[Unit]) -> list[Unit]:

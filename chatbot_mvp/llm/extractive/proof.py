@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMBER, NUMERALS, Asked
+from chatbot_mvp.llm.extractive.limits import contradicts, other_time
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import Floats, Scores
 from chatbot_mvp.llm.extractive.units import Unit
@@ -19,7 +20,6 @@ from chatbot_mvp.llm.extractive.values import (
     CONTACTS,
     LIGHT_WORDS,
     class_noun,
-    contradicts,
     gives,
     is_unit,
     last_clause,
@@ -199,7 +199,11 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
         known = {word.stem for word in reader.words(question)}
         fresh = [word for word in reader.words(unit.text) if word.stem not in known and not word.text.isdecimal()]
         text = _PLACED.sub(" ", unit.text)
-        named = [w for at, w in enumerate(fresh) if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row) and w.text in text]
+        named = [
+            w
+            for at, w in enumerate(fresh)
+            if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row) and w.text in text
+        ]
         if _NAME.search(question):
             return bool(named)
         return (
@@ -261,7 +265,8 @@ def _misses(
         ranges = bool(_RANGE.search(plain))
         absent = {code for code in codes - set(_CODES.findall(plain)) if not (ranges and _SMALL.fullmatch(code))}
         unnamed = named - reader.terms(around)
-        other = contradicts(fold(unit.text), fold(clause))
+        own_plain, asked_plain = fold(unit.text), fold(clause)
+        other = contradicts(own_plain, asked_plain) or other_time(own_plain, asked_plain)
         lacks.append(other or (alone and bool(unnamed & known or absent & known_codes)))
         doubt.append(NO_NAME * bool(unnamed) + NO_CODE * bool(absent))
         has.append(any(not _SMALL.fullmatch(code) for code in codes & set(_CODES.findall(fold(own)))))
