@@ -6,7 +6,7 @@ Nothing here is an answer: the passages are shown apart from the sources of answ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,7 +18,7 @@ from chatbot_mvp.chat.quality import was_reranked
 from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
-from chatbot_mvp.retrieval.stages.kb_cosines import Closeness, sentence_closeness
+from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.retrieval.stages.kb_score import scaled
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import Analyzer, fold, sentences
@@ -95,64 +95,62 @@ def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relev
 
 
 def _pieces(trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, float]) -> list[Chunk]:
-    """Return the best paragraph of each of the best chunks; chunks that overlap may share one."""
+    """Return the paragraphs nearest to the question, best first; one chunk may have several of them.
+
+    A paragraph counts by its share of the question's weight, by its chunk's score relative to the best chunk's, and,
+    with vectors, by its closest sentence among all of these chunks, each 0-1.
+    """
     stitched = set(trace.chunks_added_by_stitching)
-    closeness = sentence_closeness(trace, index)
+    measure = sentence_closeness(trace, index)
     best = max((hit.score for hit in trace.chunks_final), default=0.0)
+    near = [hit for hit in trace.chunks_final if hit.chunk.chunk_id not in stitched and hit.score >= _MIN_SHARE * best]
+    found = [(hit, spans) for hit in near for spans in _paragraphs(hit.chunk.text)]
+    texts = [[hit.chunk.text[start:end] for start, end in spans] for hit, spans in found]
+    close = scaled(np.array(measure([text for own in texts for text in own]))) if measure and found else None
+    total = sum(weights.values()) or 1.0
+
+    def share(text: str) -> float:
+        return sum(weights.get(term, 0.0) for term in set(index.analyzer.terms(text))) / total
+
+    ranked: list[tuple[float, Chunk]] = []
+    at = 0
+    for (hit, spans), own in zip(found, texts, strict=True):
+        of_own = np.zeros(len(own)) if close is None else close[at : at + len(own)]
+        at += len(own)
+        whole = hit.chunk.text[spans[0][0] : spans[-1][1]]
+        value = share(whole) + float(of_own.max()) + (hit.score / best if best else 0.0)
+        sentence = int(np.argmax([share(text) + near for text, near in zip(own, of_own.tolist(), strict=True)]))
+        ranked.append((value, _cut(hit.chunk, spans, sentence)))
     pieces: list[Chunk] = []
-    for hit in trace.chunks_final:
-        piece = None
-        if hit.chunk.chunk_id not in stitched and hit.score >= _MIN_SHARE * best:
-            piece = _best_piece(hit.chunk, weights, index.analyzer, closeness)
-        if piece is not None and not any(_overlap(piece, other) for other in pieces):
+    for _, piece in sorted(ranked, key=lambda one: -one[0]):
+        if not any(_overlap(piece, other) for other in pieces):
             pieces.append(piece)
-        if len(pieces) == MAX_PASSAGES:
-            break
-    return pieces
+    return pieces[:MAX_PASSAGES]
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:
     return one.doc_id == other.doc_id and one.start < other.end and other.start < one.end
 
 
-def _best_piece(
-    chunk: Chunk, weights: Mapping[str, float], analyzer: Analyzer, closeness: Closeness | None
-) -> Chunk | None:
-    """Return the chunk's paragraph nearest to the question; None if the chunk is a heading only.
-
-    A paragraph counts by its share of the question's weight, plus, with vectors, by its closest sentence (0-1 over the
-    chunk).
-    """
-    total = sum(weights.values()) or 1.0
-
-    def share(start: int, end: int) -> float:
-        return sum(weights.get(term, 0.0) for term in set(analyzer.terms(chunk.text[start:end]))) / total
-
-    paragraphs = _paragraphs(chunk.text)
-    if not paragraphs:
-        return None
-    spans = [span for paragraph in paragraphs for span in paragraph]
-    near = scaled(np.array(closeness([chunk.text[start:end] for start, end in spans]))) if closeness else np.zeros(1)
-    close = dict(zip(spans, near.tolist(), strict=closeness is not None))
-    best = max(paragraphs, key=lambda own: share(own[0][0], own[-1][1]) + max(close.get(span, 0.0) for span in own))
-    row = max(range(len(best)), key=lambda row: share(*best[row]) + close.get(best[row], 0.0))
+def _cut(chunk: Chunk, spans: Sequence[tuple[int, int]], row: int) -> Chunk:
+    """Return the paragraph of a chunk, or if it is long, its sentence ``row`` and the sentences around it."""
     first = last = row
-    while last + 1 < len(best) and best[last + 1][1] - best[first][0] <= MAX_CHARS:
+    while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= MAX_CHARS:
         last += 1
-    while first > 0 and best[last][1] - best[first - 1][0] <= MAX_CHARS:
+    while first > 0 and spans[last][1] - spans[first - 1][0] <= MAX_CHARS:
         first -= 1
-    start, end = best[first][0], best[last][1]
+    start, end = spans[first][0], spans[last][1]
     return replace(chunk, text=chunk.text[start:end], start=chunk.start + start, end=chunk.start + end)
 
 
 def _paragraphs(text: str) -> list[list[tuple[int, int]]]:
-    """Return (start, end) of the sentences of each paragraph, without headings."""
+    """Return (start, end) of the sentences of each paragraph, without headings; a list with what introduces it."""
     paragraphs: list[list[tuple[int, int]]] = []
     before: int | None = None
     for start, end in sentences(text):
         if text.startswith("#", start):
             before = None
-        elif before is None or re.search(r"\n[ \t]*\n", text[before:start]):
+        elif before is None or (text[before - 1] != ":" and re.search(r"\n[ \t]*\n", text[before:start])):
             paragraphs.append([(start, end)])
             before = end
         else:

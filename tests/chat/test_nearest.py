@@ -187,8 +187,27 @@ def test_chunks_that_overlap_show_a_paragraph_once(settings: Settings) -> None:
     pipeline, trace = searched(MANUAL, "¿Cómo se pide la renovación?", settings)
     hits = trace.chunks_final[:1]
     double = replace(hits[0], chunk=replace(hits[0].chunk, chunk_id="other"))
-    nearest = find_nearest("¿?", replace(trace, chunks_final=(*hits, double)), pipeline.index, None)
-    assert len(nearest.passages) == 1
+    alone, twice = (
+        [source.chunk.text for source in find_nearest("¿?", found, pipeline.index, None).passages]
+        for found in (replace(trace, chunks_final=hits), replace(trace, chunks_final=(*hits, double)))
+    )
+    assert twice == alone
+    assert len({*twice}) == len(twice)
+
+
+def test_one_chunk_may_have_several_of_the_nearest_paragraphs_the_best_first(settings: Settings) -> None:
+    pipeline, trace = searched(MANUAL, "¿Cómo se pide la renovación de cuatro libros?", settings)
+    nearest = find_nearest("¿?", replace(trace, chunks_final=trace.chunks_final[:1]), pipeline.index, None)
+    texts = [source.chunk.text for source in nearest.passages]
+    assert len(texts) == 2
+    assert "renovación" in texts[0]
+    assert "cuatro libros" in texts[1]
+
+
+def test_a_list_stands_with_the_line_that_introduces_it(settings: Settings) -> None:
+    text = "# Club\n\n## Alta\n\nPara el alta se entregan:\n\n- una copia del DNI\n- dos fotos\n"
+    [source] = nearest_to(text, "¿Qué se entrega para el alta?", settings).passages
+    assert source.chunk.text == "Para el alta se entregan:\n\n- una copia del DNI\n- dos fotos"
 
 
 def test_a_passage_far_below_the_best_one_is_not_near(settings: Settings) -> None:

@@ -33,7 +33,7 @@ KEEP_FROM = 0.82
 """Further units are quoted if they score at least this share of the best one."""
 KEEP_PROVEN = 0.9
 """The same where units have to prove that they answer."""
-PROVEN = 2.15
+PROVEN = 1.8
 """Least proof of a unit that is quoted, on the scale of ``Proof.value_of``."""
 PAIR_FROM = 0.25
 """A pair of units is preferred to a single one if it scores at least this much more."""
@@ -115,7 +115,29 @@ def _sentences(grounding: Grounding, reader: Reader) -> list[Unit]:
         # A sentence that is quoted with the one that it refers to takes the place of that one.
         if proven[row] and all(not unit.is_list and {*other.spans} < {*unit.spans} for other in held):
             keep = [*(other for other in keep if other not in held), unit]
-    return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
+    return sorted(
+        _as_lists(keep, scores, list(whole_lists(grounding))), key=lambda unit: (unit.passage, unit.spans[-1])
+    )
+
+
+def _as_lists(keep: Sequence[Unit], scores: Scores, lists: Sequence[Unit]) -> list[Unit]:
+    """Return the units, with whole lists in place of their items if nothing singles one of these out.
+
+    That is so if several items were kept, or if the one has no word of a question that a list may answer.
+    """
+    rows = {id(unit): row for row, unit in enumerate(scores.units)}
+    asked_for = any(unit.is_list for unit in scores.units)
+    found: list[Unit] = []
+    for unit in keep:
+        whole = next((one for one in lists if not unit.is_list and unit.overlaps(one)), None)
+        several = whole is not None and sum(one.overlaps(whole) for one in keep) > 1
+        if whole is not None and (several or (asked_for and not scores.own[rows[id(unit)]].any())):
+            if not found:
+                return [whole]
+            unit = whole
+        if unit not in found:
+            found.append(unit)
+    return found
 
 
 def _eligible(scores: Scores) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.units import CELL, Span, Unit, blocks, units_of
 from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, VALUES, last_clause, plain_of
-from chatbot_mvp.text import fold
+from chatbot_mvp.text import fold, sentences
 from chatbot_mvp.types import Chunk
 
 _HOW_MANY = re.compile(r"(?:^|\b(?:y|a|de|en|con|and) )(?:cuant[oa]s|how many) (.+)")
@@ -72,7 +72,7 @@ def items_of(passage: Chunk, number: int) -> Iterator[Items]:
             stop += 1
         cut = stop == len(found) and len(text) >= _WHOLE_FROM
         if block.kind == "item" and stop - row > 1 and (row or lead) and not cut:
-            intro = lead if lead and text[slice(*lead)].endswith(":") else None
+            intro = _last_sentence(text, lead) if lead and text[slice(*lead)].endswith(":") else None
             head = f"{heading}\n{text[slice(*lead)] if lead else ''}"
             yield Items(number, head, intro, tuple((item.start, item.end) for item in found[row:stop]), ())
         if block.kind == "table" and not cut:
@@ -82,6 +82,12 @@ def items_of(passage: Chunk, number: int) -> Iterator[Items]:
                 names = tuple(cell.strip() for cell in CELL.findall(text[slice(*intro)].partition("\n")[0]))
                 yield Items(number, f"{heading}\n{names[0]}", intro, tuple(spans[-1] for spans in rows), names)
         row = stop
+
+
+def _last_sentence(text: str, block: Span) -> Span:
+    """Return the last sentence of a block of text, the one that introduces a list."""
+    *_, (start, end) = sentences(text[slice(*block)])
+    return block[0] + start, block[0] + end
 
 
 def whole_lists(grounding: Grounding) -> Iterator[Unit]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMBER, NUMERALS, Asked
+from chatbot_mvp.llm.extractive.limits import contradicts, other_time
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import Floats, Scores
 from chatbot_mvp.llm.extractive.units import Unit
@@ -19,7 +20,6 @@ from chatbot_mvp.llm.extractive.values import (
     CONTACTS,
     LIGHT_WORDS,
     class_noun,
-    contradicts,
     gives,
     is_unit,
     last_clause,
@@ -28,17 +28,21 @@ from chatbot_mvp.llm.extractive.values import (
 )
 from chatbot_mvp.text import fold
 
-VALUE, SHARE, CLOSE, CODE = 0.2, 0.4, 1.65, 1.0
+VALUE, SHARE, CLOSE, CODE = 0.2, 0.4, 1.3, 1.0
 """What the proof of a unit gains, in units of the evidence: by a value of the kind asked for, by all words of the
 question, by being the closest in meaning, by a code of the question. Fitted (see decision 0208)."""
 NO_NAME, NO_CODE, NO_NOUN = 0.4, 0.8, 0.35
 """What it loses by a name or a number of the question that no passage has, and by the noun behind "which"."""
+ONLY = 0.35
+"""What a telephone number or address gains if the passages have no other one."""
 UNMEASURED = 0.9
 """Closeness of every unit if there are no vectors: then the rest decides."""
 DOUBT = 0.5
 """Below this evidence only a value of the kind asked for, or a code, is plain enough, …"""
 CLOSEST_OF_ALL, MOST = 0.98, 0.5
 """… the value in the unit that is closest in meaning, or that has this share of the question."""
+SAME_WORDS = 0.65
+"""From this share of the question's words on, a unit without a value is plain enough, too."""
 UNKNOWN = 0.6
 """Factor for the weight of a word of the question that no passage has."""
 MET = 0.8
@@ -46,7 +50,9 @@ MET = 0.8
 LEAST_KNOWN = 0.3
 """A unit with a lower share of the question's words that passages have is no answer, …"""
 CLOSEST = 0.95
-"""… unless it is this close in meaning to the question."""
+"""… unless it is this close in meaning to the question, …"""
+ELSEWHERE = 0.5
+"""… and no other unit has at least this share of the question's words: the text treats the subject there."""
 BEFORE = 0.4
 """Factor for the weight of a term of the question before, with which a follow-up is searched."""
 LIGHT = 0.3
@@ -59,7 +65,12 @@ _RANGE = re.compile(
 _CODES = re.compile(r"\b(?=\w*\d)\w+(?:[.,-]\w+)*\b")
 _SMALL = re.compile(r"\d{1,2}")
 _MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
+_ARTICLES = ("un", "una", "uno", "one")
 _ITEM = re.compile(r"\s*[-*+•]")
+_CONDITION = re.compile(r"\s*(?:[-*+•]\s+)?((?:si|if)\b[^,;:.]*)[,;]", re.I)
+_CONDITIONAL = re.compile(r"\b(?:si|if|cuando|when)\b")
+_FROM = re.compile(r"\b(?:de|desde) donde|\bwhere\b.*\bfrom\b")
+_ORIGIN = re.compile(r"\b(?:del?|desde|from)(?= )")
 _ROLE = re.compile(r"^(?:y )?(?:quien(?:es)? (?:es|son|era|fue)|who (?:is|are|was))\b")
 _NAME = re.compile(r"\bcomo se llaman?\b")
 _PERSON = re.compile(
@@ -68,11 +79,19 @@ _PERSON = re.compile(
     r"\b(?:due[nñ][oa]s?|socios?|vecin[oa]s|padres|familias?|empresa|ayuntamiento|asociacion|banda|equipo|personal|guia|medic[oa]|"
     r"owner|tenant|secretary|treasurer|committee|council|staff|team|company|volunteers?|people)\b"
 )
+_PLACED = re.compile(
+    r"\b(?:(?:en|desde|hasta|hacia|in|at|from|near)(?: (?:el|la|los|las|the))?|"
+    r"(?:[Cc]alle|[Pp]laza|[Aa]venida|[Pp]aseo|[Cc]amino|estaci[oó]n|aeropuerto|ciudad|pueblo|villa|provincia|station|"
+    r"city|town)(?: (?:de|del|of))?) [A-ZÁÉÍÓÚÑ][\w-]+(?: (?:(?:de|del|la|y) )?[A-ZÁÉÍÓÚÑ][\w-]+)*"
+)
+"""A name behind a preposition of place, which is nobody's: "la estación de Burgos"."""
 _SOMEWHERE = re.compile(
     r"\b(?:en|a|al|del?|desde|hasta|bajo|sobre|tras|detras|delante|junto|frente|dentro|fuera|cerca|lado|in|at|"
     r"near|under|behind|next to|"
     r"beside|on|from|into|above|below)(?: (?:a|de|al|del|of|to))? (?:(?:el|la|los|las|un|una|su|the|a|an|your|its) )?"
-    rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|el |la |lo |\d|caso|total|cada|menos|mas|partir|{NUMERALS}\b)(\w+)"
+    rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|el |la |lo |\d|caso|total|cada|menos|mas|partir|{NUMERALS}\b|sol[oa] |"
+    r"noches?\b|dias?\b|semanas?\b|mananas?\b|tardes?\b|horas?\b|mes(?:es)?\b|anos?\b|veces\b|momento|(?:the )?"
+    r"(?:night|day|week|morning|evening|hour|month|year|time)s?\b)(\w+)"
 )
 
 
@@ -110,7 +129,8 @@ class Proof:
         allowed = np.asarray(self.possible)
         if evidence < DOUBT:
             near = (close >= CLOSEST_OF_ALL) | (self.share >= MOST)
-            allowed = allowed & measured & (self.has_code | (bool(self.value) & near))
+            said = self.has_code | (bool(self.value) & near) | (self.share >= SAME_WORDS)
+            allowed = allowed & measured & said
         return np.asarray(evidence + plain) * allowed
 
 
@@ -123,11 +143,17 @@ def prove(grounding: Grounding, scores: Scores, wanted: Asked, reader: Reader) -
     if not value and wanted.kind == "yes_no" and len(plain.split()) < 6 and clause != question:
         value, _ = value_asked(plain_of(last_clause(question[: question.rfind("¿")])))
     share, of_known = _shares(question, clause, rest, scores, reader)
-    kind = wanted.kind if not value and not _ROLE.search(plain) else ""
+    names_one = _ROLE.search(plain) and any(word.text[:1].isupper() for word in reader.words(clause)[1:])
+    kind = "" if value or names_one else wanted.kind
     has_kind = np.array([_offers(value, kind, unit, wanted, fold(question), reader) for unit in scores.units], bool)
     misses, doubt, codes = _misses(scores, grounding, clause, reader)
+    if value and not _CONDITIONAL.search(plain):
+        misses |= np.array([_only_if(unit, reader, question) for unit in scores.units], bool)
     if value not in CONTACTS:  # nothing else in the line of an address has to be in the question
-        misses |= (of_known < LEAST_KNOWN) & (scores.closeness < CLOSEST)
+        elsewhere = bool(share.max(initial=0.0) >= ELSEWHERE)
+        misses |= (of_known < LEAST_KNOWN) & ((scores.closeness < CLOSEST) | elsewhere)
+    elif (has_kind & ~misses).sum() == 1:  # there is only one
+        doubt -= ONLY * has_kind
     if (noun := class_noun(plain)) and not value:
         doubt += NO_NOUN * ~_has_noun(noun, question, clause, scores, reader)
     return Proof(value, has_kind, share, misses, doubt, codes)
@@ -171,8 +197,13 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
         return _counts(plain, wanted.noun if _MANY.search(question) else "", question, reader)
     if kind == "who":
         known = {word.stem for word in reader.words(question)}
-        fresh = [word for word in reader.words(text) if word.stem not in known and not word.text.isdecimal()]
-        named = [w for at, w in enumerate(fresh) if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row)]
+        fresh = [word for word in reader.words(unit.text) if word.stem not in known and not word.text.isdecimal()]
+        text = _PLACED.sub(" ", unit.text)
+        named = [
+            w
+            for at, w in enumerate(fresh)
+            if w.text[:1].isupper() and not w.is_stop and (at or unit.is_row) and w.text in text
+        ]
         if _NAME.search(question):
             return bool(named)
         return (
@@ -181,8 +212,16 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
             or any(map(_PERSON.fullmatch, map(fold, (w.text for w in fresh))))
         )
     if kind == "where":
-        return any(found not in question for found in _SOMEWHERE.findall(plain))
+        places = plain if _FROM.search(question) else _ORIGIN.sub("", plain)
+        return any(found not in question for found in _SOMEWHERE.findall(places))
     return True
+
+
+def _only_if(unit: Unit, reader: Reader, question: str) -> bool:
+    """Return whether a unit holds only under a condition that the question does not share half of."""
+    found = _CONDITION.match(unit.text)
+    condition = reader.terms(found[1]) if found else frozenset()
+    return 2 * len(condition & reader.terms(question)) < len(condition)
 
 
 def _counts(plain: str, noun: str, question: str, reader: Reader) -> bool:
@@ -190,12 +229,20 @@ def _counts(plain: str, noun: str, question: str, reader: Reader) -> bool:
     for found in NUMBER.finditer(plain):
         if re.search(rf"(?<!\w){re.escape(found.group())}(?!\w)", question):
             continue
+        if not noun and found.group() in _ARTICLES:
+            continue
         following = reader.ordered_terms(re.split(r"[.;:,()|]", plain[found.end() : found.end() + 40])[0])[:2]
-        if noun and (noun in following[:1] or (noun in following and not is_unit(plain[found.end() :]))):
+        same = [_same(noun, term) for term in following]
+        if noun and (any(same[:1]) or (any(same) and not is_unit(plain[found.end() :]))):
             return True
         if not noun:
             return True
     return False
+
+
+def _same(noun: str, term: str) -> bool:
+    """Return whether two terms are the same noun, one of them perhaps shortened ("bici", "bicicleta")."""
+    return noun == term or (min(len(noun), len(term)) >= 4 and (term.startswith(noun) or noun.startswith(term)))
 
 
 def _misses(
@@ -218,7 +265,8 @@ def _misses(
         ranges = bool(_RANGE.search(plain))
         absent = {code for code in codes - set(_CODES.findall(plain)) if not (ranges and _SMALL.fullmatch(code))}
         unnamed = named - reader.terms(around)
-        other = contradicts(fold(unit.text), fold(clause))
+        own_plain, asked_plain = fold(unit.text), fold(clause)
+        other = contradicts(own_plain, asked_plain) or other_time(own_plain, asked_plain)
         lacks.append(other or (alone and bool(unnamed & known or absent & known_codes)))
         doubt.append(NO_NAME * bool(unnamed) + NO_CODE * bool(absent))
         has.append(any(not _SMALL.fullmatch(code) for code in codes & set(_CODES.findall(fold(own)))))

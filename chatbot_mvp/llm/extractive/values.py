@@ -20,18 +20,37 @@ LIGHT_WORDS = frozenset(
 )
 """Words of questions that say little."""
 
-_N = rf"(?:\d[\d.,]*|{NUMERALS}|media|half)"
-_UNIT_OF_TIME = (
+FIGURE = rf"(?:\d[\d.,]*|{NUMERALS}|media|half)"
+UNIT_OF_TIME = (
     r"(?:segundos?|minutos?|min|horas?|h|dias?|semanas?|quincenas?|mes(?:es)?|trimestres?|anos?|noches?|"
     r"mensualidades|"
     r"seconds?|secs?|ms|minutes?|mins?|hours?|days?|weeks?|months?|years?|nights?)"
 )
-_MEASURE = (
+MEASURE = (
     r"(?:[mckd]?m[23]?|milimetros?|centimetros?|metros?|kilometros?|m?g|kg|kilos?|gramos?|toneladas?|[mc]?l|litros?|"
     r"mililitros?|hectareas?|pulgadas?|[km]?w|kwh|vatios?|voltios?|v|bar|[kmgt]b|"
     r"inch(?:es)?|feet|foot|yards?|miles?|met(?:er|re)s?|lit(?:er|re)s?|pounds?|ounces?|grams?|characters?|"
     r"caracteres)"
 )
+_DIMENSIONS = {
+    "weight": (
+        r"\b(?:pes[aeo]\w*|kilos|gramos|heavy|weigh\w*)\b",
+        r"m?g|kg|kilos?|gramos?|toneladas?|pounds?|ounces?|grams?",
+    ),
+    "length": (
+        r"\b(?:mide|miden|altura|anchura|ancho|larg[oa]|longitud|distancia|hond[oa]|profund\w+|tall|wide|deep|high|far|"
+        r"height|length|width|distance|depth)\b",
+        r"[mckd]?m[23]?|milimetros?|centimetros?|metros?|kilometros?|hectareas?|pulgadas?|inch(?:es)?|feet|foot|yards?|"
+        r"miles?|met(?:er|re)s?",
+    ),
+}
+"""What is measured -> (the words for it in a question, its units). Kilos are no answer to a length."""
+_AGE = re.compile(
+    r"\b(?:menor(?:es)?|mayor(?:es)?|nin[oa]s?|jovenes|personas?|adult[oa]s?|edad|children|kids?|people|adults?|aged|"
+    rf"under|over)(?: (?:de|of|from|aged|under|over))? {FIGURE} (?:anos|meses|years|months)\b|"
+    rf"\b{FIGURE} (?:anos|meses) (?:de edad|cumplidos)\b|\b{FIGURE} years? old\b"
+)
+"""An age, which is no duration."""
 _CLOCK = (
     r"\d{1,2}[:.]\d\d|\d{1,2} ?(?:h|am|pm|a\. ?m|p\. ?m)\b|\b(?:las|la una|a las) (?:\d{1,2}|" + NUMERALS + r")\b|"
     rf"\b(?:\d{{1,2}}|{NUMERALS}) ?(?:o.?clock|in the (?:morning|afternoon|evening)|de la (?:manana|tarde|noche))\b|"
@@ -40,32 +59,18 @@ _CLOCK = (
 )
 _CALENDAR = rf"\b(?:{MONTHS}|{DAYS}|(?:1\d|20)\d\d|\d{{1,2}}/\d{{1,2}})\b"
 _WHEN = (
-    rf"{_CALENDAR}|{_CLOCK}|\b{_N} {_UNIT_OF_TIME}\b|\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|"
+    rf"{_CALENDAR}|{_CLOCK}|\b{FIGURE} {UNIT_OF_TIME}\b|\bdias? \d|"
+    r"\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|"
     rf"laborables?|verano|"
     r"invierno|otono|primavera|antes|despues|cuando|mientras|al (?:llegar|salir|\w+[aei]r)|a partir|desde|hasta|tras|"
     r"once|if|si|before|after|when|while|until|till|from|during|always|never|today|daily|summer|winter)\b"
 )
 _MONEY = (
-    rf"\b{_N} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
+    rf"\b{FIGURE} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
     rf"cents?\b)|[€$£] ?\d|"
     r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half)\b"
 )
-_UNITS = re.compile(rf"\s*(?:{_UNIT_OF_TIME}|{_MEASURE}|euros?|€|%)(?!\w)")
-_AMOUNT = re.compile(rf"\b({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b")
-_LIMIT = re.compile(
-    rf"\b(mas de|mayor(?:es)? de|more than|over|menos de|menor(?:es)? de|less than|"
-    rf"under) ({_N}) ({_UNIT_OF_TIME}|{_MEASURE})\b"
-)
-_ABOVE = ("mas", "mayor", "more", "over")
-_COUNTED = {
-    word: number
-    for words in (
-        "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        "una",
-        "one two three four five six seven eight nine ten eleven twelve",
-    )
-    for number, word in enumerate(words.split(), 1)
-}
+_UNITS = re.compile(rf"\s*(?:{UNIT_OF_TIME}|{MEASURE}|euros?|€|%)(?!\w)")
 _NO = re.compile(r"\b(?:no|nunca|tampoco|ningun[oa]?|not|never|none|nobody)\b")
 
 
@@ -84,8 +89,9 @@ def _value(asked: str, given: str) -> Value:
 
 
 _PAY = (
-    r"cuesta|cuestan|costara|cuestar?ia|costaria|vale|valen|valdria|cobra|cobran|cobrais|abona|abonan|pago|paga|"
-    r"pagan|pagamos|pagaba|pagar|abonar|sale|piden"
+    r"cuesta|cuestan|costara|cuestar?ia|costaria|costo|costaron|costaba|costaban|vale|valen|valdria|valia|cobra|"
+    r"cobran|cobrais|cobraban|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|pagaron|abonar|sale|salen|piden|gana|"
+    r"ganan|ganaba"
 )
 VALUES: dict[str, Value] = {
     "money": _value(
@@ -96,13 +102,13 @@ VALUES: dict[str, Value] = {
         r"(?:de )?cuanto (?:es|son|seria) (?=(?:el|la|los|las) (?:\w+ )?(?:cuotas?|fianza|renta|alquiler|"
         r"matricula|precio|multa|recargo|saldo|"
         r"presupuesto|senal|dieta|suplemento|deposito|importe|tasa|sancion|salario|sueldo|entrada|billete))|"
-        r"how much (?:\w+ ){0,6}?(?:cost|costs|pay|paid|charge|charged)|how much (?:is|are) (?=the|a|an)|"
+        r"how much (?:\w+ ){0,6}?(?:cost|costs|pay|paid|charge|charged)|how much (?:is|are|was|were) (?!\w+er\b)|"
         r"what (?:\w+ ){1,5}?(?:cost|costs)|(?:what is|what are|which is) the (?:price|prices|fee|fees|cost|"
         r"costs|charge)|price|prices",
         _MONEY,
     ),
     "percentage": _value(
-        r"que (?:porcentaje|descuento|parte del|proporcion|recargo|tanto por ciento)|(?:what|"
+        r"que (?:porcentaje|descuento|rebaja|reduccion|parte del|proporcion|recargo|tanto por ciento)|(?:what|"
         r"which) (?:percentage|share|discount|part)|how much (?:cheaper|discount|of)",
         r"\d ?%|\b(?:por ciento|per ?cent|mitad|tercios?|tercera|cuart[oa]s?|dos tercios|half|quarters?|thirds?)\b|"
         + _MONEY,
@@ -116,16 +122,18 @@ VALUES: dict[str, Value] = {
         r"week|month|year))\b",
     ),
     "deadline": _value(
-        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|how soon|"
+        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|"
+        r"con cuanto tiempo(?: de antelacion)?|how soon|"
         r"what (?:is the )?(?:deadline|notice)",
-        rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b|{_CALENDAR}|\b(?:antes|vispera|primeros|before|day)\b",
+        rf"\b{FIGURE} (?:\w+ )?{UNIT_OF_TIME}\b|{_CALENDAR}|\b(?:antes|vispera|primeros|before|day)\b",
     ),
     "duration": _value(
-        r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|tarda|tardan|tardara|tardais|"
+        r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|aguantan?|"
+        r"conservan?|tarda|tardan|tardara|tardais|"
         r"tardar|lleva|tiempo)|cuanto (?:tiempo|(?:\w+ ){1,2}esperar)|cuant[oa]s "
-        rf"(?:{_UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
-        rf"how (?:long|fast|quickly)|how many {_UNIT_OF_TIME}|how much time",
-        rf"\b{_N} (?:\w+ )?{_UNIT_OF_TIME}\b(?! (?:antes|before))",
+        rf"(?:{UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
+        rf"how (?:long|fast|quickly)|how many {UNIT_OF_TIME}|how much time",
+        rf"(?<!cada )(?<!every )\b{FIGURE} (?:\w+ )?{UNIT_OF_TIME}\b(?! (?:antes|before))",
     ),
     "time": _value(
         r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |"
@@ -138,9 +146,12 @@ VALUES: dict[str, Value] = {
         r"\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|"
         rf"weekends?)\b|\bdia \d|\bdias \d",
     ),
+    "date": _value(
+        r"(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|(?:on |in )?(?:what|which) (?:date|month|year)",
+        _CALENDAR,
+    ),
     "when": _value(
-        r"(?:desde |hasta |para )cuando|^(?:y )?cuando|(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|"
-        r"since when|^(?:and )?when|(?:on |in )?(?:what|which) (?:date|month|year)",
+        r"(?:desde |hasta |para )cuando|^(?:y )?cuando|since when|^(?:and )?when",
         _WHEN,
     ),
     "temperature": _value(
@@ -154,7 +165,7 @@ VALUES: dict[str, Value] = {
         r"longitud|superficie|distancia|potencia|velocidad)|"
         r"(?:a )?que distancia|how (?:tall|wide|big|heavy|deep|high|large|far)|(?:what|which) (?:size|weight|"
         r"height|length|width|distance|capacity)",
-        rf"\b{_N} ?(?:{_MEASURE})\b|\b{_N} (?:personas|plazas|cubiertos|people|seats)\b",
+        rf"\b{FIGURE} ?(?:{MEASURE})\b|\b{FIGURE} (?:personas|plazas|cubiertos|people|seats)\b",
     ),
     "phone": _value(
         r"(?:a |en |cual es (?:el|tu|su) |por )?(?:que )?(?:numero de )?telefonos?(?: (?:\w+ )?llam\w+)?|"
@@ -175,7 +186,7 @@ VALUES: dict[str, Value] = {
     "age": _value(
         r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|"
         r"(?:from |at )?what age|how old",
-        rf"\b{_N} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*|nin[oa]s?)\b",
+        rf"\b{FIGURE} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*)\b",
     ),
 }
 """Kind -> value. The first kind whose ``asked`` matches is the one that a question asks for."""
@@ -228,8 +239,15 @@ def value_asked(plain: str) -> tuple[str, str]:
 
 def gives(kind: str, plain: str, question: str) -> bool:
     """Return whether a folded text has a value of a kind that does not stand in the folded question."""
+    if kind in ("duration", "deadline") and not re.search(r"\b(?:anos|edad|years|old)\b", question):
+        plain = _AGE.sub(" ", plain)
     kinds = (kind, "measure") if kind == "duration" and "how long" in question else (kind,)
     found = [match.group().strip() for name in kinds for match in VALUES[name].given.finditer(plain)]
+    if kind == "measure":
+        units = [units for asked, units in _DIMENSIONS.values() if re.search(asked, question)]
+        found = [
+            value for value in found if not units or any(re.search(rf"(?:\d| )(?:{unit})$", value) for unit in units)
+        ]
     # What the question itself names is no answer, but "every" is no name.
     return any(kind in ("frequency", "why") or value not in question for value in found)
 
@@ -242,28 +260,3 @@ def is_unit(following: str) -> bool:
 def says_no(text: str) -> bool:
     """Return whether a text denies something."""
     return bool(_NO.search(fold(text)))
-
-
-def contradicts(plain: str, question: str) -> bool:
-    """Return whether a folded text is about other numbers than the one of a folded question.
-
-    "If you cancel more than seven days before" says nothing about five days. Only the numbers before the same unit of
-    time or measure are compared; with several of them in the question, none.
-    """
-    asked = [(_number(found[1]), found[2][:3]) for found in _AMOUNT.finditer(question)]
-    number, unit = asked[0] if len(asked) == 1 else (None, "")
-    if number is None:
-        return False
-    limits = [
-        (found[1].startswith(_ABOVE), limit)
-        for found in _LIMIT.finditer(plain)
-        if found[3].startswith(unit) and (limit := _number(found[2])) is not None
-    ]
-    return bool(limits) and all(number <= limit if above else number >= limit for above, limit in limits)
-
-
-def _number(word: str) -> float | None:
-    """Return the value of a number in figures, or of a numeral up to twelve; None for another one."""
-    if word in _COUNTED:
-        return float(_COUNTED[word])
-    return float(word) if word.isdigit() else None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from chatbot_mvp.llm.base import ChatRequest, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.values import value_asked
+from chatbot_mvp.llm.extractive.limits import contradicts, other_time
+from chatbot_mvp.llm.extractive.values import gives, value_asked
 from chatbot_mvp.types import Chunk
 
 HEAD = "| Socio | Mensual | Anual |\n|---|---|---|\n"
@@ -86,6 +89,102 @@ def test_without_what_is_asked_for_there_is_no_answer(question: str) -> None:
     assert reply(question) == ""
 
 
+def over(text: str, question: str, evidence: float = 0.75, closest: str = "") -> str:
+    """Ask over one section called "Curso"; without vectors unless a word of the closest sentence is given."""
+
+    def closeness(texts: Sequence[str]) -> list[float]:
+        return [0.9 if closest in text else 0.1 for text in texts]
+
+    passage = Chunk("c", "d", "Club > Curso", text, 0, len(text))
+    grounding = Grounding(question, (passage,), "es", closeness if closest else None, evidence=evidence)
+    return DemoModel().complete(ChatRequest((), grounding=grounding)).text
+
+
+LIST = "Hay muchas ganas. La comisión del curso la forman:\n\n- Ana Gil\n- Luis Rey\n- Eva Paz"
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "quoted"),
+    [
+        # A list is quoted with the sentence that introduces it, and without the one before.
+        (LIST, "¿Quién está en la comisión del curso?", LIST.partition(". ")[2].replace("\n\n", "\n")),
+        # The only telephone number is the one that is asked for.
+        ("Avisos: 600 123 987.\n\nEl curso dura un mes.", "¿A qué número llamo si hay un problema?", "600 123 987"),
+        # What holds under another condition is no answer, what the question shares half of is one.
+        (
+            "Si llueve, el curso se da el viernes. El curso se da los lunes.",
+            "¿Qué días se da el curso?",
+            "El curso se da los lunes.",
+        ),
+        (
+            "Si el banco devuelve un recibo, hay cinco días para pagarlo.",
+            "¿Cuántos días hay para pagar un recibo que devuelve el banco?",
+            "hay cinco días",
+        ),
+        # A noun may be shortened.
+        ("La sala del curso tiene 22 bicicletas.", "¿Cuántas bicis tiene la sala del curso?", "22 bicicletas"),
+    ],
+)
+def test_what_an_answer_is_taken_from(text: str, question: str, quoted: str) -> None:
+    assert quoted in over(text, question)
+    assert "Hay muchas ganas" not in over(text, question)
+    assert "Si llueve" not in over(text, question)
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("El curso sale de la estación de Burgos a las 8:15.", "¿Quién da el curso?"),  # Burgos is nobody
+        ("| Curso | Precio |\n|---|---|\n| Yoga | 20 € |", "¿Quién da el curso de yoga?"),  # and so are columns
+        ("El curso cuesta 27 euros.", "¿Cuánto costaba el curso el año pasado?"),
+        ("El curso es para menores de 16 años.", "¿Cuánto dura el curso?"),
+        ("El curso se revisa cada dos años.", "¿Cuántos años dura el curso?"),
+        ("En el curso se usa una docena de huevos.", "¿Cuánto se aguanta en el curso?"),
+    ],
+)
+def test_what_only_looks_like_an_answer(text: str, question: str) -> None:
+    assert over(text, question) == ""
+
+
+def test_most_of_a_questions_words_are_plain_enough_with_little_evidence() -> None:
+    text = "Pintar el aula está permitido, en colores claros. La merienda es por la tarde."
+    same, others = "¿Está permitido pintar el aula?", "¿Me dejan dar color?"
+    assert "Pintar" in over(text, same, evidence=0.3, closest="Pintar")
+    assert over(text, others, evidence=0.3, closest="Pintar") == ""
+
+
+def test_the_closest_sentence_without_a_word_of_the_question_answers_only_what_is_treated_nowhere_else() -> None:
+    price = "La merienda vale 4 euros."
+    assert price in over(f"El aula es grande. {price}", "¿Cuánto cobra Luis por el almuerzo?", closest="merienda")
+    elsewhere = f"El conserje Luis trabaja solo. El aula es grande. {price}"
+    assert over(elsewhere, "¿Cuánto cobra el conserje?", closest="merienda") == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "question", "given"),
+    [
+        ("measure", "admite 1,4 litros", "cuanto pesa el deposito", False),
+        ("measure", "pesa 1,4 kilos", "cuanto pesa el deposito", True),
+        ("measure", "caben 1,4 litros", "cuanto cabe", True),
+        ("measure", "pesa 3 kilos", "cuanto mide de alto", False),
+        ("duration", "menores de 16 anos", "cuanto tarda", False),
+        ("duration", "menores de 16 anos", "cuantos anos hay que tener", True),
+        ("duration", "dura 16 anos", "cuanto dura", True),
+        ("when", "se pasa el dia 5", "cuando se pasa", True),
+        ("date", "tome la salida 118 desde el rio", "en que ano se hizo", False),
+    ],
+)
+def test_a_value_is_of_the_kind_and_the_unit_asked_for(kind: str, text: str, question: str, given: bool) -> None:
+    assert gives(kind, text, question) is given
+
+
+def test_what_rules_a_text_out() -> None:
+    assert contradicts("con menos de siete dias", "con 9 dias")
+    assert other_time("cuesta 27 euros", "cuanto costaba el ano pasado")
+    assert not other_time("costaba 27 euros en 2024", "cuanto costaba el ano pasado")
+    assert not other_time("hasta marzo", "hasta cuando valen los dias del ano pasado")
+
+
 def test_less_evidence_needs_a_plainer_answer() -> None:
     sure, doubtful = (reply("¿Se puede fumar en el club?", evidence) for evidence in (0.9, 0.3))
     assert "Fumar en las gradas" in sure
@@ -100,6 +199,9 @@ def test_less_evidence_needs_a_plainer_answer() -> None:
         ("hasta cuando puedo apuntarme", "when", "puedo apuntarme"),
         ("a que hora abre", "time", "abre"),
         ("how long does it take", "duration", "does it take"),
+        ("how much is home delivery", "money", "home delivery"),
+        ("que rebaja hay", "percentage", "hay"),
+        ("con cuanto tiempo se reserva", "deadline", "se reserva"),
         ("que color tiene", "", "que color tiene"),
     ],
 )
