@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from streamlit_app.shared.state import get_app
 from tests.documents.made import docx_with, pdf
-from tests.ui.test_pages import open_page, sources, texts
+from tests.ui.test_pages import open_page, open_sources, sources, texts
 from tests.waiting import wait_until
 
 DOCX = docx_with(("Heading 1", "Ayuda de comedor"), ("Normal", "La empresa paga once euros por cada día de comedor."))
@@ -136,4 +136,4 @@ def test_a_kb_added_in_chat_becomes_the_one_that_is_asked() -> None:
     assert chosen(chat) == added.kb_id
     chat.chat_input[0].set_value("¿A cuánto se paga el kilómetro?").run()
     assert "veintiséis céntimos" in texts(chat)
-    assert "viajes.pdf, página 1" in texts(chat)
+    assert "viajes.pdf, página 1" in texts(open_sources(chat))
