@@ -63,10 +63,15 @@ class Keyboard:
         return found
 
     def press(self, key: str) -> Focus:
-        """Press a key, wait until the page stands still, and look."""
+        """Press a key, wait until the page stands still, and look.
+
+        What the press has made useless keeps the focus for a moment, until the page gives it another place.
+        """
         self.page.keyboard.press(key)
         self.page.wait_for_timeout(60)
         settle(self.page)
+        if self.page.evaluate("document.activeElement.disabled === true"):
+            self.page.wait_for_timeout(600)
         return self.focus()
 
     def tab_to(self, name: str, role: str = "", key: str = "", most: int = 60, back: bool = False) -> int:
