@@ -20,7 +20,7 @@ from tests.conftest import Command
 from tests.documents.made import pdf
 from tests.fakes import FakeChatModel, FakeEmbedder, FakeLanguageModel, fake_app
 from tests.server.serving import TOKEN, running, user
-from tests.ui.test_pages import open_page, texts
+from tests.ui.test_pages import open_page, open_sources, texts
 from tests.waiting import wait_until
 
 CONTENT = pdf(
@@ -108,7 +108,7 @@ def test_command_and_page_tell_quality_file_and_page(
     shown = texts(page)
     for part in ("relevancia media ", "evidencia ", "pregunta ampliada: sí\n- pasajes reordenados: sí", "fake"):
         assert part in shown
-    assert "viajes.pdf, página 2" in shown
+    assert "viajes.pdf, página 2" in texts(open_sources(page))
 
 
 def test_a_reranker_that_failed_is_not_told_as_applied(app: App) -> None:
