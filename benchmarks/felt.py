@@ -67,7 +67,6 @@ _DRAWN = """(before) => {
   return block ? performance.now() : 0;
 }"""
 _WATCH = """(within) => {
-  const app = document.querySelector("[data-testid='stApp']");
   const felt = window.felt = {asked: 0, seen: 0, still: 0};
   const shown = (node) => {
     const at = node.nodeType === 1 ? node : node.parentElement;
@@ -195,10 +194,9 @@ def begin(stack: ExitStack) -> Bench:
 
 def things(bench: Bench) -> Iterator[tuple[str, str, Callable[[int], Felt]]]:
     """Yield what is measured: kind, name, and what does it once; its argument is the number of the turn."""
-    for name in PAGES:
-        yield "page", name, lambda _, name=name: bench.open(name)  # type: ignore[misc]
-    for name in PAGES:
-        yield "link", name, lambda _, name=name: bench.follow(name)  # type: ignore[misc]
+    for kind, act in (("page", bench.open), ("link", bench.follow)):
+        for name in PAGES:
+            yield kind, name, lambda _, act=act, name=name: act(name)  # type: ignore[misc]
     for (name, what), target in CLICKS.items():
         yield "click", f"{name}: {what}", lambda _, name=name, target=target: bench.click(name, target)  # type: ignore[misc]
     yield "answer", "first word, demo", lambda turn: bench.ask(QUESTIONS[turn % len(QUESTIONS)])

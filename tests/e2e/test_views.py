@@ -70,7 +70,9 @@ def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, na
     found += [f"in English: {text[:80]}" for text in words(page) if is_english(text) and not text.startswith(OF_FILES)]
     found += [f"no name: {element}" for element in nameless(page)]
     for role, said in focusable(page):
-        found += [] if said or role == "gridcell" else [f"no name for a screen reader: {role}"]  # a cell may be empty
+        if role == "gridcell":  # what it holds is data: a path, a name, nothing
+            continue
+        found += [] if said else [f"no name for a screen reader: {role}"]
         found += [f"{role} in English: {said}"] if is_english(said) and not said.startswith(OF_FILES) else []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
