@@ -1,26 +1,27 @@
 """Fit the weights of BRIDGE and BRIDGE_HYBRID, and measure them on questions that they were not fitted on.
 
-    python -m benchmarks fit_bridge DATASET_DIR [--write] [--other DIR ...] [--data-dir DIR]
+    python -m benchmarks fit_bridge DATASET_DIR ... [--write] [--other DIR ...] [--data-dir DIR] [--only STRATEGY]
 
 Loss: listwise softmax, each gold document against all candidates that are not gold (Cao et al. 2007, ListNet's family).
 Features are standardised, the ridge penalty is 30, and signs that are known in advance are imposed; the hand-set score
-is not penalised. The step weights are then fitted on the steps of the walk itself. Prints recall and nDCG: cross-fitted
-by question (5 folds, 3 seeds), fitted on one half and tested on the other, with the hand-set score alone, and for the
-other data sets with the weights of all questions. With vectors there are two rounds: the weights of the first decide
-which second queries are asked, so every fold fits both. Needs scipy (extra ``dev``). Takes two minutes without vectors.
+is not penalised. The step weights are then fitted on the steps of the walk itself. All data sets are fitted together,
+each question counting alike. Prints recall and nDCG of each: with the hand-set score alone, cross-fitted by question
+(5 folds, 3 seeds), with the weights of all questions, and for the other data sets with the same weights. With vectors
+there are two rounds: the weights of the first decide which second queries are asked, so every fold fits both. Needs
+scipy (extra ``dev``). Takes some minutes of the processor.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
+from benchmarks.listwise import listwise
 from benchmarks.script import parser
 from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
@@ -52,14 +53,15 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import last
 
-RIDGE = 30.0
 FREE_SIGN = {"named_exact", "length", "link_count", "alone_new", "links"}
 NEGATIVE = {"hub", "dup"}
-BOUNDS = {1: (0, None), -1: (None, 0), 0: (None, None)}
 
 Array = np.ndarray[Any, Any]
+CROSS_FITTED = "cross-fitted, 5 folds, 3 seeds"
 Model = dict[str, dict[str, float]]
 """Weights of "linear" and "step", each by the name of the feature."""
+Chosen = Sequence[Sequence[int]]
+"""The questions of each data set that are fitted on or ranked."""
 
 
 def sign(name: str) -> int:
@@ -127,13 +129,15 @@ def second_round(data: Questions, first: Model) -> Questions:
     return with_states(replace(data, questions=second.asked(walk, data.questions)))
 
 
-def fit_rounds(data: Questions, questions: Sequence[int], names: Sequence[str]) -> tuple[Questions, dict[str, Any]]:
-    """Fit all rounds. Return the questions of the last round, and its model, with that of the first under "first"."""
-    first = fit(data, questions, names)
+def fit_rounds(
+    sets: Sequence[Questions], chosen: Chosen, names: Sequence[str]
+) -> tuple[list[Questions], dict[str, Any]]:
+    """Fit all rounds. Return the data sets of the last round, and its model, with that of the first under "first"."""
+    first = fit(sets, chosen, names)
     if "cosine" not in names:
-        return data, first
-    again = second_round(data, first)
-    return again, {**fit(again, questions, [*names, *HOP_FEATURES]), "first": first}
+        return list(sets), first
+    again = [second_round(data, first) for data in sets]
+    return again, {**fit(again, chosen, [*names, *HOP_FEATURES]), "first": first}
 
 
 def dense_side(index: CorpusIndex, text: str) -> tuple[Array, Cosine]:
@@ -144,51 +148,18 @@ def dense_side(index: CorpusIndex, text: str) -> tuple[Array, Cosine]:
     return nearest, lambda rows: side.vectors.similarities(vector[0], rows)
 
 
-def listwise(features: Sequence[Array], gold: Sequence[Array], signs: Sequence[int]) -> Array:
-    """Weights on raw features; the first one is not penalised."""
-    stacked, is_gold = np.concatenate(features).astype(np.float64), np.concatenate(gold)
-    scale = stacked.std(0)
-    scale = np.where(scale < 1e-6, 1e9, scale)
-    x = (stacked - stacked.mean(0)) / scale
-    lengths = np.array([len(labels) for labels in gold])
-    begin = np.concatenate(([0], np.cumsum(lengths)[:-1]))
-    question = np.repeat(np.arange(len(gold)), lengths)
-    at = np.flatnonzero(is_gold)
-    of = question[at]
-    share = 1 / np.bincount(of, minlength=len(gold))[of]
-    ridge = np.full(x.shape[1], RIDGE)
-    ridge[0] = 0.01
-
-    def loss(weights: Array) -> tuple[float, Array]:
-        score = x @ weights
-        exponent = np.exp(score - np.maximum.reduceat(score, begin)[question])
-        others = np.add.reduceat(np.where(is_gold, 0, exponent), begin) + 1e-12
-        mine = exponent[at] + 1e-30
-        total = others[of] + mine
-        slope = np.where(is_gold, 0, exponent * np.bincount(of, share / total, len(gold))[question])
-        slope[at] += share * (mine / total - 1)
-        value = ((np.log(total) - np.log(mine)) * share).sum() + 0.5 * (ridge * weights) @ weights
-        return float(value), x.T @ slope + ridge * weights
-
-    start = np.zeros(x.shape[1])
-    start[0] = 1
-    bounds = [BOUNDS[value] for value in signs]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 300})
-    weights: Array = found.x / scale
-    return weights
-
-
-def fit(data: Questions, questions: Iterable[int], names: Sequence[str]) -> Model:
-    ids = [i for i in questions if data.gold[i].any()]
+def fit(sets: Sequence[Questions], chosen: Chosen, names: Sequence[str]) -> Model:
+    """Fit the weights of one round on the chosen questions of all data sets together."""
+    ids = [(data, i) for data, some in zip(sets, chosen, strict=True) for i in some if data.gold[i].any()]
     rows_of_names = [FEATURES.index(name) for name in names]
-    matrices = [data.states[i].features[rows_of_names].T for i in ids]
-    linear = listwise(matrices, [data.gold[i] for i in ids], [sign(name) for name in names])
+    matrices = [data.states[i].features[rows_of_names].T for data, i in ids]
+    linear = listwise(matrices, [data.gold[i] for data, i in ids], [sign(name) for name in names])
     step = np.zeros(len(STEP_FEATURES))
     step[:2] = 1
     rows: list[Array] = []
     labels: list[Array] = []
     for _ in range(3):
-        for i, matrix in zip(ids, matrices, strict=True):
+        for (data, i), matrix in zip(ids, matrices, strict=True):
             score = matrix @ linear
             [(order, steps)] = data.walk.choose([data.states[i]], [score.astype(np.float32)], step.astype(np.float32))
             pool = best_first(score.astype(np.float32))[:POOL]
@@ -232,17 +203,18 @@ def figures(data: Questions, rankings: dict[int, list[list[str]]]) -> dict[str, 
     return {name: round(float(np.mean(values)), 4) for name, values in scores.items()}
 
 
-def cross_fitted(data: Questions, names: Sequence[str], folds: int, seeds: int) -> dict[str, float]:
-    """Every question ranked by weights fitted without its fold, once per seed."""
-    count = len(data.states)
-    rankings: dict[int, list[list[str]]] = {}
+def cross_fitted(sets: Sequence[Questions], names: Sequence[str], folds: int, seeds: int) -> list[dict[str, float]]:
+    """Rank every question by weights fitted without its fold, once per seed; return the figures of each data set."""
+    rankings: list[dict[int, list[list[str]]]] = [{} for _ in sets]
     for seed in range(seeds):
-        fold = np.random.default_rng(seed).permutation(count) % folds
+        fold_of = [np.random.default_rng(seed).permutation(len(data.states)) % folds for data in sets]
         for k in range(folds):
-            last, model = fit_rounds(data, np.flatnonzero(fold != k).tolist(), names)
-            for i in np.flatnonzero(fold == k).tolist():
-                rankings.setdefault(i, []).append(ranked(last, i, model))
-    return figures(data, rankings)
+            chosen = [np.flatnonzero(fold != k).tolist() for fold in fold_of]
+            again, model = fit_rounds(sets, chosen, names)
+            for data, fold, of_set in zip(again, fold_of, rankings, strict=True):
+                for i in np.flatnonzero(fold == k).tolist():
+                    of_set.setdefault(i, []).append(ranked(data, i, model))
+    return [figures(data, of_set) for data, of_set in zip(sets, rankings, strict=True)]
 
 
 def hand_only(data: Questions) -> dict[str, float]:
@@ -254,9 +226,31 @@ def hand_only(data: Questions) -> dict[str, float]:
     return figures(data, rankings)
 
 
+def all_ranked(data: Questions, model: Model) -> dict[int, list[list[str]]]:
+    return {i: [ranked(data, i, model)] for i in range(len(data.states))}
+
+
+def fitted(sets: Sequence[Questions], other: Sequence[Questions], names: Sequence[str]) -> dict[str, Any]:
+    """Return the weights of all questions of the data sets, with what they were fitted on and the figures."""
+    report: dict[str, Any] = {
+        data.dataset.name: {"hand-set score alone": hand_only(data), CROSS_FITTED: crossed}
+        for data, crossed in zip(sets, cross_fitted(sets, names, 5, 3), strict=True)
+    }
+    again, model = fit_rounds(sets, [range(len(data.states)) for data in sets], names)
+    for data in again:
+        report[data.dataset.name]["fitted on all (not a test)"] = figures(data, all_ranked(data, model))
+    for data in other:
+        asked = second_round(data, model["first"]) if "first" in model else data
+        report[data.dataset.name] = {"nothing fitted on it": figures(asked, all_ranked(asked, model))}
+    of_sets = [
+        {"dataset": data.dataset.name, "sha256": data.dataset.sha256, "questions": len(data.states)} for data in sets
+    ]
+    return {"fitted_on": of_sets, **model, "figures": report}
+
+
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("dataset", type=Path)
+    options.add_argument("datasets", type=Path, nargs="+", metavar="DATASET_DIR", help="data sets to fit on together")
     options.add_argument("--other", type=Path, nargs="*", default=[], help="data sets to test on, never fitted on")
     options.add_argument("--write", action="store_true", help=f"write {PATH.name}")
     options.add_argument("--data-dir", type=Path, default=load_settings().data_dir, help="folder of the caches")
@@ -267,30 +261,14 @@ def main() -> None:
         if given.only not in (None, strategy):
             continue
         names = [*OWN_FEATURES, *LINK_FEATURES, *(VECTOR_FEATURES if vectors else ())]
-        data = prepare(given.dataset, given.data_dir / "cache", vectors)
-        report = {
-            "hand-set score alone": hand_only(data),
-            "cross-fitted, 5 folds, 3 seeds": cross_fitted(data, names, 5, 3),
-            "other half, 5 seeds": cross_fitted(data, names, 2, 5),
-        }
-        last, model = fit_rounds(data, range(len(data.states)), names)
-        report["fitted on all (not a test)"] = figures(
-            last, {i: [ranked(last, i, model)] for i in range(len(last.states))}
+        sets, other = (
+            [prepare(folder, given.data_dir / "cache", vectors) for folder in folders]
+            for folders in (given.datasets, given.other)
         )
-        for folder in given.other:
-            other = prepare(folder, given.data_dir / "cache", vectors)
-            if "first" in model:
-                other = second_round(other, model["first"])
-            report[f"{other.dataset.name}, nothing fitted on it"] = figures(
-                other, {i: [ranked(other, i, model)] for i in range(len(other.states))}
-            )
-        written[strategy] = {
-            "fitted_on": {"dataset": data.dataset.name, "sha256": data.dataset.sha256, "questions": len(data.states)},
-            **model,
-            "figures": report,
-        }
-        for name, values in report.items():
-            print(f"{strategy:<14} {name:<36} {json.dumps(values)}", flush=True)
+        written[strategy] = fitted(sets, other, names)
+        for name, of_set in written[strategy]["figures"].items():
+            for how, values in of_set.items():
+                print(f"{strategy:<14} {name:<10} {how:<32} {json.dumps(values)}", flush=True)
     if given.write:
         known = json.loads(PATH.read_text("utf-8")) if PATH.is_file() else {}
         PATH.write_text(json.dumps({**known, **written}, indent=2) + "\n", "utf-8")
