@@ -4,11 +4,11 @@
 
 Loss: listwise softmax, each gold document against all candidates that are not gold (Cao et al. 2007, ListNet's family).
 Features are standardised, the ridge penalty is 30, and signs that are known in advance are imposed; the hand-set score
-is not penalised. The step weights are then fitted on the steps of the walk itself. All data sets are fitted together,
-each question counting alike. Prints recall and nDCG of each: with the hand-set score alone, cross-fitted by question
-(5 folds, 3 seeds), with the weights of all questions, and for the other data sets with the same weights. With vectors
-there are two rounds: the weights of the first decide which second queries are asked, so every fold fits both. Needs
-scipy (extra ``dev``). Takes some minutes of the processor.
+is not penalised. The step weights are then fitted on the steps of the walk itself. With vectors there are two rounds:
+the weights of the first decide which second queries are asked, so every fold fits both. Of several data sets the first
+one is fitted alone, then all together, each question counting alike, and ``--share`` mixes the two. Prints recall and
+nDCG of each: with the hand-set score alone, cross-fitted by question, with the weights of all questions, and for the
+other data sets with the same weights. Needs scipy (extra ``dev``). Takes some minutes of the processor.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ FREE_SIGN = {"named_exact", "length", "link_count", "alone_new", "links"}
 NEGATIVE = {"hub", "dup"}
 
 Array = np.ndarray[Any, Any]
-CROSS_FITTED = "cross-fitted, 5 folds, 3 seeds"
-Model = dict[str, dict[str, float]]
-"""Weights of "linear" and "step", each by the name of the feature."""
+SHARES = (0, 0.5, 0.75, 1)
+"""What is printed beside the share that is asked for."""
+Model = dict[str, Any]
+"""Weights of "linear" and "step", each by the name of the feature; under "first" those of a first round."""
 Chosen = Sequence[Sequence[int]]
 """The questions of each data set that are fitted on or ranked."""
 
@@ -129,15 +130,29 @@ def second_round(data: Questions, first: Model) -> Questions:
     return with_states(replace(data, questions=second.asked(walk, data.questions)))
 
 
-def fit_rounds(
-    sets: Sequence[Questions], chosen: Chosen, names: Sequence[str]
-) -> tuple[list[Questions], dict[str, Any]]:
-    """Fit all rounds. Return the data sets of the last round, and its model, with that of the first under "first"."""
-    first = fit(sets, chosen, names)
+def fit_rounds(sets: Sequence[Questions], chosen: Chosen, names: Sequence[str]) -> tuple[list[Questions], list[Model]]:
+    """Fit all rounds. The first round is fitted on the first data set alone, with or without vectors.
+
+    Returns:
+        (the data sets of the last round, its models: fitted on the first data set, and on all of them together). With
+        vectors a model has that of the first round under "first".
+    """
+    first = fit(sets[:1], chosen[:1], names)
     if "cosine" not in names:
-        return list(sets), first
+        return list(sets), [first, fit(sets, chosen, names) if len(sets) > 1 else first]
     again = [second_round(data, first) for data in sets]
-    return again, {**fit(again, chosen, [*names, *HOP_FEATURES]), "first": first}
+    alone, joint = (fit(again[:n], chosen[:n], [*names, *HOP_FEATURES]) for n in (1, len(sets)))
+    return again, [{**alone, "first": first}, {**joint, "first": first}]
+
+
+def blended(models: Sequence[Model], share: float) -> Model:
+    """Mix the weights of the last round: ``share`` of those fitted on all data sets, the rest of the first one's."""
+    alone, joint = models
+    mixed = {
+        part: {name: (1 - share) * weight + share * joint[part][name] for name, weight in alone[part].items()}
+        for part in ("linear", "step")
+    }
+    return {**alone, **mixed}
 
 
 def dense_side(index: CorpusIndex, text: str) -> tuple[Array, Cosine]:
@@ -203,18 +218,25 @@ def figures(data: Questions, rankings: dict[int, list[list[str]]]) -> dict[str, 
     return {name: round(float(np.mean(values)), 4) for name, values in scores.items()}
 
 
-def cross_fitted(sets: Sequence[Questions], names: Sequence[str], folds: int, seeds: int) -> list[dict[str, float]]:
-    """Rank every question by weights fitted without its fold, once per seed; return the figures of each data set."""
-    rankings: list[dict[int, list[list[str]]]] = [{} for _ in sets]
+def cross_fitted(
+    sets: Sequence[Questions], names: Sequence[str], folds: int, seeds: int, shares: Sequence[float] = (1,)
+) -> list[list[dict[str, float]]]:
+    """Rank every question by weights fitted without its fold, once per seed.
+
+    Returns:
+        For each data set the figures of each of the ``shares`` (see ``blended``).
+    """
+    rankings: list[list[dict[int, list[list[str]]]]] = [[{} for _ in shares] for _ in sets]
     for seed in range(seeds):
         fold_of = [np.random.default_rng(seed).permutation(len(data.states)) % folds for data in sets]
         for k in range(folds):
-            chosen = [np.flatnonzero(fold != k).tolist() for fold in fold_of]
-            again, model = fit_rounds(sets, chosen, names)
-            for data, fold, of_set in zip(again, fold_of, rankings, strict=True):
-                for i in np.flatnonzero(fold == k).tolist():
-                    of_set.setdefault(i, []).append(ranked(data, i, model))
-    return [figures(data, of_set) for data, of_set in zip(sets, rankings, strict=True)]
+            again, models = fit_rounds(sets, [np.flatnonzero(fold != k).tolist() for fold in fold_of], names)
+            for data, fold, of_shares in zip(again, fold_of, rankings, strict=True):
+                for share, of_share in zip(shares, of_shares, strict=True):
+                    model = blended(models, share)
+                    for i in np.flatnonzero(fold == k).tolist():
+                        of_share.setdefault(i, []).append(ranked(data, i, model))
+    return [[figures(data, of_share) for of_share in of_shares] for data, of_shares in zip(sets, rankings, strict=True)]
 
 
 def hand_only(data: Questions) -> dict[str, float]:
@@ -226,26 +248,31 @@ def hand_only(data: Questions) -> dict[str, float]:
     return figures(data, rankings)
 
 
-def all_ranked(data: Questions, model: Model) -> dict[int, list[list[str]]]:
-    return {i: [ranked(data, i, model)] for i in range(len(data.states))}
-
-
-def fitted(sets: Sequence[Questions], other: Sequence[Questions], names: Sequence[str]) -> dict[str, Any]:
+def fitted(
+    sets: Sequence[Questions], other: Sequence[Questions], names: Sequence[str], share: float, seeds: int
+) -> dict[str, Any]:
     """Return the weights of all questions of the data sets, with what they were fitted on and the figures."""
-    report: dict[str, Any] = {
-        data.dataset.name: {"hand-set score alone": hand_only(data), CROSS_FITTED: crossed}
-        for data, crossed in zip(sets, cross_fitted(sets, names, 5, 3), strict=True)
-    }
-    again, model = fit_rounds(sets, [range(len(data.states)) for data in sets], names)
+    shares = sorted({share, *SHARES}) if len(sets) > 1 else [share]
+    report: dict[str, Any] = {data.dataset.name: {"hand-set score alone": hand_only(data)} for data in sets}
+    for data, crossed in zip(sets, cross_fitted(sets, names, 5, seeds, shares), strict=True):
+        for one, values in zip(shares, crossed, strict=True):
+            how = f", share {one}" if len(sets) > 1 else ""
+            report[data.dataset.name][f"cross-fitted, 5 folds, {seeds} seeds{how}"] = values
+    again, models = fit_rounds(sets, [range(len(data.states)) for data in sets], names)
+    model = blended(models, share)
     for data in again:
-        report[data.dataset.name]["fitted on all (not a test)"] = figures(data, all_ranked(data, model))
+        report[data.dataset.name]["fitted on all (not a test)"] = figures(
+            data, {i: [ranked(data, i, model)] for i in range(len(data.states))}
+        )
     for data in other:
         asked = second_round(data, model["first"]) if "first" in model else data
-        report[data.dataset.name] = {"nothing fitted on it": figures(asked, all_ranked(asked, model))}
+        report[data.dataset.name] = {
+            "nothing fitted on it": figures(asked, {i: [ranked(asked, i, model)] for i in range(len(asked.states))})
+        }
     of_sets = [
         {"dataset": data.dataset.name, "sha256": data.dataset.sha256, "questions": len(data.states)} for data in sets
     ]
-    return {"fitted_on": of_sets, **model, "figures": report}
+    return {"fitted_on": of_sets, "share": share, **model, "figures": report}
 
 
 def main() -> None:
@@ -254,6 +281,8 @@ def main() -> None:
     options.add_argument("--other", type=Path, nargs="*", default=[], help="data sets to test on, never fitted on")
     options.add_argument("--write", action="store_true", help=f"write {PATH.name}")
     options.add_argument("--data-dir", type=Path, default=load_settings().data_dir, help="folder of the caches")
+    options.add_argument("--share", type=float, default=1.0, help="0-1: how much the joint fit counts")
+    options.add_argument("--seeds", type=int, default=3, help="number of ways to divide the questions in five")
     options.add_argument("--only", choices=["BRIDGE", "BRIDGE_HYBRID"])
     given = options.parse_args()
     written: dict[str, Any] = {}
@@ -265,10 +294,10 @@ def main() -> None:
             [prepare(folder, given.data_dir / "cache", vectors) for folder in folders]
             for folders in (given.datasets, given.other)
         )
-        written[strategy] = fitted(sets, other, names)
+        written[strategy] = fitted(sets, other, names, given.share, given.seeds)
         for name, of_set in written[strategy]["figures"].items():
             for how, values in of_set.items():
-                print(f"{strategy:<14} {name:<10} {how:<32} {json.dumps(values)}", flush=True)
+                print(f"{strategy:<14} {name:<10} {how:<42} {json.dumps(values)}", flush=True)
     if given.write:
         known = json.loads(PATH.read_text("utf-8")) if PATH.is_file() else {}
         PATH.write_text(json.dumps({**known, **written}, indent=2) + "\n", "utf-8")
