@@ -15,17 +15,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.listwise import listwise
+from benchmarks.bridge_questions import Model, Questions, prepare, second_round
+from benchmarks.listwise import Array, listwise
 from benchmarks.script import parser
-from chatbot_mvp.app import build_app
-from chatbot_mvp.datasets import Dataset, load_dataset
-from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
 from chatbot_mvp.metrics.ranking.recall import recall_at
 from chatbot_mvp.retrieval.arrays import best_first
@@ -38,29 +35,13 @@ from chatbot_mvp.retrieval.bridge.features import (
     OWN_FEATURES,
     VECTOR_FEATURES,
 )
-from chatbot_mvp.retrieval.bridge.second import SecondRound
-from chatbot_mvp.retrieval.bridge.walk import (
-    PATH,
-    VECTOR_CANDIDATES,
-    BridgeWalk,
-    Cosine,
-    Prepared,
-    Question,
-    Weights,
-    vector_of,
-)
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
+from chatbot_mvp.retrieval.bridge.walk import PATH, vector_of
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.types import last
 
 FREE_SIGN = {"named_exact", "length", "link_count", "alone_new", "links"}
 NEGATIVE = {"hub", "dup"}
-
-Array = np.ndarray[Any, Any]
 SHARES = (0, 0.5, 0.75, 1)
 """What is printed beside the share that is asked for."""
-Model = dict[str, Any]
-"""Weights of "linear" and "step", each by the name of the feature; under "first" those of a first round."""
 Chosen = Sequence[Sequence[int]]
 """The questions of each data set that are fitted on or ranked."""
 
@@ -69,76 +50,18 @@ def sign(name: str) -> int:
     return 0 if name in FREE_SIGN else -1 if name in NEGATIVE else 1
 
 
-@dataclass
-class Questions:
-    """The questions of a data set with everything that does not depend on weights."""
-
-    dataset: Dataset
-    index: CorpusIndex
-    walk: BridgeWalk
-    questions: list[Question]
-    states: list[Prepared]
-    gold: list[Array]
-
-
-def prepare(folder: Path, cache_dir: Path, vectors: bool) -> Questions:
-    dataset = load_dataset(folder)
-    chunks = [passage_chunk(document) for document in dataset.documents]
-    app = build_app(load_settings(data_dir=cache_dir.parent))
-    index = last(
-        growing_index(
-            chunks,
-            dataset.language,
-            cache_dir,
-            (lambda: app.embedders.get(app.settings.embedding_model_name)) if vectors else None,
-            with_links=True,
-        )
-    )
-    assert index.graph is not None
-    walk = BridgeWalk(index.graph, index.analyzer, None)
-    questions = [
-        Question(query.text, *dense_side(index, query.text)) if vectors else Question(query.text)
-        for query in dataset.queries
-    ]
-    return with_states(Questions(dataset, index, walk, questions, [], []))
-
-
-def with_states(data: Questions) -> Questions:
-    """Compute ``states`` and ``gold`` of ``questions``."""
-    row_of = {document.doc_id: row for row, document in enumerate(data.dataset.documents)}
-    states, gold = [], []
-    for query, question in zip(data.dataset.queries, data.questions, strict=True):
-        [prepared] = data.walk.prepare([question])
-        assert prepared is not None, f"question {query.query_id!r} has no candidates"
-        states.append(prepared)
-        wanted = [row_of[doc_id] for doc_id, score in data.dataset.qrels.get(query.query_id, {}).items() if score > 0]
-        gold.append(np.isin(prepared.candidates.rows, wanted))
-    return replace(data, states=states, gold=gold)
-
-
-def second_round(data: Questions, first: Model) -> Questions:
-    """Return the questions with the results of the second queries that the weights of a first round lead to."""
-    graph, analyzer, side = data.index.graph, data.index.analyzer, data.index.dense
-    assert graph is not None and side is not None
-
-    def embed(texts: Sequence[str]) -> Array:
-        assert side is not None
-        return side.cache.embed(side.embedder, texts, "query")
-
-    second = SecondRound(graph, analyzer, data.index.chunks, embed, side.vectors)
-    walk = BridgeWalk(graph, analyzer, Weights(first["linear"], first["step"]))
-    return with_states(replace(data, questions=second.asked(walk, data.questions)))
-
-
 def fit_rounds(sets: Sequence[Questions], chosen: Chosen, names: Sequence[str]) -> tuple[list[Questions], list[Model]]:
-    """Fit all rounds. The first round is fitted on the first data set alone, with or without vectors.
+    """Fit all rounds, the first one on the first data set alone.
+
+    Args:
+        names: features. With HOP_FEATURES among them the data sets are in the second round, and only it is fitted.
 
     Returns:
         (the data sets of the last round, its models: fitted on the first data set, and on all of them together). With
         vectors a model has that of the first round under "first".
     """
     first = fit(sets[:1], chosen[:1], names)
-    if "cosine" not in names:
+    if "cosine" not in names or HOP_FEATURES[0] in names:
         return list(sets), [first, fit(sets, chosen, names) if len(sets) > 1 else first]
     again = [second_round(data, first) for data in sets]
     alone, joint = (fit(again[:n], chosen[:n], [*names, *HOP_FEATURES]) for n in (1, len(sets)))
@@ -153,14 +76,6 @@ def blended(models: Sequence[Model], share: float) -> Model:
         for part in ("linear", "step")
     }
     return {**alone, **mixed}
-
-
-def dense_side(index: CorpusIndex, text: str) -> tuple[Array, Cosine]:
-    side = index.dense
-    assert side is not None
-    vector = side.cache.embed(side.embedder, [text], "query")
-    nearest = np.array([row for row, _ in side.vectors.search(vector, VECTOR_CANDIDATES)[0]], np.int64)
-    return nearest, lambda rows: side.vectors.similarities(vector[0], rows)
 
 
 def fit(sets: Sequence[Questions], chosen: Chosen, names: Sequence[str]) -> Model:
@@ -249,9 +164,15 @@ def hand_only(data: Questions) -> dict[str, float]:
 
 
 def fitted(
-    sets: Sequence[Questions], other: Sequence[Questions], names: Sequence[str], share: float, seeds: int
+    sets: Sequence[Questions], other: Sequence[Questions], names: Sequence[str], share: float, seeds: int, kept: Model
 ) -> dict[str, Any]:
-    """Return the weights of all questions of the data sets, with what they were fitted on and the figures."""
+    """Return the weights of all questions of the data sets, with what they were fitted on and the figures.
+
+    Args:
+        kept: the first round, if it is not to be fitted; else empty.
+    """
+    if kept:
+        sets, names = [second_round(data, kept["first"]) for data in sets], [*names, *HOP_FEATURES]
     shares = sorted({share, *SHARES}) if len(sets) > 1 else [share]
     report: dict[str, Any] = {data.dataset.name: {"hand-set score alone": hand_only(data)} for data in sets}
     for data, crossed in zip(sets, cross_fitted(sets, names, 5, seeds, shares), strict=True):
@@ -259,7 +180,7 @@ def fitted(
             how = f", share {one}" if len(sets) > 1 else ""
             report[data.dataset.name][f"cross-fitted, 5 folds, {seeds} seeds{how}"] = values
     again, models = fit_rounds(sets, [range(len(data.states)) for data in sets], names)
-    model = blended(models, share)
+    model = {**blended(models, share), **kept}
     for data in again:
         report[data.dataset.name]["fitted on all (not a test)"] = figures(
             data, {i: [ranked(data, i, model)] for i in range(len(data.states))}
@@ -269,9 +190,7 @@ def fitted(
         report[data.dataset.name] = {
             "nothing fitted on it": figures(asked, {i: [ranked(asked, i, model)] for i in range(len(asked.states))})
         }
-    of_sets = [
-        {"dataset": data.dataset.name, "sha256": data.dataset.sha256, "questions": len(data.states)} for data in sets
-    ]
+    of_sets = [{"dataset": d.dataset.name, "sha256": d.dataset.sha256, "questions": len(d.states)} for d in sets]
     return {"fitted_on": of_sets, "share": share, **model, "figures": report}
 
 
@@ -283,6 +202,7 @@ def main() -> None:
     options.add_argument("--data-dir", type=Path, default=load_settings().data_dir, help="folder of the caches")
     options.add_argument("--share", type=float, default=1.0, help="0-1: how much the joint fit counts")
     options.add_argument("--seeds", type=int, default=3, help="number of ways to divide the questions in five")
+    options.add_argument("--keep-first", action="store_true", help="leave the first round as it is in the file")
     options.add_argument("--only", choices=["BRIDGE", "BRIDGE_HYBRID"])
     given = options.parse_args()
     written: dict[str, Any] = {}
@@ -290,11 +210,13 @@ def main() -> None:
         if given.only not in (None, strategy):
             continue
         names = [*OWN_FEATURES, *LINK_FEATURES, *(VECTOR_FEATURES if vectors else ())]
+        known = json.loads(PATH.read_text("utf-8"))[strategy] if given.keep_first else {}
+        kept = {"first": known["first"]} if "first" in known else {}
         sets, other = (
             [prepare(folder, given.data_dir / "cache", vectors) for folder in folders]
             for folders in (given.datasets, given.other)
         )
-        written[strategy] = fitted(sets, other, names, given.share, given.seeds)
+        written[strategy] = fitted(sets, other, names, given.share, given.seeds, kept)
         for name, of_set in written[strategy]["figures"].items():
             for how, values in of_set.items():
                 print(f"{strategy:<14} {name:<10} {how:<42} {json.dumps(values)}", flush=True)
