@@ -31,7 +31,7 @@ def script(name: str) -> ModuleType:
 
 
 needs_hotpotqa = pytest.mark.skipif(not HOTPOTQA.is_dir(), reason="needs ../shared/datasets")
-FIGURES = json.loads(PATH.read_text("utf-8"))["BRIDGE"]["figures"]
+FIGURES = json.loads(PATH.read_text("utf-8"))["BRIDGE"]["figures"]["hotpotqa"]
 NAMES = [*OWN_FEATURES, *LINK_FEATURES]
 
 
@@ -78,13 +78,20 @@ def test_a_section_that_another_one_names_is_found_for_a_question_about_both(set
     assert figures["hit@3"] >= 11 / 12
 
 
+def test_weights_of_two_fits_are_mixed_by_the_share_of_the_second_one() -> None:
+    pytest.importorskip("scipy")
+    models = [{"linear": {"hand": one}, "step": {"new": 2 * one}, "first": {"linear": {}}} for one in (1.0, 5.0)]
+    mixed = script("fit_bridge").blended(models, 0.75)
+    assert mixed == {"linear": {"hand": 4.0}, "step": {"new": 8.0}, "first": {"linear": {}}}
+
+
 @pytest.mark.slow
 @needs_hotpotqa
 def test_a_refit_gives_the_weights_of_the_file(tmp_path: Path) -> None:
     """The file is what the script writes, not what somebody tuned by hand."""
     fit_bridge = script("fit_bridge")
     data = fit_bridge.prepare(HOTPOTQA, tmp_path / "cache", vectors=False)
-    model = fit_bridge.fit(data, range(len(data.states)), NAMES)
+    model = fit_bridge.fit([data], [range(len(data.states))], NAMES)
     written = json.loads(PATH.read_text("utf-8"))["BRIDGE"]
     for part in ("linear", "step"):
         assert model[part] == pytest.approx(written[part], rel=0.02, abs=0.02)
@@ -97,7 +104,7 @@ def test_weights_fitted_on_half_of_the_questions_do_for_the_other_half(tmp_path:
     """They lose at most 0.01 of recall@5, over five ways to halve."""
     fit_bridge = script("fit_bridge")
     data = fit_bridge.prepare(HOTPOTQA, tmp_path / "cache", vectors=False)
-    halves = fit_bridge.cross_fitted(data, NAMES, folds=2, seeds=5)
+    [[halves]] = fit_bridge.cross_fitted([data], NAMES, folds=2, seeds=5)
     assert halves["recall@5"] >= FIGURES["cross-fitted, 5 folds, 3 seeds"]["recall@5"] - 0.01
 
 

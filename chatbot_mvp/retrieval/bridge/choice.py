@@ -13,8 +13,11 @@ from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.links import Mentions, likeness
 from chatbot_mvp.retrieval.bridge.question import Terms
 
-STEP_FEATURES = ("score", "new", "linked_new", "alone_new", "links", "hop_new", "words", "dup", "hop")
-HOP_STEP_FEATURES = ("hop_new", "hop")
+STEP_FEATURES = (
+    *("score", "new", "linked_new", "alone_new", "links", "hop_new", "word_hop_new"),
+    *("words", "dup", "hop", "word_hop"),
+)
+HOP_STEP_FEATURES = ("hop_new", "word_hop_new", "hop", "word_hop")
 """The step features that are 0 without second queries."""
 
 POOL = 40
@@ -39,8 +42,8 @@ class Ranked(NamedTuple):
     """Shape (P, T): 1 where the document has the term."""
     between: Floats
     """For each document of the pool and each other one: shared words (0-1), likeness of the titles (0-1), nearness of
-    the other one to the second query of the first (0-1), square root of the strongest mention between the two (0-1),
-    and 1/3 if that mention counts as a link. Shape (P, 5, P)."""
+    the other one to the second query of the first (0-1) by vectors and by words, square root of the strongest mention
+    between the two (0-1), and 1/3 if that mention counts as a link. Shape (P, 6, P)."""
 
 
 def compare(
@@ -49,7 +52,7 @@ def compare(
     c: Candidates,
     mentions: Mentions,
     score: Floats,
-    hops: tuple[Ints, Floats],
+    hops: Sequence[tuple[Ints, Floats]],
     sets: Array,
 ) -> Ranked:
     """Sort the candidates of a question by score, and compare the best ones with each other.
@@ -57,18 +60,19 @@ def compare(
     Args:
         mentions: mentions between the candidates.
         score: score of each candidate, shape (C,), C >= 1.
-        hops: positions of the Q documents with a second query, and the nearness of each candidate to each of these
-            queries, shape (Q, C).
+        hops: by vectors, then by words: positions of the Q documents with a second query, and the nearness of each
+            candidate to each of these queries, shape (Q, C).
         sets: work array of ``Scratch``.
     """
     order = best_first(score)
     pool = order[:POOL]
-    between = np.zeros((len(pool), 5, len(pool)), np.float32)
+    between = np.zeros((len(pool), 6, len(pool)), np.float32)
     between[:, 0], between[:, 1] = likeness(corpus, terms, c.rows.take(pool), sets)
-    asking, query = (pool[:, None] == hops[0]).nonzero()
-    between[asking, 2] = hops[1][query[:, None], pool]
-    between[:, 3] = _links_within(mentions, pool, len(order))
-    between[:, 4] = (between[:, 3] >= _LINKED) * _ONE_LINK
+    for kind, (parents, nearness) in enumerate(hops, 2):
+        asking, query = (pool[:, None] == parents).nonzero()
+        between[asking, kind] = nearness[query[:, None], pool]
+    between[:, 4] = _links_within(mentions, pool, len(order))
+    between[:, 5] = (between[:, 4] >= _LINKED) * _ONE_LINK
     has = c.has.take(pool, axis=0).astype(np.float32)
     return Ranked(terms, order, score.take(pool) - score[pool[0]], has, between)
 
@@ -88,7 +92,7 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
     # Pools of fewer documents and questions of fewer terms are filled up with zeros.
     has = np.zeros((count, width, size), np.float32)
     left = np.zeros((count, size, 1), np.float32)  # idf share of the terms that no chosen document has
-    between = np.zeros((count, width, 5, width), np.float32)
+    between = np.zeros((count, width, 6, width), np.float32)
     # The step features of all documents, and the square root of their strongest mention by or of a chosen document.
     now = np.zeros((count, len(STEP_FEATURES) + 1, width), np.float32)
     barred = np.full((count, width), -np.inf)
@@ -100,9 +104,9 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
         now[i, 0, :pool] = q.relative
         barred[i, :pool] = 0
     has_by_term = has.transpose(0, 2, 1).copy()
-    lacks, to_others = (1 - has).reshape(count * width, size, 1), between.reshape(count * width, 5, width)
+    lacks, to_others = (1 - has).reshape(count * width, size, 1), between.reshape(count * width, 6, width)
     begin, of_feature = width * np.arange(count), weights[:, None]
-    features, links, hop, linked = now[:, :-1], now[:, 4], now[:, 8], now[:, 9]
+    features, links, hops, linked = now[:, :-1], now[:, 4], now[:, 9:11], now[:, 11]
     chosen, taken, steps = np.zeros(count, np.int64), [], []
     while True:
         taken.append(chosen)
@@ -112,13 +116,13 @@ def choose(asked: Sequence[Ranked], weights: Floats) -> list[tuple[Ints, Floats]
         barred.reshape(-1)[at] = -np.inf
         left *= lacks.take(at, axis=0)
         more = to_others.take(at, axis=0)
-        np.maximum(now[:, 6:], more[:, :4], out=now[:, 6:])
-        links += more[:, 4]
+        np.maximum(now[:, 7:], more[:, :5], out=now[:, 7:])
+        links += more[:, 5]
         np.minimum(links, 1, out=links)
         now[:, 1] = np.add.reduce(has_by_term * left, 1)
         np.multiply(now[:, 1], linked, out=now[:, 2])
         np.multiply(now[:, 1], linked == 0, out=now[:, 3])
-        np.multiply(now[:, 1], hop, out=now[:, 5])
+        np.multiply(now[:, 1:2], hops, out=now[:, 5:7])
         steps.append(features.copy())
         value = np.add.reduce(of_feature * features, 1, np.float64)
         value += barred

@@ -25,14 +25,14 @@ from chatbot_mvp.retrieval.bridge.question import Named, Terms
 OWN_FEATURES = ("hand", "named_idf", "named_exact", "title_match", "length", "hub")
 LINK_FEATURES = ("new_to_top", "forward_new", "pair", "support", "link_count", "words", "words_new")
 VECTOR_FEATURES = ("cosine_scaled", "cosine")
-HOP_FEATURES = ("hop", "hop_best")
-"""How near a candidate is to the second queries: with each query weighted by its document's score, and unweighted."""
+HOP_FEATURES = ("hop", "hop_best", "word_hop", "word_hop_best")
+"""How near a candidate is to the second queries, by vectors and by words: with each query weighted by its document's
+score, and unweighted."""
 FEATURES = (*OWN_FEATURES, *LINK_FEATURES, *VECTOR_FEATURES, *HOP_FEATURES)
 
 HAND, NAMED_IDF, NAMED_EXACT, TITLE_MATCH, LENGTH, HUB = range(6)
-NEW_TO_TOP, FORWARD_NEW, PAIR, SUPPORT, LINK_COUNT, WORDS, WORDS_NEW, COSINE_SCALED, COSINE, HOP, HOP_BEST = range(
-    6, 17
-)
+NEW_TO_TOP, FORWARD_NEW, PAIR, SUPPORT, LINK_COUNT, WORDS, WORDS_NEW, COSINE_SCALED, COSINE = range(6, 15)
+HOP, HOP_BEST, WORD_HOP, WORD_HOP_BEST = range(15, 19)
 
 _FIRST_PARENTS, _PARENTS = 6, 8
 """Number of best candidates whose links are followed, in the first look and for the features."""

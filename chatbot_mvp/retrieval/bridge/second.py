@@ -1,7 +1,8 @@
-"""The second round: ask the vectors again, once for each of the best documents of the first round.
+"""The second round: search again, once for each of the best documents of the first round.
 
 A second query consists of the words of the question that a document leaves uncovered, and of the names that its best
-sentence adds. Its vector finds documents that the question does not lead to, because it lacks these names.
+sentence adds. It finds documents that the question does not lead to, because it lacks these names. The vectors answer
+the queries of three documents, since each must be embedded; BM25 answers those of eight.
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ import numpy as np
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.arrays import Floats, Ints
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
-from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Question
+from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Question, Ranking
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 PARENTS = 3
-"""Number of best documents of the first round that give a second query."""
+"""Number of best documents of the first round whose second queries are asked by vectors."""
+WORD_PARENTS = 8
+"""Number of best documents of the first round whose second queries are asked by words."""
 _ADDED = 15
 """Number of nearest vectors of each second query that become candidates."""
 _SCALE = 60
 """Rank among the nearest vectors of a second query whose value is 0; the first one's is 1."""
+_WORDS_FOUND = 300
+"""Number of documents that BM25 returns for a second query; the value of the others is 0."""
+_WORDS_ADDED = (10,) * PARENTS + (5,) * (WORD_PARENTS - PARENTS)
+"""Number of best documents of each of these searches that become candidates."""
 _BLOCK = 256
 """Number of second queries that are searched for together."""
 _MAX_WORDS = 256
@@ -65,20 +72,25 @@ class SecondRound:
 
     def asked(self, walk: BridgeWalk, questions: Sequence[Question]) -> list[Question]:
         """Rank with the weights of the first round, and return the questions with the results of second queries."""
-        firsts = walk.rank(questions, PARENTS, first_round=True)
-        texts = [
-            self.query(question.text, row)
+        firsts = walk.rank(questions, WORD_PARENTS, first_round=True)
+        queries = [
+            [self.query(question.text, row) for row in first.rows.tolist()]
             for question, first in zip(questions, firsts, strict=True)
-            for row in first.rows.tolist()
         ]
+        texts = [text for of_one in queries for text in of_one[:PARENTS]]
         if not texts:
             return list(questions)
         vectors = self._embed(texts)
         found = self._found(vectors)
         of_query = zip(vectors, found, strict=True)
         return [
-            self._with_hops(question, first.rows, first.relative, list(islice(of_query, len(first.rows))))
-            for question, first in zip(questions, firsts, strict=True)
+            self._with_hops(
+                self._with_word_hops(walk, question, first, of_one),
+                first.rows[:PARENTS],
+                first.relative[:PARENTS],
+                list(islice(of_query, len(of_one[:PARENTS]))),
+            )
+            for question, first, of_one in zip(questions, firsts, queries, strict=True)
         ]
 
     def _found(self, vectors: Vectors) -> Iterator[list[tuple[int, float]]]:
@@ -103,6 +115,26 @@ class SecondRound:
         said = _NAME_WORD.findall(f"{chunk.section} {best}")
         names = [word for word in dict.fromkeys(said) if (found := set(terms(word))) and not found & of_question]
         return " ".join([*asked, *names][:_MAX_WORDS]) or question
+
+    def _with_word_hops(self, walk: BridgeWalk, question: Question, first: Ranking, queries: Sequence[str]) -> Question:
+        """Add what BM25 finds for second queries, one of each document of a ranking."""
+        if not queries:
+            return question
+        added: list[int] = []
+        found: list[tuple[Ints, Floats]] = []
+        for parent, text, count in zip(first.rows.tolist(), queries, _WORDS_ADDED, strict=False):
+            rows, scores = walk.search_words(self._analyzer.terms(text), _WORDS_FOUND)
+            others = (rows != parent).nonzero()[0]
+            rows, scores = rows.take(others), scores.take(others)
+            added += rows[:count].tolist()
+            order = rows.argsort()
+            found.append((rows.take(order), scores.take(order) / max(scores.max(initial=0), np.float32(1e-6))))
+
+        def values(rows: Ints) -> Floats:
+            return np.array([_looked_up(rows, *of_one) for of_one in found], np.float32)
+
+        nearest = np.array(list(dict.fromkeys([*question.nearest.tolist(), *added])), np.int64)
+        return question._replace(nearest=nearest, word_hops=Hops(first.rows, first.relative, values))
 
     def _with_hops(
         self,
@@ -131,3 +163,12 @@ class SecondRound:
 
         nearest = np.array(list(dict.fromkeys([*question.nearest.tolist(), *added])), np.int64)
         return question._replace(nearest=nearest, hops=Hops(parents, prior, values))
+
+
+def _looked_up(rows: Ints, known: Ints, values: Floats) -> Floats:
+    """Return the value of each row, 0 for rows that are not ``known``, which are in ascending order."""
+    if not len(known):
+        return np.zeros(len(rows), np.float32)
+    at = known.searchsorted(rows)
+    found: Floats = np.where(known.take(at, mode="clip") == rows, values.take(at, mode="clip"), np.float32(0))
+    return found

@@ -28,9 +28,9 @@ from chatbot_mvp.retrieval.bridge.features import (
     FORWARD_NEW,
     HAND,
     HOP,
-    HOP_BEST,
     NAMED_IDF,
     SUPPORT,
+    WORD_HOP,
     all_features,
     first_look,
 )
@@ -98,7 +98,9 @@ class Question(NamedTuple):
     cosine: Cosine | None = None
     """None without vectors."""
     hops: Hops | None = None
-    """None without second queries."""
+    """Results of second queries by vectors; None without such queries."""
+    word_hops: Hops | None = None
+    """Results of second queries by words; None without such queries."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,9 @@ class Prepared:
     terms: Terms
     candidates: Candidates
     mentions: Mentions
-    hops: tuple[Ints, Floats]
-    """Positions of the Q candidates with a second query, and the nearness of each candidate to each of these queries,
-    shape (Q, candidates)."""
+    hops: Sequence[tuple[Ints, Floats]]
+    """By vectors, then by words: positions of the Q candidates with a second query, and the nearness of each candidate
+    to each of these queries, shape (Q, candidates)."""
     features: Floats
     """Shape (FEATURES, candidates)."""
     bm25: Floats
@@ -217,6 +219,11 @@ class BridgeWalk:
         )
         return [next(prepared) if f.place else None for f in started]
 
+    def search_words(self, stems: Sequence[str], limit: int) -> tuple[Ints, Floats]:
+        """Return (rows, scores) of a BM25 search for terms, best first."""
+        numbers = sorted({self._corpus.vocabulary.number(stem) for stem in stems} - {-1})
+        return search(self._corpus.postings, np.array(numbers, np.int64), limit, self._scratch.total)
+
     def choose(self, prepared: Sequence[Prepared], scores: Sequence[Floats], step: Floats) -> list[tuple[Ints, Floats]]:
         """Order the candidates of each question by ``choice.choose``."""
         corpus, sets = self._corpus, self._scratch.sets
@@ -257,18 +264,19 @@ class BridgeWalk:
         mentions, features = all_features(
             self._corpus, found.terms, found.named, c, found.place, bm25, cosines, self._scratch
         )
-        hops = _hops(found.question.hops, c.rows, features)
+        asked = found.question
+        hops = [_hops(asked.hops, c.rows, features[HOP:]), _hops(asked.word_hops, c.rows, features[WORD_HOP:])]
         added = len(c.rows) - found.retrieved
         return Prepared(found.terms, c, mentions, hops, features, bm25, found.lexical, added, len(cosines) > 0)
 
 
 def _hops(hops: Hops | None, rows: Ints, features: Floats) -> tuple[Ints, Floats]:
-    """Compute ``Prepared.hops``, and set HOP_FEATURES."""
+    """Compute one entry of ``Prepared.hops``, and set its two features, the first rows of ``features``."""
     if hops is None:
         return _NOBODY, np.zeros((0, len(rows)), np.float32)
     nearness = hops.nearness(rows)
-    np.maximum.reduce(nearness * hops.prior[:, None], 0, out=features[HOP])
-    np.maximum.reduce(nearness, 0, out=features[HOP_BEST])
+    np.maximum.reduce(nearness * hops.prior[:, None], 0, out=features[0])
+    np.maximum.reduce(nearness, 0, out=features[1])
     asking, parent = (rows[:, None] == hops.parents).nonzero()
     return asking, nearness.take(parent, axis=0)
 

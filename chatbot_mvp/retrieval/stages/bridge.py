@@ -31,7 +31,8 @@ _SHOWN = 10
 class Bridge(BatchStage):
     """Ranks the documents that BM25 and vectors find, and the documents linked to those by mentions.
 
-    With vectors there is a second round: each of the best three documents gives a query of its own, which is embedded.
+    With vectors there is a second round: the best documents give queries of their own. Vectors answer those of the
+    first three, BM25 those of the first eight.
     The first hits are chosen to cover the question together. BM25 scores a term by the better of title and text.
     A knowledge base has no mention graph: there the stage returns the BM25 hits.
     """

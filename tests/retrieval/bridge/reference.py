@@ -195,12 +195,17 @@ class Walked:
         }
 
     def chosen(
-        self, score: Mapping[int, float], weights: Mapping[str, float], nearness: Mapping[int, Mapping[int, float]]
+        self,
+        score: Mapping[int, float],
+        weights: Mapping[str, float],
+        nearness: Mapping[int, Mapping[int, float]],
+        by_words: Mapping[int, Mapping[int, float]],
     ) -> list[int]:
         """All candidates: ten of the best 40 chosen one by one, then the others by their score.
 
         Args:
-            nearness: row of a document with a second query -> nearness of each candidate to this query.
+            nearness: row of a document with a second query -> nearness of each candidate to this query, by vectors.
+            by_words: the same by words.
         """
         asked, library = self.asked, self.asked.library
         order = best(score)
@@ -212,6 +217,7 @@ class Walked:
                 new = asked.share(library.documents[row].terms - covered)
                 links = [library.link(row, other) for other in taken]
                 hop = max(nearness.get(other, {}).get(row, 0.0) for other in taken)
+                word_hop = max(by_words.get(other, {}).get(row, 0.0) for other in taken)
                 features = {
                     "score": score[row] - score[order[0]],
                     "new": new,
@@ -219,9 +225,11 @@ class Walked:
                     "alone_new": new * (max(links) == 0),
                     "links": min(1.0, sum(link >= 0.3 for link in links) / 3),
                     "hop_new": new * hop,
+                    "word_hop_new": new * word_hop,
                     "words": max(library.shared(row, other, set(asked.idf)) for other in taken),
                     "dup": max(library.alike(row, other) for other in taken),
                     "hop": hop,
+                    "word_hop": word_hop,
                 }
                 values[row] = sum(weights[name] * value for name, value in features.items())
             taken.append(best(values)[0])

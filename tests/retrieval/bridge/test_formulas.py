@@ -19,7 +19,7 @@ from chatbot_mvp.retrieval.bridge.building import build_corpus
 from chatbot_mvp.retrieval.bridge.choice import STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.corpus import Corpus
 from chatbot_mvp.retrieval.bridge.features import FEATURES
-from chatbot_mvp.retrieval.bridge.second import PARENTS, SecondRound
+from chatbot_mvp.retrieval.bridge.second import PARENTS, WORD_PARENTS, SecondRound
 from chatbot_mvp.retrieval.bridge.walk import BridgeWalk, Hops, Prepared, Question, Weights
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors
 from chatbot_mvp.text import Analyzer, sentences
@@ -49,6 +49,13 @@ def sentence(random: random.Random) -> str:
     return " ".join(parts).capitalize() if random.random() < 0.2 else " ".join(parts)
 
 
+def asked_of(draw: random.Random, parents: list[int], documents: int) -> Hops:
+    """Second queries with random results."""
+    near = np.array([[draw.random() for _ in range(documents)] for _ in parents], np.float32)
+    prior = np.array([draw.random() for _ in parents], np.float32)
+    return Hops(np.array(parents, np.int64), prior, lambda rows: near[:, rows])
+
+
 def made(seed: int, documents: int, followed: int = 40, examined: int = 2_000) -> Case:
     """Documents with names for titles, some of them twice, some without text or title. Most of them name the first."""
     draw = random.Random(seed)
@@ -65,12 +72,9 @@ def made(seed: int, documents: int, followed: int = 40, examined: int = 2_000) -
     for n in range(4):
         text = f"{sentence(draw)} {draw.choice(NAMES)} unheard {sentence(draw)}"
         cosine = np.array([draw.uniform(-0.2, 1) for _ in chunks], np.float32)
-        near = np.array([[draw.random() for _ in chunks] for _ in range(3)], np.float32)
-        parents = np.array(draw.sample(range(documents), 3), np.int64)
-        prior = np.array([draw.random() for _ in parents], np.float32)
         nearest = (-cosine).argsort()[: max(3, documents * 3 // 4)]
-        hops = Hops(parents, prior, lambda rows, near=near: near[:, rows])
-        questions.append(Question(text, nearest, lambda rows, c=cosine: c[rows], hops) if n % 2 else Question(text))
+        hops = [asked_of(draw, draw.sample(range(documents), count), documents) for count in (3, min(5, documents))]
+        questions.append(Question(text, nearest, lambda rows, c=cosine: c[rows], *hops) if n % 2 else Question(text))
     return Case(chunks, corpus, walk, Library(chunks, ENGLISH, followed, examined), questions)
 
 
@@ -177,10 +181,11 @@ def test_features_are_those_of_the_formulas(case: Case) -> None:
     for question, prepared, expected in prepared_of(case):
         wanted = expected.features()
         rows = prepared.candidates.rows
-        if question.hops is not None:
-            near = question.hops.nearness(rows)
-            wanted["hop"] = dict(zip(rows.tolist(), (near * question.hops.prior[:, None]).max(0), strict=True))
-            wanted["hop_best"] = dict(zip(rows.tolist(), near.max(0), strict=True))
+        for kind, hops in (("hop", question.hops), ("word_hop", question.word_hops)):
+            if hops is not None:
+                near = hops.nearness(rows)
+                wanted[kind] = dict(zip(rows.tolist(), (near * hops.prior[:, None]).max(0), strict=True))
+                wanted[f"{kind}_best"] = dict(zip(rows.tolist(), near.max(0), strict=True))
         for name, values in zip(FEATURES, prepared.features, strict=True):
             of_formula = [wanted[name][row] if name in wanted else 0.0 for row in rows.tolist()]
             assert values.tolist() == pytest.approx(of_formula, rel=1e-3, abs=1e-5), (name, question.text)
@@ -197,14 +202,14 @@ def test_documents_are_chosen_one_by_one_by_what_they_add(case: Case) -> None:
     chosen = case.walk.choose([p for _, p, _ in triples], scores, step)
     for (question, prepared, expected), score, (order, _) in zip(triples, scores, chosen, strict=True):
         rows = prepared.candidates.rows
-        nearness: dict[int, dict[int, float]] = {}
-        if question.hops is not None:
-            near = question.hops.nearness(rows)
-            for parent, values in zip(question.hops.parents.tolist(), near, strict=True):
-                nearness[parent] = dict(zip(rows.tolist(), values.tolist(), strict=True))
+        nearness: list[dict[int, dict[int, float]]] = [{}, {}]
+        for of_kind, hops in zip(nearness, (question.hops, question.word_hops), strict=True):
+            if hops is not None:
+                for parent, values in zip(hops.parents.tolist(), hops.nearness(rows), strict=True):
+                    of_kind[parent] = dict(zip(rows.tolist(), values.tolist(), strict=True))
         of_row = dict(zip(rows.tolist(), score.tolist(), strict=True))
         weights = dict(zip(STEP_FEATURES, step.tolist(), strict=True))
-        assert rows[order].tolist() == expected.chosen(of_row, weights, nearness)
+        assert rows[order].tolist() == expected.chosen(of_row, weights, *nearness)
 
 
 def test_a_ranking_shows_the_chosen_documents_and_their_signals(case: Case) -> None:
@@ -275,21 +280,35 @@ def test_second_queries_and_their_nearness_are_those_of_the_formulas(case: Case)
         return embedder.embed(texts, "query")
 
     round_ = SecondRound(case.corpus, ENGLISH, case.chunks, embed, ExactVectors(matrix))
-    questions = [question._replace(hops=None) for question in case.questions]
-    firsts = case.walk.rank(questions, PARENTS, first_round=True)
+    questions = [question._replace(hops=None, word_hops=None) for question in case.questions]
+    firsts = case.walk.rank(questions, WORD_PARENTS, first_round=True)
     with_hops = round_.asked(case.walk, questions)
     parents = [
-        (question, row) for question, first in zip(questions, firsts, strict=True) for row in first.rows.tolist()
+        (question, row)
+        for question, first in zip(questions, firsts, strict=True)
+        for row in first.rows[:PARENTS].tolist()
     ]
     assert asked_texts == [second_query(case.library, q.text, row, case.chunks[row].text) for q, row in parents]
     everything = np.arange(len(case.chunks))
     for question, first, found in zip(questions, firsts, with_hops, strict=True):
-        assert found.hops is not None
-        assert found.hops.parents.tolist() == first.rows.tolist()
-        assert found.hops.prior.tolist() == first.relative.tolist()
-        assert found._replace(nearest=question.nearest, hops=None) == question
+        assert found.hops is not None and found.word_hops is not None
+        assert found.word_hops.parents.tolist() == first.rows.tolist()
+        assert found.hops.parents.tolist() == first.rows[:PARENTS].tolist()
+        assert found.word_hops.prior.tolist() == first.relative.tolist()
+        assert found.hops.prior.tolist() == first.relative[:PARENTS].tolist()
+        assert found._replace(nearest=question.nearest, hops=None, word_hops=None) == question
         added: list[int] = []
-        for row, values in zip(first.rows.tolist(), found.hops.nearness(everything), strict=True):
+        by_words = found.word_hops.nearness(everything)
+        for place, (row, values) in enumerate(zip(first.rows.tolist(), by_words, strict=True)):
+            query = second_query(case.library, question.text, row, case.chunks[row].text)
+            scores = dict(
+                zip(*(each.tolist() for each in case.walk.search_words(ENGLISH.terms(query), 999)), strict=True)
+            )
+            scores.pop(row, None)
+            top = max(scores.values(), default=1.0)
+            assert values.tolist() == pytest.approx([scores.get(n, 0.0) / top for n in everything.tolist()], abs=1e-5)
+            added += list(scores)[: 10 if place < PARENTS else 5]
+        for row, values in zip(first.rows.tolist(), found.hops.nearness(everything), strict=False):
             vector = embedder.vector(second_query(case.library, question.text, row, case.chunks[row].text))
             cosine = np.round(matrix @ vector, 6).tolist()
             others = [other for other in everything.tolist() if other != row]

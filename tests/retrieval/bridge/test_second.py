@@ -73,6 +73,29 @@ def test_nearness_lies_between_0_and_1_and_is_0_for_the_document_that_asks(tmp_p
     assert set(asked.nearest.tolist()) == set(range(len(CHUNKS)))
 
 
+def test_words_of_a_second_query_find_the_document_that_only_a_found_one_names(tmp_path: Path) -> None:
+    """The question does not know the name of the designer, which BM25 finds from the bridge."""
+    made = index(tmp_path)
+    assert made.graph is not None
+    walk = BridgeWalk(made.graph, made.analyzer, load_weights("BRIDGE_HYBRID"))
+    [asked] = second_round(made, FakeEmbedder()).asked(walk, [Question(QUESTION)])
+    assert asked.word_hops is not None
+    parents = asked.word_hops.parents.tolist()
+    assert 0 in parents
+    near = asked.word_hops.nearness(np.arange(len(CHUNKS)))
+    assert near.min() == 0 and near.max() == 1
+    assert near[parents.index(0)].argmax() == list(TEXTS).index("Ada Vidarte")
+    assert all(near[i, parent] == 0 for i, parent in enumerate(parents))
+
+
+def test_a_second_query_without_a_known_word_finds_nothing_by_words(tmp_path: Path) -> None:
+    made = index(tmp_path)
+    assert made.graph is not None
+    walk = BridgeWalk(made.graph, made.analyzer, load_weights("BRIDGE_HYBRID"))
+    rows, scores = walk.search_words(made.analyzer.terms("unheard Zanzibar"), 9)
+    assert len(rows) == len(scores) == 0
+
+
 def test_a_strategy_without_vectors_embeds_nothing(tmp_path: Path) -> None:
     embedder = FakeEmbedder()
     settings = Settings(_env_file=None, data_dir=tmp_path, retrieval_strategy="BRIDGE")  # type: ignore[call-arg]

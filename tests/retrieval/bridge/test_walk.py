@@ -155,5 +155,6 @@ def test_links_help_on_the_bundled_data_set_in_another_language(tmp_path: Path) 
 def test_the_weights_file_says_what_it_was_fitted_on_and_how_well_it_does() -> None:
     content = json.loads(PATH.read_text("utf-8"))
     for strategy in WALKING:
-        assert content[strategy]["fitted_on"]["questions"] > 0
-        assert "cross-fitted, 5 folds, 3 seeds" in content[strategy]["figures"]
+        for of in content[strategy]["fitted_on"]:
+            assert of["questions"] > 0
+            assert any(how.startswith("cross-fitted") for how in content[strategy]["figures"][of["dataset"]])
