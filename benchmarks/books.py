@@ -150,7 +150,6 @@ def measure(folder: Path | None, chars: int, files: int, strategy: str, question
     asked = questions_of(uploads, questions)
     clock = Clock()
     places: tuple[tuple[Any, str, str], ...] = (
-        (store, "chunk_document", "chunk"),
         (vocabulary, "join_pieces", "paragraphs"),
         (vocabulary, "passages_of", "paragraphs"),
         (vocabulary, "PassageMatcher", "matcher"),

@@ -19,10 +19,6 @@ from tests.waiting import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--renew-looks", action="store_true", help="write what test_looks.py compares anew")
-
-
 class Server:
     """`streamlit run` over a data folder; can be killed and started again on the same folder."""
 

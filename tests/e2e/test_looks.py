@@ -1,12 +1,13 @@
 """The design's key views look as they did, at three widths and in both themes; docs/decisions/0228 says how it is seen.
 
-    python -m pytest tests/e2e/test_looks.py --renew-looks
+    RENEW_LOOKS=1 python -m pytest tests/e2e/test_looks.py
 
 writes what is compared anew, after a change that is meant.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,10 @@ def shown(browser: Any, lived_in: World, name: str, width: int, theme: str) -> A
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_looks_as_it_did(
-    browser: Any, lived_in: World, name: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_view_looks_as_it_did(browser: Any, lived_in: World, name: str, tmp_path: Path) -> None:
     """Its parts are where they were, in their type and colours; its small picture is as it was."""
     before, looks, wrong = kept(name), {}, []
-    renew = request.config.getoption("--renew-looks", default=False)
+    renew = "RENEW_LOOKS" in os.environ
     for width in WIDTHS:
         for theme in THEMES:
             page, case = shown(browser, lived_in, name, width, theme), f"{width} {theme}"
@@ -96,7 +95,7 @@ def test_a_view_looks_as_it_did(
             page.context.close()
     if renew:
         keep(name, looks)
-    assert wrong == [], f"whole pictures are in {tmp_path}; if the change is meant: pytest {__file__} --renew-looks"
+    assert wrong == [], f"whole pictures are in {tmp_path}; if the change is meant: RENEW_LOOKS=1 pytest {__file__}"
 
 
 def compare(before: Parts, path: Path, page: Any) -> list[str]:
