@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
 
 def _source(page: Any) -> None:
-    page.locator("[class*='st-key-open-source-'] button:visible").first.click()
+    page.get_by_role("link", name="[1]").first.click()
     page.locator(".st-key-source-pane").wait_for()
     settle(page)
 

@@ -43,7 +43,7 @@ def test_with_json_stdout_is_one_object_that_resume_and_show_give_too(command: C
     assert {"run_id", "dataset", "fingerprint", "queries", "metrics", "seconds", "judge", "usage"} <= result.keys()
     assert json.loads(command("benchmark", "show", result["run_id"], "--json")[1]) == result
     assert "lexical_faithfulness" in command("benchmark", "show", result["run_id"])[1]
-    assert f"{result['run_id']}  queries=4  lexical_faithfulness=" in command("benchmark", "list")[1]
+    assert f"{result['run_id']}  RAGAS  queries=4  lexical_faithfulness=" in command("benchmark", "list")[1]
 
 
 def test_agreement_of_the_bundled_rows_is_printed(command: Command) -> None:
