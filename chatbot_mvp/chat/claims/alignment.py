@@ -99,12 +99,12 @@ def align(statement: Reading, source: Source, idf: Idf) -> Aligned:
     weights = tuple(
         0.0 if token.stop else idf(token.stem) * (_LIGHT if token.plain in _SAYING else 1.0) for token in tokens
     )
-    found = {token.stem: tuple(source.places.of(token)) for token in tokens}
+    found = {stem: tuple(source.places.of(token)) for stem, token in {token.stem: token for token in tokens}.items()}
     figured = _same_figures(statement, source)
-    rows = tuple(
-        tuple(sorted({*found[token.stem], *figured[row]})) if row in figured else found[token.stem]
-        for row, token in enumerate(tokens)
-    )
+    # A word that is said a thousand times has the same places each time: they are joined once, not at each word.
+    keys = [(token.stem, tuple(figured.get(row, ()))) for row, token in enumerate(tokens)]
+    places_of = {key: tuple(sorted({*found[key[0]], *key[1]})) if key[1] else found[key[0]] for key in set(keys)}
+    rows = tuple(places_of[key] for key in keys)
     of_stem: dict[str, float] = {}
     for token, weight in zip(tokens, weights, strict=True):
         of_stem[token.stem] = of_stem.get(token.stem, 0.0) + weight
@@ -112,15 +112,12 @@ def align(statement: Reading, source: Source, idf: Idf) -> Aligned:
     for stem, places in found.items():
         for at in places:
             by_sentence.setdefault(source.reading.tokens[at].sentence, set()).add(stem)
-    for row, same in figured.items():
+    for stem, same in places_of:
         for at in same:
-            by_sentence.setdefault(source.reading.tokens[at].sentence, set()).add(tokens[row].stem)
+            by_sentence.setdefault(source.reading.tokens[at].sentence, set()).add(stem)
     window = _window(source, by_sentence, of_stem)
-    inside_of = {stem: [at for at in places if at in window][:_PLACES] for stem, places in found.items()}
-    inside = [
-        [at for at in places if at in window][:_PLACES] if row in figured else inside_of[tokens[row].stem]
-        for row, places in enumerate(rows)
-    ]
+    inside_of = {key: [at for at in places if at in window][:_PLACES] for key, places in places_of.items()}
+    inside = [inside_of[key] for key in keys]
     total = sum(weights)
     chosen = tuple(_nearest(row, inside, weights) for row in range(len(tokens)))
     share = sum(weight for weight, found_at in zip(weights, inside, strict=True) if found_at) / total if total else 0.0
