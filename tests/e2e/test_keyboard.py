@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -217,8 +218,19 @@ def test_the_own_questions_are_measured(seen_and_named: Keyboard) -> None:
     keys.type(OWN)
     keys.tab_to("Buscar dónde se contesta cada una", "button", most=3)
     keys.press("Enter")
-    page.get_by_text("¿Se contesta aquí?").first.wait_for()
+    page.locator(".st-key-own-1").wait_for()
     settle(page)
+    for place in range(2):
+        box = page.locator(f".st-key-own-{place}")
+        section = "Registro civil" if "registro civil" in box.locator("strong").first.inner_text() else "mercantil"
+        letter = box.get_by_text(re.compile(rf"^[A-H] · .*{section}")).first.inner_text()[0]
+        keys.tab_to("Lo contesta A", "radio", f"own-choice-{place}")
+        for _ in range(8):
+            if keys.focus().name == f"Lo contesta {letter}":
+                break
+            keys.press("ArrowRight")
+        keys.press("Enter")
+    page.get_by_text("2 de 2").first.wait_for()
     keys.tab_to("Medir", "button")
     keys.press("Enter")
     page.locator("h3").filter(has_text="el modo estricto resuelve bien").first.wait_for()
