@@ -25,7 +25,7 @@ from chatbot_mvp.retrieval.indexes.keeping import keep_rows
 from chatbot_mvp.retrieval.indexes.versions import forget_other_indexes
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OF_PIPELINE, OtherSearch, other_search, with_search
-from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.retrieval.strategies import asks_while_searching, get_strategy
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings, Snapshot
 from chatbot_mvp.settings.model import Settings
@@ -86,7 +86,7 @@ class KbPipelines(KbTexts):
             FilterError: KB_FILTER cannot be read, or no document meets it.
         """
         strategy = get_strategy(settings.retrieval_strategy)
-        if strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled:
+        if strategy.writes_contexts or asks_while_searching(settings):
             chunks = self.chunks(kb_id, settings.retrieval_chunk_chars, version)
             language = self.store.record(kb_id, version).language
             grow = (factory or self._factory).grow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,16 @@ from chatbot_mvp.retrieval.late.matching import late_weights
 from chatbot_mvp.retrieval.part.index import Parts, Spans
 from chatbot_mvp.retrieval.reranker import Reranker
 from chatbot_mvp.retrieval.shared_work import SharedWork
+from chatbot_mvp.retrieval.stages.asking import Asked, AskingStage
 from chatbot_mvp.retrieval.stages.base import Selection, Stage
 from chatbot_mvp.retrieval.stages.conversation import Conversation
 from chatbot_mvp.retrieval.stages.exact import Exact
 from chatbot_mvp.retrieval.stages.expansion import Expansion
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
-from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion, QueryExpander
+from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion
 from chatbot_mvp.retrieval.stages.rerank import Rerank
 from chatbot_mvp.retrieval.stages.rerankers import make_reranker
-from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
+from chatbot_mvp.retrieval.strategies import STRATEGIES, asks_while_searching, get_strategy
 from chatbot_mvp.retrieval.trace import Earlier, RetrievalTrace
 from chatbot_mvp.settings.fields import deciding
 from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
@@ -51,21 +53,20 @@ class Pipeline:
         index: CorpusIndex,
         config: Settings,
         reranker: Reranker | None = None,
-        expander: QueryExpander | None = None,
+        asked: Asked | None = None,
         shared: SharedWork | None = None,
     ) -> None:
         """Create the stages of the configured strategy.
 
         Args:
             reranker: reorders the candidates just before the selection stage; None for no reranking.
-            expander: adds words from a language model to short questions, just after the expansion by the
-                knowledge base; None for no such expansion.
+            asked: the language model that stages ask; None leaves these stages out.
             shared: results of stages that several pipelines have in common; None if this one computes its own.
         """
         self.index = index
         self.config = config
         self._reranker = reranker
-        self._expander = expander
+        self._asked = asked
         self._shared = shared
         self._stages: list[Stage] = []
         for stage in get_strategy(config.retrieval_strategy).stages:
@@ -74,10 +75,19 @@ class Pipeline:
             # Before ``Exact``, so that what a question names comes first in a conversation, too.
             if issubclass(stage, Exact) and Conversation.serves(index):
                 self._stages.append(Conversation(index, config))
-            if stage.serves(index) and stage.wanted(config):
+            if issubclass(stage, AskingStage):
+                self._add_asking(stage)
+            elif stage.serves(index) and stage.wanted(config):
                 self._stages.append(stage(index, config) if shared is None else shared.stage(stage, index, config))
-            if expander is not None and issubclass(stage, Expansion):
-                self._stages.append(LlmExpansion(index, config, expander))
+            # Words of a model come just after those of the knowledge base.
+            if config.query_expansion_llm and issubclass(stage, Expansion):
+                self._add_asking(LlmExpansion)
+
+    def _add_asking(self, stage: type[AskingStage]) -> None:
+        """Add a stage that can search with the stages before it, if there is a model to ask."""
+        if self._asked is not None and stage.serves(self.index) and stage.wanted(self.config):
+            search = partial(self._through, tuple(self._stages))
+            self._stages.append(stage(self.index, self.config, self._asked, search))
 
     @property
     def vectors_share(self) -> float | None:
@@ -91,7 +101,7 @@ class Pipeline:
         config = self.config.model_copy(update={name: getattr(settings, name) for name in deciding("selection")})
         if config == self.config:
             return self
-        return Pipeline(self.index, config, self._reranker, self._expander, self._shared)
+        return Pipeline(self.index, config, self._reranker, self._asked, self._shared)
 
     def within(self, spans: Spans) -> Pipeline | None:
         """Return this pipeline over the chunks that lie within spans of a knowledge base's text; None if none does.
@@ -101,7 +111,7 @@ class Pipeline:
         index = self.index.derived(Parts).within(spans)
         if index is None or index is self.index:
             return None if index is None else self
-        return Pipeline(index, self.config, self._reranker, self._expander)
+        return Pipeline(index, self.config, self._reranker, self._asked)
 
     def retrieve(self, queries: Sequence[str], earlier: tuple[Earlier, ...] = ()) -> list[RetrievalTrace]:
         """Run all stages and return one trace per query, in order. A query's results do not depend on the others.
@@ -109,10 +119,15 @@ class Pipeline:
         Args:
             earlier: what was said before the queries, oldest first.
         """
+        return self._through(self._stages, queries, earlier)
+
+    def _through(
+        self, stages: Sequence[Stage], queries: Sequence[str], earlier: tuple[Earlier, ...] = ()
+    ) -> list[RetrievalTrace]:
         shared = self._shared
         start = RetrievalTrace if shared is None else shared.start
         traces = [start(query, earlier=earlier) for query in queries]
-        for stage in self._stages:
+        for stage in stages:
             traces = stage.run_batch(traces) if shared is None else shared.run(stage, traces)
         return traces
 
@@ -180,6 +195,8 @@ def fingerprint(settings: Settings, language: str = "") -> str:
             identity["late"] = late_weights().key
     if identity.get("retrieval_context_questions"):
         identity["questions"] = [questions.PROMPTS.key, questions.FOUND_WITHIN]
+    if strategy.asking_stages:
+        identity["prompts"] = [stage.prompts_key for stage in strategy.asking_stages]
     if language and (strategy.finds_by_words or settings.reranker):
         identity["language"] = language
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
@@ -243,17 +260,16 @@ def growing_pipeline(
     reranker = make_reranker(settings, language, language_model)
     indexed: Sequence[Chunk] | None = None
     written: list[list[str]] = []
-    if strategy.needs_language_model:
+    if strategy.writes_contexts:
         model = needed(language_model, strategy.name, settings.chosen_provider)
         contexts = ContextCache(settings.contexts_path)
         batch = settings.retrieval_context_batch_size
         indexed = enrich(chunks, language, model, contexts, batch, progress, settings.retrieval_context_max_tokens)
         if most := settings.retrieval_context_questions:
             written = questions.write_questions(chunks, language, model, contexts, batch, most, progress)
-    expander = None
-    if settings.query_expansion_llm:
-        asked = needed(language_model, "QUERY_EXPANSION_LLM", settings.chosen_provider)
-        expander = QueryExpander(asked, ContextCache(settings.cache_dir / "expansions.sqlite"))
+    asked = None
+    if language_model is not None and asks_while_searching(settings):
+        asked = Asked(language_model, ContextCache(settings.cache_dir / "expansions.sqlite"))
     cache_dir = Path(settings.cache_dir)
     # With "auto", a knowledge base's vectors are stored only if something searches those of its chunks.
     unsearched = settings.vector_store == "auto" and kb_id and not strategy.searches_kb_vectors
@@ -271,10 +287,10 @@ def growing_pipeline(
         earlier=earlier.index if earlier is not None else None,
     ):
         if index.dense is not None or strategy.finds_by_words or not strategy.needs_vectors:
-            yield Pipeline(index, settings, reranker, expander, shared)
+            yield Pipeline(index, settings, reranker, asked, shared)
     if written:
-        # Without reranker and expander, because the check of the questions must not ask a language model.
+        # Without reranker and model, because the check of the questions must not ask a language model.
         find, search = Pipeline(index, settings).found, fingerprint(settings, language)
         kept = questions.kept_questions(chunks, written, find, contexts, search, progress)
         with_words = with_questions(index, chunks, language, cache_dir, kept, progress, indexed, store)
-        yield Pipeline(with_words, settings, reranker, expander, shared)
+        yield Pipeline(with_words, settings, reranker, asked, shared)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.plugins.registry import Registry
+from chatbot_mvp.retrieval.stages.asking import AskingStage
 from chatbot_mvp.retrieval.stages.base import (
     Dense,
     DenseInStore,
@@ -28,6 +29,7 @@ from chatbot_mvp.retrieval.stages.kb_score import KbScore
 from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
 from chatbot_mvp.retrieval.stages.rag_v2 import AdaptiveFusion, ExpandedNearest, KeywordOverlap, ModelExpansion
 from chatbot_mvp.retrieval.stages.stitching import Stitching
+from chatbot_mvp.settings.model import Settings
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,21 @@ class Strategy:
     name: str
     summary: str
     stages: tuple[type[Stage], ...]
-    needs_language_model: bool = False
+    writes_contexts: bool = False
     """True if a language model writes a context for each chunk before indexing (see ``indexes.enrichment``)."""
     of_a_system: bool = False
     """True if it repeats another system, to compare with. Its evidence has a scale of its own, so it is a choice of
     presets and not one that a search for a better configuration proposes."""
+
+    @property
+    def asking_stages(self) -> tuple[type[AskingStage], ...]:
+        """The stages that ask a language model about each question."""
+        return tuple(stage for stage in self.stages if issubclass(stage, AskingStage))
+
+    @property
+    def needs_language_model(self) -> bool:
+        """True if the strategy is nothing without a language model."""
+        return self.writes_contexts or bool(self.asking_stages)
 
     @property
     def needs_vectors(self) -> bool:
@@ -66,7 +78,7 @@ class Strategy:
     @property
     def knobs(self) -> frozenset[str]:
         """Settings that have an effect in a run with this strategy, and none with some other strategy."""
-        own = _CONTEXT_KNOBS if self.needs_language_model else frozenset()
+        own = _CONTEXT_KNOBS if self.writes_contexts else frozenset()
         found = own.union(*(stage.knobs for stage in self.stages))
         expands = any(issubclass(stage, Expansion) for stage in self.stages)
         return found if expands else found - {"query_expansion_llm"}  # words are added by that stage's neighbour
@@ -94,13 +106,13 @@ STRATEGIES: Mapping[str, Strategy] = Registry(
             "CONTEXTUAL_HYBRID",
             "HYBRID over chunks with a context that a language model writes for each",
             (Expansion, Lexical, Dense, Fusion, KbScore, LateInteraction, Exact, *_JUDGE),
-            needs_language_model=True,
+            writes_contexts=True,
         ),
         Strategy(
             "CONTEXTUAL_RRF",
             "BM25 and vectors over chunks with a model's contexts, merged by rank; nothing reorders them",
             (Lexical, DenseInStore, RankFusion, *_JUDGE),
-            needs_language_model=True,
+            writes_contexts=True,
         ),
         Strategy("BRIDGE", "BM25 and a walk over who mentions whom", (Expansion, Bridge, KbScore, Exact, *_JUDGE)),
         Strategy(
@@ -135,3 +147,9 @@ def get_strategy(name: str) -> Strategy:
     if name not in STRATEGIES:
         raise UnknownChoice(kind="retrieval strategy", found=name, legal=", ".join(STRATEGIES))
     return STRATEGIES[name]
+
+
+def asks_while_searching(settings: Settings) -> bool:
+    """Return whether a search may ask the provider's language model, or a reranker."""
+    strategy = get_strategy(settings.retrieval_strategy)
+    return bool(strategy.asking_stages) or settings.query_expansion_llm or settings.reranker_enabled

@@ -37,7 +37,7 @@ class WarmUp:
         started, chars = time.perf_counter(), 0
         chosen: list[KbRecord] = []
         strategy = STRATEGIES.get(self._app.settings.retrieval_strategy)
-        if strategy is None or strategy.needs_language_model:
+        if strategy is None or strategy.writes_contexts:
             return  # an index that is not built yet would be built now, by paid requests that nobody asked for
         for record in self._app.kbs.records():
             chars += record.chars

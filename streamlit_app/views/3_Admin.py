@@ -18,6 +18,7 @@ from streamlit_app.shared.sections import draw_added, show_tabs
 PAGE = "admin", ":material/tune:"
 
 
+@st.fragment  # what is opened in here must not wait for the other tabs
 def kb_section() -> None:
     """Draw deletions that wait for a yes, upload, sample and list of knowledge bases."""
     draw_added("admin-kb")

@@ -20,7 +20,8 @@ from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrichment_prompts
 from chatbot_mvp.retrieval.indexes.questions import question_prompts
 from chatbot_mvp.retrieval.reranker import RerankFailed
-from chatbot_mvp.retrieval.stages.llm_expansion import QueryExpander
+from chatbot_mvp.retrieval.stages.asking import Asked
+from chatbot_mvp.retrieval.stages.llm_expansion import expansion_prompt
 from chatbot_mvp.retrieval.stages.rerankers import LlmReranker
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import Settings
@@ -90,7 +91,7 @@ def places(settings: Settings, folder: Path) -> dict[str, Place]:
         def ask(model: FakeLanguageModel) -> None:
             # Another model each time, so that no reply comes from the cache.
             named = LanguageModel(f"fake-{next(numbers)}", model.ask)
-            QueryExpander(named, cache).words(attack, language)
+            Asked(named, cache).reply(expansion_prompt(attack, language))
 
         return _asked(ask)
 

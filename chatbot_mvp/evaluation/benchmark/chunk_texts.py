@@ -16,7 +16,7 @@ ENRICH, QUESTIONS = enrichment.PHASE, questions.PHASE
 
 def missing_chunk_texts(chunks: Sequence[Chunk], language: str, settings: Settings) -> dict[str, list[str]]:
     """Return phase -> its distinct prompts without a cached reply; only the phases that a run with ``settings`` has."""
-    if not get_strategy(settings.retrieval_strategy).needs_language_model:
+    if not get_strategy(settings.retrieval_strategy).writes_contexts:
         return {}
     model, path = settings.language_model, settings.contexts_path
     most = settings.retrieval_context_max_tokens
@@ -28,7 +28,7 @@ def missing_chunk_texts(chunks: Sequence[Chunk], language: str, settings: Settin
 
 def texts_to_embed(chunks: Sequence[Chunk], language: str, settings: Settings) -> list[str]:
     """Return what a run embeds of each chunk: its text, after its context if the strategy has one in the cache."""
-    if get_strategy(settings.retrieval_strategy).needs_language_model:
+    if get_strategy(settings.retrieval_strategy).writes_contexts:
         prompts = list(enrichment.enrichment_prompts(chunks, language))
         most = enrichment.CHARS_PER_TOKEN * settings.retrieval_context_max_tokens
         cache = enrichment.ContextCache(settings.contexts_path)

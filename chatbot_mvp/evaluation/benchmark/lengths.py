@@ -22,8 +22,9 @@ from chatbot_mvp.llm.base import Message
 from chatbot_mvp.llm.registry import find_provider, requests_at_once
 from chatbot_mvp.retrieval.prompting import PROMPTS
 from chatbot_mvp.retrieval.stages.context import ContextChars, context_budget
-from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION
+from chatbot_mvp.retrieval.stages.llm_expansion import SHORT_QUESTION, LlmExpansion
 from chatbot_mvp.retrieval.stages.rerankers import LLM_CALLS_AT_ONCE
+from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.runs.payloads import GENERATE, JUDGE, RETRIEVAL
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
@@ -33,7 +34,6 @@ _UNKNOWN_ANSWER_TOKENS = 8
 _VERDICT_TOKENS = 60  # a sentence and a score in JSON
 _CONTEXT_TOKENS = 50  # one or two sentences
 _QUESTION_TOKENS = 15
-_EXPANSION_TOKENS = 25
 _SCORE_TOKENS = 2
 _MEASURED = 200
 """Number of prompts whose length is measured. The other prompts of a larger run are assumed to be similar."""
@@ -106,7 +106,11 @@ def _retrieval(chunks: Sequence[Chunk], language: str, queries: Sequence[Query],
         short = [query for query in queries if len(query.text.split()) < SHORT_QUESTION]
         calls += len(short)
         prompt += sum(len(texts["expand_query"]) + len(query.text) for query in short) / CHARS_PER_TOKEN
-        reply += _EXPANSION_TOKENS * len(short)
+        reply += LlmExpansion.reply_tokens * len(short)
+    for stage in get_strategy(settings.retrieval_strategy).asking_stages:
+        calls += len(queries)
+        prompt += sum(stage.prompt_chars + len(query.text) for query in queries) / CHARS_PER_TOKEN
+        reply += stage.reply_tokens * len(queries)
     at_once = min(LLM_CALLS_AT_ONCE, requests_at_once(settings))
     return [_Need(RETRIEVAL, settings, calls, prompt, reply, at_once)] if calls else []
 

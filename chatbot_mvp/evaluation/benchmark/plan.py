@@ -144,7 +144,7 @@ def _with_corpus(
     dataset, chunks = corpus.dataset, corpus.chunks()
     indexed = vectors = None
     # If a language model writes the texts to index, the index cannot be looked up before the run.
-    if not strategy.needs_language_model:
+    if not strategy.writes_contexts:
         if index_engine(settings).in_files:  # no request is sent for a plan
             indexed = is_indexed(chunks, corpus.language(settings), settings.cache_dir)
         if strategy.needs_vectors:
@@ -201,11 +201,11 @@ def _expected(total: int | None, in_dev_mode: int, limit: int, settings: Setting
 
 
 def _phases(strategy: Strategy, settings: Settings, found: Found) -> list[str]:
-    asks = strategy.needs_language_model and settings.retrieval_context_questions > 0
+    asks = strategy.writes_contexts and settings.retrieval_context_questions > 0
     steps = {
         "download": found.folder is None,
         "load": True,
-        "enrich": strategy.needs_language_model,
+        "enrich": strategy.writes_contexts,
         "questions": asks,
         "index": True,
         "link": strategy.needs_links,

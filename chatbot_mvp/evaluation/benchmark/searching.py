@@ -13,7 +13,6 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.remote.failures import concerns_one_request
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.stages.llm_expansion import LlmExpansion
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.payloads import RETRIEVE
 from chatbot_mvp.runs.records import QueryRecord
@@ -76,10 +75,10 @@ def _out_of_quota(trace: RetrievalTrace) -> str:
     return ""
 
 
-def _failed_expansion(trace: RetrievalTrace) -> str:
-    """Return the error if the language model failed to expand this query, else ""."""
+def _model_failed(trace: RetrievalTrace) -> str:
+    """Return the error if a stage got no reply of the language model about this query, else ""."""
     for record in trace.records:
-        if record.stage == LlmExpansion.name and record.notes["failed"]:
+        if record.notes.get("failed"):
             return str(record.notes["error"])
     return ""
 
@@ -102,8 +101,8 @@ def _without(trace: RetrievalTrace, doc_id: str) -> RetrievalTrace:
 
 def _record(run: PreparedRun, query: Query, found: Search, index: CorpusIndex) -> QueryRecord:
     trace = found.trace
-    if error := _failed_expansion(trace):
-        # Without the expansion, the ranking is not from the pipeline that the run's fingerprint identifies.
+    if error := _model_failed(trace):
+        # Without the reply, the ranking is not from the pipeline that the run's fingerprint identifies.
         return QueryRecord(run.manifest.run_id, query.query_id, RETRIEVE, "failed", {}, error)
     if query.query_id in run.dataset.queries_that_are_documents:
         trace = _without(trace, query.query_id)

@@ -16,7 +16,7 @@ from chatbot_mvp.evaluation.benchmark.worker import OnReply, RunModels, RunWorke
 from chatbot_mvp.llm.base import ignore_reply
 from chatbot_mvp.retrieval.indexes.corpus import vector_cache_path
 from chatbot_mvp.retrieval.indexes.questions import QuestionCounts
-from chatbot_mvp.retrieval.strategies import get_strategy
+from chatbot_mvp.retrieval.strategies import asks_while_searching, get_strategy
 from chatbot_mvp.runs.parts import ShardParts
 from chatbot_mvp.runs.task_loop import THREADS_PER_CALL, Done
 from chatbot_mvp.types import Progress, ProgressCallback
@@ -74,7 +74,7 @@ class RayEngine:
 
     def shards(self, query_ids: Sequence[str]) -> list[Sequence[str]]:
         settings, least = self._worker.run.settings, self._worker.run.corpus.batch
-        if self._one_at_a_time or settings.query_expansion_llm or settings.reranker_enabled:
+        if self._one_at_a_time or asks_while_searching(settings):
             return cut(query_ids, least)
         # Large shards cost less time for each query. A worker has several, so that all end at about the same time.
         return cut(query_ids, max(least, min(_MOST_QUERIES, len(query_ids) // (_SHARDS_PER_WORKER * self._pool.size))))

@@ -15,7 +15,7 @@ from pydantic import ConfigDict
 from chatbot_mvp.chat.profile import TAKEN_OVER
 from chatbot_mvp.errors import InvalidSetting, UnknownChoice
 from chatbot_mvp.evaluation.benchmark.preparation import run_fingerprint
-from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
+from chatbot_mvp.retrieval.strategies import STRATEGIES, asks_while_searching, get_strategy
 from chatbot_mvp.runs.kinds import BENCHMARK, KB
 from chatbot_mvp.runs.rows import STORED
 from chatbot_mvp.settings.fields import ROWS
@@ -96,7 +96,7 @@ def sends_requests(settings: Settings) -> bool:
     """Return whether the retrieval of ``settings`` sends requests to a model or a server."""
     strategy = get_strategy(settings.retrieval_strategy)
     remote = strategy.needs_vectors and not embeds_in_process(settings.embedding_model_name)
-    return strategy.needs_language_model or settings.query_expansion_llm or settings.reranker_enabled or remote
+    return strategy.writes_contexts or asks_while_searching(settings) or remote
 
 
 OfRun = Callable[[Settings], Settings]

@@ -94,7 +94,7 @@ def test_a_result_has_every_field_of_the_contract_and_a_second_run_the_same_metr
         "link": parts.needs_links,
         "embed_corpus": parts.needs_vectors,
         "embed_queries": parts.needs_vectors,
-        "enrich": parts.needs_language_model,
+        "enrich": parts.writes_contexts,
     }
     phases = {"load", "index", "retrieve", "aggregate", "export", *(name for name, has in of_strategy.items() if has)}
     assert set(result.seconds) == phases
