@@ -91,7 +91,8 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
     pane.get_by_role("button", name="Cerrar").click()
     pane.wait_for(state="detached")
 
-    page.set_viewport_size({"width": 1000, "height": 844})  # covers the conversation, and is not covered by the side bar
+    # Here it covers the conversation, and the side bar does not cover it.
+    page.set_viewport_size({"width": 1000, "height": 844})
     visit(page, server, "Chat")
     page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
     pane.wait_for()
