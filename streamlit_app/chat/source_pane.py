@@ -32,6 +32,8 @@ _STYLE = """<style>
   .st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 0 !important; position: static;}
   .st-key-source-pane {position: fixed; inset: 3.75rem 0 0 0; z-index: 999980; max-height: none; border-radius: 0;
     background: light-dark(#fbfbf8, #111514);}
+  /* What is fixed begins where the side bar ends, not under it. */
+  [data-testid="stAppViewContainer"] > :has(> [data-testid="stMain"] .st-key-source-pane) {contain: layout;}
 }
 :is(.st-key-source-before, .st-key-source-after) [data-testid="stMarkdownContainer"] {position: absolute; width: 1px;
   height: 1px; overflow: hidden; clip-path: inset(50%);}

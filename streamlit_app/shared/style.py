@@ -34,6 +34,11 @@ _FRAME = """<style>
 [data-testid="stTabs"] [role="tablist"] {flex-wrap: wrap; row-gap: 0.25rem;}
 [data-testid="stMultiSelect"] [data-tag], [data-testid="stMultiSelect"] [data-tag] * {
   white-space: normal; height: auto; max-width: 100%; overflow-wrap: anywhere;}
+[data-testid="stMultiSelect"] .react-aria-ComboBox:has([data-tag]),
+[data-testid="stMultiSelect"] .react-aria-ComboBox:has([data-tag]) > [role="group"],
+[data-testid="stMultiSelectTagsContainer"]:has([data-tag]) {height: auto; max-height: none;}
+[data-testid="stMultiSelectTagsContainer"]:has([data-tag]) {
+  flex-wrap: wrap; overflow: visible !important; mask-image: none !important;}
 [data-testid="stMain"] button:not([role="tab"]) * {white-space: normal; min-width: 0;}
 [data-testid="stMain"] button:is([kind="secondary"], [kind="primary"]) {overflow: visible;}
 /* Few boxes: parts of a row begin with a line, and what says more about a figure stands close to it. */

@@ -51,6 +51,11 @@ for (const element of document.querySelectorAll('.stApp *, [data-testid="stPopov
   if (own(element) && !scrolls(element)) {
     for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
       const outer = at.getBoundingClientRect(), x = getComputedStyle(at).overflowX;
+      const y = getComputedStyle(at).overflowY, row = at.matches("[data-testid='stMultiSelect'] *");
+      if (row && ['hidden', 'clip'].includes(y) && (box.bottom > outer.bottom + 1.5 || box.top < outer.top - 1.5)) {
+        say('is cut by the height of its row', element);
+        break;
+      }
       if (['hidden', 'clip'].includes(x) && outer.width > 2 && (box.right > outer.right + 1.5 || box.left < outer.left - 1.5)) {
         say('is cut by what it is in', element);
         break;

@@ -91,6 +91,17 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
     pane.get_by_role("button", name="Cerrar").click()
     pane.wait_for(state="detached")
 
+    # Here it covers the conversation, and the side bar does not cover it.
+    page.set_viewport_size({"width": 1000, "height": 844})
+    visit(page, server, "Chat")
+    page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
+    pane.wait_for()
+    settle(page)
+    bar = page.get_by_test_id("stSidebar").bounding_box()
+    assert bar["width"] > 100
+    assert pane.bounding_box()["x"] == pytest.approx(bar["width"], abs=2)
+    assert pane.bounding_box()["width"] == pytest.approx(1000 - bar["width"], abs=2)
+
 
 @pytest.mark.slow
 def test_a_dropped_folder_keeps_its_paths(page: Any, server: Server, tmp_path: Path) -> None:
