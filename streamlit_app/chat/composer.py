@@ -50,7 +50,7 @@ _STYLE = """<style>
 .chat-skip {position: fixed; left: 0.5rem; top: -4rem; z-index: 1000000; padding: 0.6rem 1rem; border-radius: 0.6rem;
   background: light-dark(#0f766e, #2dd4bf); color: light-dark(#ffffff, #07201c);}
 .chat-skip:focus {top: 0.5rem;}
-.st-key-keys-hidden {display: none;}
+[data-testid="stLayoutWrapper"]:has(> .st-key-keys-hidden) {display: none;}
 @media (max-width: 379px) {.st-key-composer {flex-wrap: wrap !important;}}
 @media (max-width: 799px) {
   .st-key-composer {flex-wrap: nowrap;}

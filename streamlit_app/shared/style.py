@@ -25,6 +25,9 @@ _FRAME = """<style>
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] > p {
   opacity: 1; color: light-dark(#56625e, #aab4b0);}
 [data-testid="stCaptionContainer"] a, [data-testid="stCaptionContainer"] a * {color: light-dark(#0f766e, #5eead4);}
+/* What has nothing to show takes no room: each would add a gap. */
+[data-testid="stElementContainer"]:has(> [data-testid="stHtml"]):not(
+  :has(> [data-testid="stHtml"] > :not(style, script, [hidden]))) {position: absolute;}
 /* Figures stand under each other. */
 [data-testid="stMetricValue"] {font-variant-numeric: tabular-nums;}
 /* What does not fit in its line wraps: a figure or a label that is cut misleads. */

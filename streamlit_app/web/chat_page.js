@@ -119,7 +119,9 @@
       here = true;
       // On a touch screen, focus would open the keyboard over the page.
       mayFocus = window.matchMedia("(pointer: fine)").matches ? performance.now() + FREE_MS : 0;
-    } else if (known.size && names.length && !known.has(names.at(-1))) {
+    }
+    // A new question, or a conversation that is opened: it goes on where it ends.
+    if (names.length && !known.has(names.at(-1)) && (known.size || names.length > 1)) {
       pinned = names.at(-1);
       setTimeout(() => { pinned = ""; }, PINNED_MS);
     }
@@ -138,6 +140,7 @@
     names.forEach((name) => known.add(name));
     if (data.open && data.open !== opened && names.includes("st-key-turn-" + data.open)) {
       opened = data.open;
+      pinned = "";
       show(one(".st-key-turn-" + data.open), calm ? "auto" : "smooth");
     }
   }

@@ -191,7 +191,7 @@ def test_a_conversation_is_renamed_pinned_opened_and_deleted(seen_and_named: Key
     assert keys.focus().name == "Opciones de «Las tasas»"
     keys.tab_to("Nueva conversación", "button", back=True)
     keys.press("Enter")
-    page.get_by_text("Las fuentes aparecen debajo").wait_for()
+    page.get_by_text("Las fuentes se abren").wait_for()
     keys.tab_to("Las tasas", "button")
     keys.press("Enter")
     page.locator("[class*='st-key-actions-']").wait_for()

@@ -97,6 +97,11 @@ def test_the_box_has_the_focus_and_a_new_question_comes_into_sight(chat: Any) ->
     assert 0 <= top_of_last(page) < 450
     assert page.evaluate("document.querySelector('[data-testid=stApp]').scrollTop") == 0
     assert page.locator(".st-key-chat-bar").is_visible()
+    page.reload()  # a conversation that is opened goes on where it ends
+    page.locator("[class*='st-key-turn-']").nth(3).wait_for()
+    settle(page)
+    page.wait_for_timeout(800)
+    assert 0 <= top_of_last(page) < 450
 
 
 @pytest.mark.slow
@@ -125,7 +130,7 @@ def test_keys_do_what_their_list_says(chat: Any) -> None:
     assert page.locator(INPUT).input_value() == "n?"  # a key in the box is a letter
     page.locator("h1").click()
     page.keyboard.press("n")
-    page.get_by_text("Las fuentes aparecen debajo").wait_for()
+    page.get_by_text("Las fuentes se abren").wait_for()
     page.reload()
     page.wait_for_selector(INPUT)
     settle(page)
@@ -152,6 +157,7 @@ def test_one_row_under_an_answer_says_all_and_opens_its_sources(chat: Any) -> No
         pane.locator("mark").first.wait_for()
         page.keyboard.press("Escape")
         pane.wait_for(state="detached")
+        page.mouse.move(0, 0)  # the hint of the button would lie over the citation
         page.get_by_role("link", name="[1]").last.click()  # a citation opens its passage at every width
         pane.locator("mark").first.wait_for()
         settle(page)

@@ -20,6 +20,7 @@ from chatbot_mvp.knowledge_base.question_forms import heading_as_question, quest
         ("Se puede pedir un anticipo de hasta el 50 % de la nómina.", "es", ""),
         ("Se puede llamar los martes de 19:00 a 20:00.", "es", ""),
         ("Este plazo se cuenta desde el aviso.", "es", ""),
+        ("Las piezas que miden más de 40 cm pagan 6 euros.", "es", ""),  # a part of a sentence is no question
         ("You can keep up to six hens.", "en", "Can I keep up to six hens?"),
         ("The annual meeting is in the hall.", "en", "Where is the annual meeting?"),
         ("Las sanciones las decide la junta.", "es", "¿Quién decide las sanciones?"),
