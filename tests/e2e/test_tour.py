@@ -147,9 +147,9 @@ def test_stop_and_resume_from_the_page(page, server) -> None:  # type: ignore[no
     [
         ("vacio.txt", b" \n ", "no tiene texto"),
         ("foto.md", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8, "no es un archivo de texto"),
-        ("enorme.txt", b"palabra " * 6_250_000, "ocupa 50.0 MB y el máximo es 10 MB"),
+        ("enorme.txt", b"palabra " * 7_500_000, "ocupa 60.0 MB y el máximo es 50 MB"),
     ],
-    ids=["empty", "binary", "50 MB"],
+    ids=["empty", "binary", "60 MB"],
 )
 def test_bad_upload_is_told_and_nothing_is_lost(page, server, name, content, message) -> None:  # type: ignore[no-untyped-def]
     """The message says what to do; the knowledge base that was there stays in use."""
