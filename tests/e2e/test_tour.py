@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -24,6 +25,10 @@ La sala de lectura abre de lunes a sábado a las nueve de la mañana y cierra a 
 
 Cada día de retraso cuesta quince céntimos por libro. La multa máxima es de diez euros.
 """
+
+
+PROGRESS = re.compile(r"(Calculando vectores|Buscando|Generando respuestas|Comparando respuestas).*: \d+ de \d+")
+"""The phases of a run that take long enough to be read."""
 
 
 def settle(page) -> None:  # type: ignore[no-untyped-def]
@@ -93,7 +98,7 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     other = browser.new_context().new_page()
     visit(other, server, "Admin")
     other.get_by_role("tab", name="Evaluación").click()
-    other.get_by_text("Calculando vectores").first.wait_for()
+    other.get_by_text(PROGRESS).first.wait_for()  # the run may be in its next phase by now
     other.close()
     page.reload()
     page.get_by_role("tab", name="Evaluación").click()
