@@ -224,7 +224,7 @@ def test_the_own_questions_are_measured(seen_and_named: Keyboard) -> None:
         box = page.locator(f".st-key-own-{place}")
         section = "Registro civil" if "registro civil" in box.locator("strong").first.inner_text() else "mercantil"
         letter = box.get_by_text(re.compile(rf"^[A-H] · .*{section}")).first.inner_text()[0]
-        keys.tab_to("Lo contesta A", "radio", f"own-choice-{place}")
+        keys.tab_to("Lo contesta A", "radio", f"st-key-own-choice-{place}")
         for _ in range(8):
             if keys.focus().name == f"Lo contesta {letter}":
                 break

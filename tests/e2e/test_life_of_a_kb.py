@@ -62,9 +62,10 @@ class Day:
         settle(self.page)
 
     def press(self, name: str) -> None:
-        """Press the first button in sight whose text begins so, behind its icon."""
+        """Press the first button in sight whose text begins so, behind its icon; the arrow of a list has no text."""
         named = re.compile(rf"(^|\w\s){re.escape(name)}")
-        self.page.get_by_role("button", name=named).locator("visible=true").first.click()
+        texts = self.page.get_by_role("button", name=named).filter(has_text=name)
+        texts.locator("visible=true").first.click()
         settle(self.page)
 
     def pick(self, path: str) -> None:

@@ -30,13 +30,14 @@ def test_a_run_is_opened_by_its_address_found_tagged_and_still_tagged_after_a_re
     tags.fill("línea base")
     tags.press("Enter")
     tags.press("Escape")  # the list of other tags
-    page.get_by_role("button", name="Abrir").wait_for()
+    opens = page.get_by_role("button", name="Abrir").filter(has_text="Abrir")  # the arrow of a list has no text
+    opens.wait_for()
     settle(page)
     page.reload()
     page.get_by_test_id("stMultiSelect").get_by_text("línea base").wait_for()
     page.get_by_role("textbox", name="Buscar").fill("linea")
     page.keyboard.press("Enter")
     settle(page)
-    page.get_by_role("button", name="Abrir").click()
+    opens.click()
     page.wait_for_url(f"**/Evaluacion?run={run_id}*")
     page.get_by_text("Etiquetas y nota · línea base").wait_for()

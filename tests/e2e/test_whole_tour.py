@@ -7,7 +7,12 @@ import pytest
 from tests.e2e.test_compare_runs import choose
 from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),  # two runs and a set of questions, beside other work
+    pytest.mark.xdist_group("e2e"),
+]
 
 
 SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL", "GENERATION_ENABLED": "false"}
@@ -71,6 +76,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     settle(page)
 
     go(page, "Evaluar mi base")
+    page.get_by_text("Nuevo conjunto de preguntas").click()
     page.locator(".st-key-mykb_propose button").click()
     page.locator(".st-key-mykb_run").wait_for()
     settle(page)
