@@ -65,7 +65,6 @@ def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
         Markdown(said),
         key=f"sources-{turn.turn_id}",
         type="tertiary",
-        help=t("pane.close_help" if opened else "pane.open_help"),
         on_click=_open,
         args=("", 0) if opened else (anchor, answer.sources[0].number),
     )
