@@ -23,8 +23,8 @@ _DATE = (
 )
 _ES_NAME = (
     r"(?P<np>(?:El|La|Los|Las) (?!que\b|cual)[a-záéíóúñü]+"
-    r"(?: (?:de|del|de la|de los|de las|a|al|en|por|para) [\wáéíóúñ]+| (?!(?:se|no|ya|l[ao]s?|que|si|cuando|donde|quien(?:es)?)\b)"
-    r"[a-záéíóúñü]+){0,3}?)(?:, [^,.;]{1,40},)?"
+    r"(?: (?:de|del|de la|de los|de las|a|al|en|por|para) [\wáéíóúñ]+"
+    r"| (?!(?:se|no|ya|l[ao]s?|que|si|cuando|donde|quien(?:es)?)\b)[a-záéíóúñü]+){0,3}?)(?:, [^,.;]{1,40},)?"
 )
 _EN_NAME = (
     r"(?P<np>(?:The|A|An) (?!\w+ing\b)[a-z]+(?: (?:of|for|to|in) (?:the )?[\w-]+| [a-z-]+){0,3}?)(?:, [^,.;]{1,40},)?"
