@@ -52,6 +52,7 @@
       // Streamlit lets Tab stop at these, but gives them no name.
       const name = element.matches("main") ? "Main content" : element.matches("canvas[data-testid='data-grid-canvas'], .dvn-scroller") ? "Table" : "";
       if (name && !element.hasAttribute("aria-label")) element.setAttribute("aria-label", name);
+      if (element.matches(".dvn-scroller:not([role])")) element.setAttribute("role", "group"); // only a role may have a name
       // An icon's name is English and says nothing that the button's own name does not.
       if (element.matches("[data-testid='stIconMaterial'], [role='img'][aria-label$=' icon']")) element.setAttribute("aria-hidden", "true");
       // A value that is longer than its field can be read in full.
