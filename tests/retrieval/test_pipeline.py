@@ -25,6 +25,7 @@ from chatbot_mvp.settings.fields import ROWS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document, Progress, last
 from tests.fakes import FakeEmbedder, FakeLanguageModel, chunks_of
+from tests.strategies import OWN_STRATEGIES
 
 LANGUAGE_MODEL = FakeLanguageModel(lambda _: "Norma de la empresa.").model
 
@@ -153,7 +154,7 @@ BY_RANK = {"CONTEXTUAL_RRF"}
 """Strategies that merge by rank whatever the setting says."""
 CONTEXTS = {"CONTEXTUAL_HYBRID", "CONTEXTUAL_RRF"}
 VECTORS = {"SIMPLE_VECTOR", "BRIDGE_HYBRID", "RAG_V2", *FUSED, *BY_RANK}
-EVERY = set(STRATEGIES)
+EVERY = set(OWN_STRATEGIES)
 RERANKED = {"reranker_enabled": True, "reranker_base_url": "http://127.0.0.1/v1"}
 
 KNOBS: list[tuple[str, dict[str, Any], dict[str, Any], set[str]]] = [
@@ -209,7 +210,7 @@ def test_another_model_of_the_same_provider_changes_the_fingerprint(settings: Se
     assert fingerprint(own) != fingerprint(other)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", OWN_STRATEGIES)
 @pytest.mark.parametrize(("knob", "changes", "beside", "counts_in"), KNOBS)
 def test_a_knob_changes_the_fingerprint_of_the_strategies_that_use_it_and_of_no_other(
     settings: Settings, strategy: str, knob: str, changes: dict[str, Any], beside: dict[str, Any], counts_in: set[str]
@@ -227,7 +228,7 @@ def test_every_knob_and_every_strategy_is_in_the_table(settings: Settings) -> No
     assert len(made) == len(STRATEGIES)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", OWN_STRATEGIES)
 def test_another_engine_changes_the_fingerprint_where_it_searches_vectors(settings: Settings, strategy: str) -> None:
     own = settings.with_changes(retrieval_strategy=strategy)
     other = own.model_copy(update={"index_engine": "another"})
@@ -237,7 +238,7 @@ def test_another_engine_changes_the_fingerprint_where_it_searches_vectors(settin
 
 
 def test_another_language_of_the_words_changes_the_fingerprint_where_words_are_searched(settings: Settings) -> None:
-    for strategy in STRATEGIES:
+    for strategy in OWN_STRATEGIES:
         config = settings.with_changes(retrieval_strategy=strategy)
         assert (fingerprint(config) != fingerprint(config, "en")) == (strategy in WORDS)
 

@@ -111,11 +111,14 @@ def joined_words(query: str, index: KbIndex) -> list[str]:
 
 
 def expansion_weights(trace: RetrievalTrace, index: KbIndex) -> dict[str, float]:
-    """Return term -> weight: 1 for the question's own terms, WEIGHTS for those that its expansion added."""
+    """Return term -> weight: 1 for the question's own terms, WEIGHTS for those that its expansion added.
+
+    Notes of other sources say what a stage did, and add no words.
+    """
     weights = dict.fromkeys(index.analyzer.terms(trace.query), 1.0)
     for note in trace.expansion_notes:
         source, _, word = note.partition(": ")
-        for term in index.analyzer.terms(word):
+        for term in index.analyzer.terms(word) if source in WEIGHTS else ():
             weights.setdefault(term, WEIGHTS[source])
     return weights
 

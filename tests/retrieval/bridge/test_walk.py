@@ -21,8 +21,9 @@ from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 from chatbot_mvp.types import Chunk, last
 from tests.fakes import FakeEmbedder
+from tests.strategies import OWN_STRATEGIES
 
-WALKING = [name for name, strategy in STRATEGIES.items() if strategy.needs_links]
+WALKING = [name for name in OWN_STRATEGIES if STRATEGIES[name].needs_links]
 TEXTS = {
     "Kestrel Bridge": "The Kestrel Bridge was designed by Ada Vidarte. It was opened in 1931.",
     "Ada Vidarte": "Ada Vidarte was an engineer. She was born in Sauceda.",

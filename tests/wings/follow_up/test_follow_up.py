@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.errors import NeedsLanguageModel, ProviderUnavailable
+from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline, fingerprint, growing_pipeline
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, last
 from chatbot_mvp.wings.follow_up.stage import PLACES, query_of
-from tests.fakes import FakeEmbedder, FakeLanguageModel
+from tests.fakes import FakeEmbedder, FakeLanguageModel, fake_app
 
 FAR = "Ebro"
 DOCUMENTS = {
@@ -134,3 +136,15 @@ def test_it_needs_a_language_model_and_has_a_fingerprint_of_its_own(settings: Se
     assert fingerprint(follow_up) != fingerprint(follow_up.with_changes(retrieval_strategy="BRIDGE_HYBRID"))
     assert fingerprint(follow_up) != fingerprint(follow_up.with_changes(provider="openai"))
     assert STRATEGIES["BRIDGE_FOLLOW_UP"].needs_language_model
+
+
+def test_a_knowledge_base_is_asked_once_more_too(settings: Settings) -> None:
+    """Where nothing answers, the nearest passages are shown by the question's words, not by those of the query."""
+    fake = FakeLanguageModel(lambda _: "feria y arrozales")
+    changed = settings.with_changes(retrieval_strategy="BRIDGE_FOLLOW_UP")
+    app = fake_app(changed, lambda _: FakeEmbedder(), DemoModel, lambda *_: fake.model)
+    text = "".join(f"# {name}\n\n{said}\n\n" for name, said in DOCUMENTS.items())
+    kb_id = app.kbs.add("puentes.md", text.encode()).kb_id
+    answer = app.answering.ask(kb_id, "¿Quién cobra el peaje del puente?", UserContext())
+    assert fake.prompts
+    assert answer.trace.expansion_notes[-1] == "follow-up: feria y arrozales"
