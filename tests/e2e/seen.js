@@ -71,6 +71,7 @@ const found = [];
 const named = ['aria-label', 'aria-roledescription', 'title', 'placeholder', 'alt', 'aria-description'];
 for (const element of document.querySelectorAll('body *')) {
   if (element.matches('script, style, noscript, noscript *, code, code *, pre *, svg *')) continue;
+  if (element.closest('.kbtext')) continue; // a document's own words
   if (!element.checkVisibility() || icon(element) || element.matches("[role='img'][aria-hidden='true']")) continue;
   const own = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.textContent.trim()).join(' ');
   if (own.trim()) found.push(own.trim());

@@ -65,7 +65,7 @@ def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, na
     page, found = visitor, []
     page.set_viewport_size({"width": 1440, "height": 900})
     open_view(page, lived_in, name)
-    assert page.evaluate("document.documentElement.lang") == "es"
+    page.wait_for_function("() => document.documentElement.lang === 'es'")
     page.mouse.move(0, 0)  # the tools of a table show themselves under the pointer alone
     found += [f"in English: {text[:80]}" for text in words(page) if is_english(text) and not text.startswith(OF_FILES)]
     found += [f"no name: {element}" for element in nameless(page)]
