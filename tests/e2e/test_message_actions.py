@@ -77,8 +77,9 @@ def test_one_journey_over_the_actions(chat: Any) -> None:
     page.get_by_role("textbox", name="Editar la pregunta").fill("¿Cuánto se paga por kilómetro en coche propio?")
     page.get_by_role("button", name="Preguntar", exact=True).click()
     page.get_by_text(NEAR).first.wait_for(state="detached")  # it is in the other branch, which has a 2/2 as well
-    page.get_by_text("2/2").wait_for()
+    page.get_by_text("2/2").first.wait_for()
     settle(page)
+    assert page.get_by_text("2/2").count() == 1
     assert page.get_by_text(NEAR).count() == 0
     assert serious(page, "the actions") == []
 
