@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from playwright.sync_api import Page
 
@@ -196,10 +197,15 @@ def things(bench: Bench) -> Iterator[tuple[str, str, Callable[[int], Felt]]]:
     """Yield what is measured: kind, name, and what does it once; its argument is the number of the turn."""
     for kind, act in (("page", bench.open), ("link", bench.follow)):
         for name in PAGES:
-            yield kind, name, lambda _, act=act, name=name: act(name)  # type: ignore[misc]
+            yield kind, name, partial(_at_any_turn, partial(act, name))
     for (name, what), target in CLICKS.items():
-        yield "click", f"{name}: {what}", lambda _, name=name, target=target: bench.click(name, target)  # type: ignore[misc]
+        yield "click", f"{name}: {what}", partial(_at_any_turn, partial(bench.click, name, target))
     yield "answer", "first word, demo", lambda turn: bench.ask(QUESTIONS[turn % len(QUESTIONS)])
+
+
+def _at_any_turn(act: Callable[[], Felt], _turn: int) -> Felt:
+    """Do what is the same at each turn."""
+    return act()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ one query in one of five places. "changed" counts questions whose five documents
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.metrics.ranking.recall import recall_at
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import last
@@ -27,25 +29,19 @@ FIRST = 5
 
 
 def recall(found: Mapping[str, Sequence[str]], dataset: Dataset) -> float:
-    """Return the mean share of a question's relevant documents that are among its first five."""
-    shares = []
-    for query_id, ids in found.items():
-        gold = {doc_id for doc_id, score in dataset.qrels[query_id].items() if score > 0}
-        shares.append(len(gold & set(ids[:FIRST])) / len(gold))
-    return sum(shares) / len(shares)
+    """Return the mean recall@5 of the questions that have relevant documents."""
+    scores = [recall_at(FIRST, ids, dataset.qrels[query_id]) for query_id, ids in found.items()]
+    return statistics.mean(score for score in scores if score is not None)
 
 
 def perfect(dataset: Dataset, first: Mapping[str, Sequence[str]]) -> LanguageModel:
     """Return a model that writes the title of a relevant document that ``first`` lacks."""
     titles = {document.doc_id: document.title for document in dataset.documents}
+    texts = {query.query_id: query.text for query in dataset.queries}
     wanted = {}
-    for query in dataset.queries:
-        missing = [
-            doc_id
-            for doc_id, score in dataset.qrels[query.query_id].items()
-            if score > 0 and doc_id not in first[query.query_id][:FIRST]
-        ]
-        wanted[query.text] = titles[missing[0]] if missing else "NONE"
+    for query_id, ids in first.items():
+        gold = (doc_id for doc_id, score in dataset.qrels[query_id].items() if score > 0)
+        wanted[texts[query_id]] = next((titles[doc_id] for doc_id in gold if doc_id not in ids), "NONE")
 
     def ask(prompt: str) -> str:
         return next((title for text, title in wanted.items() if f"\n{text}\n" in prompt), "NONE")

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.prompting.fence import as_data, fence_name
 from chatbot_mvp.text import LANGUAGES
 
 
@@ -25,6 +26,16 @@ class PromptFolder:
         if chosen not in self._texts:
             self._texts[chosen] = tomllib.loads(self._path(chosen).read_text("utf-8"))
         return self._texts[chosen]
+
+    def filled(self, name: str, language: str, **texts: str) -> str:
+        """Return the prompt ``name`` with texts that a model must not take for instructions.
+
+        Args:
+            texts: placeholder -> text. The first one names the fence, so that prompts that begin with the same document
+                have a common beginning, which some servers cache.
+        """
+        data = {placeholder: as_data(text) for placeholder, text in texts.items()}
+        return str(self.texts(language)[name].format(fence=fence_name(next(iter(data.values()))), **data))
 
     @cached_property
     def key(self) -> str:

@@ -159,7 +159,6 @@ def test_one_row_under_an_answer_says_all_and_opens_its_sources(chat: Any) -> No
         pane.locator("mark").first.wait_for()
         page.keyboard.press("Escape")
         pane.wait_for(state="detached")
-        page.mouse.move(0, 0)  # the hint of the button would lie over the citation
         page.get_by_role("link", name="[1]").last.click()  # a citation opens its passage at every width
         pane.locator("mark").first.wait_for()
         settle(page)

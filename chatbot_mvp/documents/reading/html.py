@@ -108,8 +108,7 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             """Write a data table as a list; write a layout table or a nested table as the plain text of its cells."""
             inside = parent_tags or set()
             if node.name != "table":
-                # markdownify has no types, so the type checker does not know the method of the base class.
-                return str(super().process_tag(node, parent_tags))  # type: ignore[misc]
+                return str(super().process_tag(node, parent_tags))  # type: ignore[misc]  # markdownify has no types
             if "table" in inside or id(node) in layout or node.get("role") == "presentation":
                 cells = super().process_tag(node, parent_tags)  # type: ignore[misc]  # markdownify has no types
                 return f"\n\n{cells}\n\n"

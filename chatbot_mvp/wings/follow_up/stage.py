@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
+from chatbot_mvp.prompting.fence import from_data
 from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.retrieval.stages.asking import Asking, AskingStage
 from chatbot_mvp.retrieval.stages.base import Dense, Evidence, Selection
@@ -49,10 +49,9 @@ class FollowUp(AskingStage):
         read = trace.hits[:PLACES]
         if not read or not self.index.analyzer.terms(trace.query):
             return ""
-        passages = as_data("\n\n".join(f"{hit.chunk.section}\n{hit.chunk.text[:PASSAGE_CHARS]}" for hit in read))
-        question = as_data(trace.query)
-        template = PROMPTS.texts(self.index.analyzer.language_of(trace.query))["follow_up"]
-        return str(template.format(fence=fence_name(question, passages), question=question, passages=passages))
+        passages = "\n\n".join(f"{hit.chunk.section}\n{hit.chunk.text[:PASSAGE_CHARS]}" for hit in read)
+        language = self.index.analyzer.language_of(trace.query)
+        return PROMPTS.filled("follow_up", language, question=trace.query, passages=passages)
 
     def read(self, asking: Sequence[Asking]) -> list[tuple[RetrievalTrace, int]]:
         queries = [query_of(reply) for _, reply in asking]
