@@ -89,7 +89,8 @@ _SOMEWHERE = re.compile(
     r"\b(?:en|a|al|del?|desde|hasta|bajo|sobre|tras|detras|delante|junto|frente|dentro|fuera|cerca|lado|in|at|"
     r"near|under|behind|next to|"
     r"beside|on|from|into|above|below)(?: (?:a|de|al|del|of|to))? (?:(?:el|la|los|las|un|una|su|the|a|an|your|its) )?"
-    rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|el |la |lo |\d|caso|total|cada|menos|mas|partir|{NUMERALS}\b|sol[oa] |"
+    rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|(?:el|la|lo|los|las|un|una|su|the|an|your|its) |\d|caso|total|cada|menos|"
+    rf"mas|partir|{NUMERALS}\b|sol[oa] |"
     r"noches?\b|dias?\b|semanas?\b|mananas?\b|tardes?\b|horas?\b|mes(?:es)?\b|anos?\b|veces\b|momento|(?:the )?"
     r"(?:night|day|week|morning|evening|hour|month|year|time)s?\b)(\w+)"
 )
@@ -213,7 +214,9 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
         )
     if kind == "where":
         places = plain if _FROM.search(question) else _ORIGIN.sub("", plain)
-        return any(found not in question for found in _SOMEWHERE.findall(places))
+        known = {word.stem for word in reader.words(question)}
+        found = (word for name in _SOMEWHERE.findall(places) if name not in question for word in reader.words(name))
+        return any(word.stem not in known for word in found)
     return True
 
 

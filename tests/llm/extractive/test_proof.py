@@ -100,6 +100,20 @@ def over(text: str, question: str, evidence: float = 0.75, closest: str = "") ->
     return DemoModel().complete(ChatRequest((), grounding=grounding)).text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "En los conciertos del curso se viste de negro.",  # the question's own word in the plural is no place
+        "Quien falta a los dos últimos ensayos no canta en el concierto del curso.",  # nor is an article
+    ],
+)
+def test_a_place_is_a_word_that_the_question_does_not_have(text: str) -> None:
+    assert over(text, "¿Dónde es el concierto del curso?") == ""
+    assert over(f"{text} El concierto del curso es en el teatro.", "¿Dónde es el concierto del curso?").startswith(
+        "El concierto del curso es en el teatro."
+    )
+
+
 LIST = "Hay muchas ganas. La comisión del curso la forman:\n\n- Ana Gil\n- Luis Rey\n- Eva Paz"
 
 
