@@ -5,6 +5,7 @@ Nothing here is an answer: the passages are shown apart from the sources of answ
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -110,7 +111,7 @@ def _pieces(trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, flo
     total = sum(weights.values()) or 1.0
 
     def share(text: str) -> float:
-        return sum(weights.get(term, 0.0) for term in set(index.analyzer.terms(text))) / total
+        return math.fsum(weights.get(term, 0.0) for term in set(index.analyzer.terms(text))) / total
 
     ranked: list[tuple[float, Chunk]] = []
     at = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,8 +133,8 @@ def _window(source: Source, by_sentence: dict[int, set[str]], weights: Mapping[s
     for number in range(min(1, count - 1), count):
         own = by_sentence.get(number, set())
         # The nearer sentence alone decides between windows that have the same.
-        value = sum(weights[stem] for stem in own | by_sentence.get(number + 1, set()) | heading)
-        value += 1e-3 * sum(weights[stem] for stem in own)
+        value = math.fsum(weights[stem] for stem in own | by_sentence.get(number + 1, set()) | heading)
+        value += 1e-3 * math.fsum(weights[stem] for stem in own)
         if value > best:
             best, first = value, number
     window = set(source.by_sentence[0]) if count else set()

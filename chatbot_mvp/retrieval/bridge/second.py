@@ -7,6 +7,7 @@ the queries of three documents, since each must be embedded; BM25 answers those 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -107,8 +108,8 @@ class SecondRound:
             sentence = chunk.text[begin:end]
             found = set(terms(sentence))
             has |= found
-            # Summed in a fixed order, so that equal sentences have equal sums in every process.
-            covered = sum(self._corpus.idf_of(term) for term in sorted((found | of_title) & of_question))
+            # Rounded once, so that sentences with equal words have equal sums, in whatever order a process adds them.
+            covered = math.fsum(self._corpus.idf_of(term) for term in (found | of_title) & of_question)
             if covered > most:
                 best, most = sentence, covered
         asked = [word for word in question.split() if not (found := set(terms(word))) or not found <= has]

@@ -5,6 +5,8 @@ The features of late interaction say how well the tokens of a question are found
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from chatbot_mvp.retrieval.arrays import Array, Doubles, best_rows
@@ -110,7 +112,7 @@ def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, fl
         "letters_margin": float(ranked[0] - (ranked[1:].mean() if len(ranked) > 1 else 0.0)),
         "letters_lead": _lead(letters, top, same_section, float(letters.mean())),
         "sentence": float(windows[top]),
-        "coverage": sum(idf[term] for term in present) / total,
+        "coverage": math.fsum(idf[term] for term in present) / total,
         "unknown": (sum(lacking) - discount) / total,
         "elsewhere": sum(idf[term] for term in own if term in matcher.terms and term not in present) / total,
         "rarest": sum(term in present for term in rarest) / len(rarest),

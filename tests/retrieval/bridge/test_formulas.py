@@ -260,7 +260,7 @@ def second_query(library: Library, question: str, row: int, text: str) -> str:
     asked = set(terms(question))
     spans = sentences(text)
     covered = [
-        sum(library.idf_or_unseen(term) for term in {*terms(text[begin:end]), *document.title_terms} & asked)
+        math.fsum(library.idf_or_unseen(term) for term in {*terms(text[begin:end]), *document.title_terms} & asked)
         for begin, end in spans
     ]
     begin, end = spans[covered.index(max(covered))] if spans else (0, 0)
