@@ -12,13 +12,17 @@ CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
 
+SOON_MS = 60_000
+"""How long a browser waits for what comes at once, or never: no machine is too slow for it."""
+
 
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("needs a Chromium on the PATH (Debian: apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=SOON_MS)
     with sync_playwright() as started:
         yield started
 
@@ -36,6 +40,6 @@ def browser(playwright: Any) -> Iterator[Any]:
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(SOON_MS)
     yield context.new_page()
     context.close()

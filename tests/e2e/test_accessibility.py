@@ -10,6 +10,7 @@ import pytest
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
+from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
 from tests.e2e.visitors import become
@@ -47,7 +48,7 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> None:  # type: ignore[no-untyped-def]
     """``whole``: every tab and view as well, and an answer with its passage open."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme, reduced_motion="reduce")
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(SOON_MS)
     page = context.new_page()
     found: list[str] = []
     runs = sorted(path.name for path in (worked_in.data_dir / "results").iterdir())

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import settle, visit
 
@@ -23,7 +24,7 @@ def test_sample_question_benchmark_and_result_in_two_minutes(page, server: Serve
     """Without a key or a setting; by one button after the other, and with a reload on the way."""
     from playwright.sync_api import expect
 
-    page.context.set_default_timeout(60_000)
+    page.context.set_default_timeout(SOON_MS)
     started = time.monotonic()
     visit(page, server)
     press(page, "Cargar el manual de ejemplo")

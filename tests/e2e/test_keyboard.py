@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.keys import Keyboard
 from tests.e2e.test_tour import settle
@@ -45,7 +46,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def keys(browser: Any, walked: Server) -> Iterator[Keyboard]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(SOON_MS)
     page = context.new_page()
     page.goto(walked.url)
     page.wait_for_selector("h1")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.browser import SOON_MS
 from tests.e2e.looks import (
     MEAN,
     PATCH,
@@ -62,7 +63,7 @@ def shown(browser: Any, lived_in: World, name: str, width: int, theme: str) -> A
     context = browser.new_context(
         viewport={"width": width, "height": WIDTHS[width]}, color_scheme=theme, reduced_motion="reduce", locale="es-ES"
     )
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(SOON_MS)
     page = context.new_page()
     become(page, lived_in.server, VISITOR)
     view, prepare = VIEWS[name]

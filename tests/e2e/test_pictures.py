@@ -15,6 +15,7 @@ from PIL import Image
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
+from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import settle, visit
 from tests.waiting import wait_until
@@ -85,7 +86,7 @@ def test_a_dragged_line_moves_the_slider_and_the_slider_moves_the_line(page: Any
 
 def test_a_finger_drags_the_line(browser: Any, worked_in: Server) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(SOON_MS)
     page = context.new_page()
     results(page, worked_in, "2. Resultados")
     drawn = picture(page, "evidence")

@@ -17,6 +17,7 @@ import pytest
 
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.settings.model import load_settings
+from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import DOCUMENT, ask, settle, visit
 from tests.loopback import free_port
@@ -125,7 +126,7 @@ def people(browser: Any) -> Iterator[Any]:
 
     def person() -> Any:
         contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}, locale="es-ES"))
-        contexts[-1].set_default_timeout(60_000)  # a start beside other work takes long
+        contexts[-1].set_default_timeout(SOON_MS)
         return contexts[-1].new_page()
 
     yield person

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import streamlit_app
+from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.seen import cut, focusable, free_height, nameless, words
 from tests.e2e.test_tour import settle
@@ -52,7 +53,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(SOON_MS)
     page = context.new_page()
     become(page, lived_in.server, VISITOR)
     yield page

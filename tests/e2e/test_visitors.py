@@ -10,6 +10,7 @@ import pytest
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.web.visitor import VisitorCookie
+from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import DOCUMENT, ask, settle, visit
 
@@ -38,7 +39,7 @@ def people(browser: Any) -> Iterator[Any]:
 
     def person() -> Any:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(SOON_MS)
         contexts.append(context)
         return context.new_page()
 

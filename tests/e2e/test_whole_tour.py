@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser import SOON_MS
 from tests.e2e.test_compare_runs import choose
 from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
 
@@ -38,7 +39,7 @@ def run_with(page, strategy: str) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) -> None:  # type: ignore[no-untyped-def]
-    page.context.set_default_timeout(30_000)
+    page.context.set_default_timeout(SOON_MS)
     visit(page, server)
     go(page, "Chat")
     upload(page, "biblioteca.md", DOCUMENT.encode())
