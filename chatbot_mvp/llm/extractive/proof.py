@@ -68,6 +68,8 @@ _MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _ARTICLES = ("un", "una", "uno", "one")
 _ITEM = re.compile(r"\s*[-*+•]")
 _CONDITION = re.compile(r"\s*(?:[-*+•]\s+)?((?:si|if)\b[^,;:.]*)[,;]", re.I)
+_ASKED_IF = re.compile(r"\b(?:si|if)\b(?! no\b)([^,;?]*)", re.I)
+"""The condition of a question: "¿cuánto pago si estudio?"."""
 _CONDITIONAL = re.compile(r"\b(?:si|if|cuando|when)\b")
 _FROM = re.compile(r"\b(?:de|desde) donde|\bwhere\b.*\bfrom\b")
 _ORIGIN = re.compile(r"\b(?:del?|desde|from)(?= )")
@@ -151,6 +153,7 @@ def prove(grounding: Grounding, scores: Scores, wanted: Asked, reader: Reader) -
     if value and not _CONDITIONAL.search(plain):
         misses |= np.array([_only_if(unit, reader, question) for unit in scores.units], bool)
     if value not in CONTACTS:  # nothing else in the line of an address has to be in the question
+        misses |= _other_case(clause, question, scores, reader)
         elsewhere = bool(share.max(initial=0.0) >= ELSEWHERE)
         misses |= (of_known < LEAST_KNOWN) & ((scores.closeness < CLOSEST) | elsewhere)
     elif (has_kind & ~misses).sum() == 1:  # there is only one
@@ -225,6 +228,15 @@ def _only_if(unit: Unit, reader: Reader, question: str) -> bool:
     found = _CONDITION.match(unit.text)
     condition = reader.terms(found[1]) if found else frozenset()
     return 2 * len(condition & reader.terms(question)) < len(condition)
+
+
+def _other_case(clause: str, question: str, scores: Scores, reader: Reader) -> npt.NDArray[np.bool_]:
+    """Return whether each unit has nothing of the question's condition, of which another unit has something."""
+    found = _ASKED_IF.search(clause)
+    condition = reader.terms(found[1]) if found else frozenset()
+    columns = [at for at, term in enumerate(reader.ordered_terms(question)) if term in condition]
+    has = scores.cover[:, columns].any(axis=1)
+    return np.asarray(~has & has.any())
 
 
 def _counts(plain: str, noun: str, question: str, reader: Reader) -> bool:

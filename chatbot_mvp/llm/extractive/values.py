@@ -68,7 +68,7 @@ _WHEN = (
 _MONEY = (
     rf"\b{FIGURE} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
     rf"cents?\b)|[€$£] ?\d|"
-    r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half)\b"
+    r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half|pagan? (?:solo )?la mitad)\b"
 )
 _UNITS = re.compile(rf"\s*(?:{UNIT_OF_TIME}|{MEASURE}|euros?|€|%)(?!\w)")
 _NO = re.compile(r"\b(?:no|nunca|tampoco|ningun[oa]?|not|never|none|nobody)\b")
@@ -166,6 +166,13 @@ VALUES: dict[str, Value] = {
         r"(?:a )?que distancia|how (?:tall|wide|big|heavy|deep|high|large|far)|(?:what|which) (?:size|weight|"
         r"height|length|width|distance|capacity)",
         rf"\b{FIGURE} ?(?:{MEASURE})\b|\b{FIGURE} (?:personas|plazas|cubiertos|people|seats)\b",
+    ),
+    "colour": _value(
+        r"(?:de |en )?que colou?r(?:es)?|cual es el color|(?:what|which) colou?rs?",
+        r"\b(?:roj[oa]s?|azul(?:es)?|verdes?|amarill[oa]s?|naranjas?|negr[oa]s?|blanc[oa]s?|gris(?:es)?|marron(?:es)?|"
+        r"rosas?|morad[oa]s?|violetas?|lilas?|granates?|burdeos|beis|beige|dorad[oa]s?|platead[oa]s?|celestes?|"
+        r"turquesas?|red|blue|green|yellow|orange|black|white|gr[ae]y|brown|pink|purple|violet|maroon|navy|cream|"
+        r"golden|silver)\b",
     ),
     "phone": _value(
         r"(?:a |en |cual es (?:el|tu|su) |por )?(?:que )?(?:numero de )?telefonos?(?: (?:\w+ )?llam\w+)?|"
