@@ -6,12 +6,17 @@ PORT ?= 8501
 # Who may reach the server: only this machine. HOST=0.0.0.0 opens it; set ADMIN_PASSWORD first.
 HOST ?= 127.0.0.1
 
-.PHONY: run test test-all attack coverage lint docs e2e lock nightly clean
+.PHONY: run test check test-all attack coverage lint docs e2e lock nightly clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m streamlit_app --server.address $(HOST) --server.port $(PORT)
 
+# At most four minutes on two cores: of what costs much, a part (tests/costs.txt).
 test: lint
+	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow and not costly"
+
+# All but the slow tests, in eight minutes: before a change is handed in.
+check: lint
 	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"
 
 test-all: lint
