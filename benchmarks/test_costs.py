@@ -37,8 +37,8 @@ _ALWAYS = ("tests/e2e/test_tour.py::test_upload_ask_and_open_the_highlighted_sou
 """Kept at any cost: without it no browser would open the app."""
 _OF_BROWSER = 0.25
 ABOUT = """\
-# Of each test function that costs more than {budget:g} s of a processor: the cases that `make test` runs, all its cases,
-# and seconds for all. Written by `python -m benchmarks test_costs --write`. `make check` runs all cases.
+# Of each test function that costs more than {budget:g} s of a processor: the cases that `make test` runs, all
+# its cases, and seconds for all. Written by `python -m benchmarks test_costs --write`. `make check` runs all cases.
 """
 
 

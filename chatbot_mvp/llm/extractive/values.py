@@ -68,7 +68,8 @@ _WHEN = (
 _MONEY = (
     rf"\b{FIGURE} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
     rf"cents?\b)|[€$£] ?\d|"
-    r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half|pagan? (?:solo )?la mitad)\b"
+    r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half|"
+    r"pagan? (?:solo )?la mitad)\b"
 )
 _UNITS = re.compile(rf"\s*(?:{UNIT_OF_TIME}|{MEASURE}|euros?|€|%)(?!\w)")
 _NO = re.compile(r"\b(?:no|nunca|tampoco|ningun[oa]?|not|never|none|nobody)\b")
