@@ -94,5 +94,6 @@ def test_nightly_runs_every_check() -> None:
     attack = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nattack:")[2].partition("\n\n")[0]
     for step in ("tests/hostile", "benchmarks fuzz all", "$(ATTACKED_TOO)"):
         assert step in attack
-    lint = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nlint:")[2].partition("\n\n")[0]
-    assert "bandit" in lint
+    lint = (supply_chain.ROOT / "Makefile").read_text("utf-8").partition("\nlint:")[2].partition("\n# ")[0]
+    for step in ("types style", "$(BIN)/mypy", "$(BIN)/bandit"):
+        assert step in lint
