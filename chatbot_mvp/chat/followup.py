@@ -10,6 +10,7 @@ from typing import Literal
 from chatbot_mvp.chat.prompting import rewrite_messages
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest
+from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.prompting.fence import from_data
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.conversation import Conversation
@@ -48,9 +49,11 @@ _CLITIC = re.compile(
     r"^(?:y |pero )?(?:(?:a|de|con|en|por|para|desde|hasta) )?"
     r"(?:quien(?:es)?|como|donde|adonde|cuando|cuanto|"
     r"no|se|me) "
-    r"(?:(?:se|me|te) )?(?:lo|los|la|las|le|les) (?!que\b)\w+$"
+    r"(?:(?:se|me|te) )?(?:lo|los|la|las|le|les) (?!que\b)\w+$|"
+    r"^(?:y |pero )?(?:que pasa )?si (?:no )?(?:(?:se|me|te) )?(?:lo|los|le|les) \w+"
+    r"(?: (?:tarde|pronto|antes|despues|mal|bien|ya|fuera|aqui|alli))?$"
 )
-"""A question with a pronoun in place of a noun: "quién lo da", "cómo se la pide"."""
+"""A question with a pronoun in place of a noun: "quién lo da", "cómo se la pide", "y si lo devuelvo tarde"."""
 _OWN_TOPIC = re.compile(
     r"\b(?:el|la|los|las|un|una|unos|unas|the|an?|mi|mis|my|your) (?!(?:que|cual|mas|menos)\b)\w{3,}", re.I
 )
@@ -183,11 +186,18 @@ def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline
     named = {term for term in terms if kb is not None and term in kb.sections_of_term}
     if named and (cue == "pointing" or not named <= first):
         return named <= first  # it names a section: the first passage is of that one, or of another
-    if cue == "pointing" and points_back(" ".join(fold(word.text) for word in pipeline.index.analyzer.words(question))):
+    plain = " ".join(fold(word.text) for word in pipeline.index.analyzer.words(question))
+    if cue == "pointing" and (points_back(plain) or _only_asks(plain, pipeline)):
         return True  # it names nothing itself
     share, _ = covered_share(question, trace.chunks_final, pipeline.index)
     known = all(pipeline.index.lexical.document_frequency(term) for term in terms)
     return share >= _OWN_SHARE or (cue == "pointing" and known)
+
+
+def _only_asks(plain: str, pipeline: Pipeline) -> bool:
+    """Return whether a folded question has only the words for a kind of value: "and for how long"."""
+    kind, rest = value_asked(plain)
+    return bool(kind) and not pipeline.index.analyzer.terms(rest)
 
 
 def _rewritten(question: str, history: Sequence[PastTurn], model: ChatModel, pipeline: Pipeline) -> str:

@@ -34,6 +34,9 @@ def handbook(app: App) -> Pipeline:
         (REMOTE, "¿Y los de producción?", "Teletrabajo"),
         (REMOTE, "¿Y cuánto pagan?", "Teletrabajo"),
         (REMOTE, "¿Qué formulario hay que firmar?", "Teletrabajo"),
+        # What has a pronoun, or no more than the words for an amount of time, names nothing of its own.
+        (HOLIDAYS, "¿Y si lo pospongo fuera?", "Vacaciones"),
+        (REMOTE, "¿Y cuánto tardará?", "Teletrabajo"),
     ],
 )
 def test_a_follow_up_takes_its_topic_from_the_question_before(

@@ -72,6 +72,8 @@ _ASKED_IF = re.compile(r"\b(?:si|if)\b(?! no\b)([^,;?]*)", re.I)
 """The condition of a question: "¿cuánto pago si estudio?"."""
 _CONDITIONAL = re.compile(r"\b(?:si|if|cuando|when)\b")
 _FROM = re.compile(r"\b(?:de|desde) donde|\bwhere\b.*\bfrom\b")
+_THROUGH = re.compile(r"\bpor donde\b")
+_WAY = re.compile(r"\bpor(?= (?:el|la|los|las) )")
 _ORIGIN = re.compile(r"\b(?:del?|desde|from)(?= )")
 _ROLE = re.compile(r"^(?:y )?(?:quien(?:es)? (?:es|son|era|fue)|who (?:is|are|was))\b")
 _NAME = re.compile(r"\bcomo se llaman?\b")
@@ -91,7 +93,8 @@ _SOMEWHERE = re.compile(
     r"\b(?:en|a|al|del?|desde|hasta|bajo|sobre|tras|detras|delante|junto|frente|dentro|fuera|cerca|lado|in|at|"
     r"near|under|behind|next to|"
     r"beside|on|from|into|above|below)(?: (?:a|de|al|del|of|to))? (?:(?:el|la|los|las|un|una|su|the|a|an|your|its) )?"
-    rf"(?!mismo|misma|same|{MONTHS}|{DAYS}|(?:el|la|lo|los|las|un|una|su|the|an|your|its) |\d|caso|total|cada|menos|"
+    rf"(?!mismo|misma|same|tod[oa]s? |all |{MONTHS}|{DAYS}|"
+    r"(?:el|la|lo|los|las|un|una|su|the|an|your|its) |\d|caso|total|cada|menos|"
     rf"mas|partir|{NUMERALS}\b|sol[oa] |"
     r"noches?\b|dias?\b|semanas?\b|mananas?\b|tardes?\b|horas?\b|mes(?:es)?\b|anos?\b|veces\b|momento|(?:the )?"
     r"(?:night|day|week|morning|evening|hour|month|year|time)s?\b)(\w+)"
@@ -217,6 +220,7 @@ def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, rea
         )
     if kind == "where":
         places = plain if _FROM.search(question) else _ORIGIN.sub("", plain)
+        places = _WAY.sub("en", places) if _THROUGH.search(question) else places
         known = {word.stem for word in reader.words(question)}
         found = (word for name in _SOMEWHERE.findall(places) if name not in question for word in reader.words(name))
         return any(word.stem not in known for word in found)

@@ -146,6 +146,12 @@ LIST = "Hay muchas ganas. La comisión del curso la forman:\n\n- Ana Gil\n- Luis
             "¿De qué color es la camiseta del curso?",
             "La camiseta del curso es roja",
         ),
+        # Where one gets through is a place, "in all" is none.
+        (
+            "El casco se lleva en toda la sala. En caso de incendio se sale por el patio.",
+            "¿Por dónde se sale si hay un incendio?",
+            "se sale por el patio",
+        ),
         # A noun may be shortened.
         ("La sala del curso tiene 22 bicicletas.", "¿Cuántas bicis tiene la sala del curso?", "22 bicicletas"),
     ],
@@ -155,6 +161,7 @@ def test_what_an_answer_is_taken_from(text: str, question: str, quoted: str) -> 
     assert "Hay muchas ganas" not in over(text, question)
     assert "Si llueve" not in over(text, question)
     assert "48 euros" not in over(text, question)
+    assert "casco" not in over(text, question)
 
 
 @pytest.mark.parametrize(
