@@ -58,7 +58,8 @@ from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.causes import GoldPath
-from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, why_not_comparable
+from chatbot_mvp.runs.comparable import why_not_comparable
+from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
 from chatbot_mvp.runs.configuration import RunSetting
 from chatbot_mvp.runs.flow import OUTCOMES as FLOW_OUTCOMES
 from chatbot_mvp.runs.flow import STAGES as FLOW_STAGES

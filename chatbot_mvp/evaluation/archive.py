@@ -22,7 +22,8 @@ from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.exports.bundle import read_bundle
 from chatbot_mvp.exports.formats import FORMATS
 from chatbot_mvp.jobs.manager import JobManager
-from chatbot_mvp.runs.comparison import ComparedRun, Comparison, compare_runs
+from chatbot_mvp.runs.comparable import ComparedRun
+from chatbot_mvp.runs.comparison import Comparison, compare_runs
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.line import RunLine, read_submissions
 from chatbot_mvp.runs.lists import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,29 +12,16 @@ from chatbot_mvp.errors import NotComparable, UnknownChoice
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
+from chatbot_mvp.runs.comparable import ComparedRun, questions_of, refuse_different
 from chatbot_mvp.runs.headline import Headline, headlines
-from chatbot_mvp.runs.kinds import KB, run_kind
+from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.labels import run_labels
-from chatbot_mvp.runs.line import RunLine, line_of
+from chatbot_mvp.runs.line import line_of
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RunResult
 
 _EQUAL = 1e-9  # a difference below it is rounding
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """One side of a comparison: a finished run and its manifest."""
-
-    manifest: RunManifest
-    result: RunResult
-    expected: Mapping[str, str] = field(default_factory=dict)
-    """Query id -> the passage that a question about a knowledge base expects; "" if the version has it not."""
-
-    @property
-    def run_id(self) -> str:
-        return self.manifest.run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +120,7 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
         refuse_different(base, other)
     names = _names(runs, metrics)
     columns = [(other, name) for other in others for name in names]
-    questions = _questions(base)
+    questions = questions_of(base)
     pairs = [_pairs(base, other, name, questions) for other, name in columns]
     differences = np.stack([scores[:, 1] - scores[:, 0] for scores in pairs], axis=1)
     intervals = percentile_intervals(differences)
@@ -200,66 +187,6 @@ def _rule_change(base: RunResult, other: RunResult) -> dict[str, tuple[Any, Any]
     return {"answer_rule": (one or None, two or None)}
 
 
-Mismatch = Literal["kind", "dataset", "documents", "questions"]
-
-
-def why_not_comparable(base: RunLine, other: RunLine) -> Mismatch | None:
-    """Return the first reason why two runs cannot be compared, judged by their lines; None if there is none.
-
-    This check is fast, for long lists of runs. ``compare_runs`` checks more.
-    """
-    if base.kind != other.kind:
-        return "kind"
-    if run_kind(base.kind).same_data_by_content:
-        # Files and sets of questions are comparable if their contents are equal, whatever their names.
-        if base.kind == KB and (base.dataset, base.queries) == (other.dataset, other.queries):
-            return None  # perhaps on two versions of a knowledge base; ``compare_runs`` looks at the questions
-        return None if base.dataset_sha256 == other.dataset_sha256 else "questions"
-    if base.dataset != other.dataset:
-        return "dataset"
-    if base.queries != other.queries:
-        return "questions"
-    if (base.documents, base.dataset_sha256) != (other.documents, other.dataset_sha256):
-        return "documents"
-    return None
-
-
-def refuse_different(base: ComparedRun, other: ComparedRun) -> None:
-    """Raise NotComparable or NotComparable if the two runs did not measure the same data."""
-    one, two = base.manifest, other.manifest
-    here, there = _questions(base), _questions(other)
-    if _other_version(one, two):
-        _refuse_questions(one, two, set(here.items()), set(there.items()))
-        return
-    if (one.dataset_sha256, one.documents) != (two.dataset_sha256, two.documents):
-        raise NotComparable(
-            "corpora_differ",
-            base=one.run_id,
-            other=two.run_id,
-            base_dataset=f"{one.dataset}, {one.documents}, {one.dataset_sha256[:12]}",
-            other_dataset=f"{two.dataset}, {two.documents}, {two.dataset_sha256[:12]}",
-        )
-    _refuse_questions(one, two, set(here), set(there))
-
-
-def _other_version(one: RunManifest, two: RunManifest) -> bool:
-    """Return whether two runs searched different versions of one knowledge base."""
-    facts, others = one.evaluation, two.evaluation
-    same_kb = one.kind == two.kind == KB and facts.get("kb_id") == others.get("kb_id")
-    return same_kb and facts.get("kb_sha256") != others.get("kb_sha256")
-
-
-def _refuse_questions(one: RunManifest, two: RunManifest, here: Set[Any], there: Set[Any]) -> None:
-    if here != there:
-        raise NotComparable(
-            "questions_differ",
-            base=one.run_id,
-            other=two.run_id,
-            only_base=len(here - there),
-            only_other=len(there - here),
-        )
-
-
 def _names(runs: Sequence[ComparedRun], asked: Sequence[str]) -> list[str]:
     common = [name for name in runs[0].result.metrics if all(name in run.result.metrics for run in runs)]
     for name in asked:
@@ -269,12 +196,6 @@ def _names(runs: Sequence[ComparedRun], asked: Sequence[str]) -> list[str]:
     if not names:
         raise NotComparable("nothing_to_compare", runs=", ".join(run.run_id for run in runs))
     return names
-
-
-def _questions(run: ComparedRun) -> dict[str, str]:
-    """Return query_id -> text, sorted by id, because the order decides each query's random signs and draws."""
-    rows = sorted(run.result.per_query, key=lambda row: row.query_id)
-    return {row.query_id: row.question for row in rows}
 
 
 def _pairs(base: ComparedRun, other: ComparedRun, name: str, query_ids: Iterable[str]) -> Floats:

@@ -10,7 +10,8 @@ import streamlit as st
 from chatbot_mvp.api import JobStatus
 from chatbot_mvp.settings.access import Action
 from streamlit_app.home.tiles import add_sample
-from streamlit_app.knowledge_bases.upload import upload_box, upload_panel
+from streamlit_app.knowledge_bases.upload import upload_box
+from streamlit_app.knowledge_bases.upload_progress import upload_panel
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end

@@ -11,7 +11,7 @@ from chatbot_mvp.api import Change, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
-from streamlit_app.knowledge_bases.upload import dismiss_of
+from streamlit_app.knowledge_bases.upload_progress import dismiss_of
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, number, t
 from streamlit_app.shared.jobs import phase_text, share_done

@@ -11,7 +11,8 @@ from chatbot_mvp.api import SUFFIXES, KbDocument, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.dropped import readable
-from streamlit_app.knowledge_bases.upload import ABOVE_MB, follow, panel_of
+from streamlit_app.knowledge_bases.upload import ABOVE_MB
+from streamlit_app.knowledge_bases.upload_progress import follow, panel_of
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.session import session_name

@@ -8,7 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import KbRecord
-from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
+from streamlit_app.knowledge_bases.upload import sample_button, upload_box
+from streamlit_app.knowledge_bases.upload_progress import upload_panel
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.session import also_key, chosen_kbs
 from streamlit_app.shared.state import active_kb, get_app, kb_names

@@ -12,7 +12,8 @@ from streamlit_app.knowledge_bases.acting import do_asked
 from streamlit_app.knowledge_bases.documents import show_documents
 from streamlit_app.knowledge_bases.history import show_history
 from streamlit_app.knowledge_bases.purge import show_purge
-from streamlit_app.knowledge_bases.upload import follow, languages_of, tell_truncated
+from streamlit_app.knowledge_bases.ready import languages_of, tell_truncated
+from streamlit_app.knowledge_bases.upload_progress import follow
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage

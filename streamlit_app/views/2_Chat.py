@@ -18,7 +18,9 @@ from streamlit_app.chat.outcomes import show_counts, show_follow_ups, suggestion
 from streamlit_app.chat.source_pane import panes, show_pane
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_several, require_kb
-from streamlit_app.knowledge_bases.upload import prepare_kbs, tell_truncated, upload_panel, upload_popover
+from streamlit_app.knowledge_bases.ready import tell_truncated
+from streamlit_app.knowledge_bases.upload import prepare_kbs, upload_popover
+from streamlit_app.knowledge_bases.upload_progress import upload_panel
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t

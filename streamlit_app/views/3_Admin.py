@@ -9,7 +9,8 @@ from streamlit_app.admin.launcher import launcher
 from streamlit_app.admin.providers.section import providers_section
 from streamlit_app.admin.settings_section import settings_section
 from streamlit_app.knowledge_bases.listing import kb_list, open_list
-from streamlit_app.knowledge_bases.upload import sample_button, upload_box, upload_panel
+from streamlit_app.knowledge_bases.upload import sample_button, upload_box
+from streamlit_app.knowledge_bases.upload_progress import upload_panel
 from streamlit_app.shared.guard import require_admin
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.jobs import with_jobs

@@ -11,7 +11,8 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import RunNotFound
-from chatbot_mvp.runs.comparison import ComparedRun, compare_runs, why_not_comparable
+from chatbot_mvp.runs.comparable import ComparedRun, why_not_comparable
+from chatbot_mvp.runs.comparison import compare_runs
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from tests.made_results import made_line, made_result
 from tests.raising import raises

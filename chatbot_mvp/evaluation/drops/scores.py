@@ -14,7 +14,7 @@ from chatbot_mvp.errors import NotComparable
 from chatbot_mvp.evaluation.benchmark.generation import is_abstention
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.spec import MetricSpec
-from chatbot_mvp.runs.comparison import ComparedRun
+from chatbot_mvp.runs.comparable import ComparedRun
 from chatbot_mvp.runs.kinds import run_kind
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.rows import STORED, QueryRow, Recorded

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import logging
 import math
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from chatbot_mvp.app import App
-from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.errors import FileOfLaterVersion, KbResultNotFound, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
 from chatbot_mvp.knowledge_base.versions import Version
-from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
+from chatbot_mvp.metrics.decisions import UNANSWERABLE
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, naming, write_json
 from chatbot_mvp.storage.formats import PROMISE, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, read_object
-from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import ALPHA, FIT_SHARE, LabelledQuestion, Unit
 from chatbot_mvp.wings.promise.errors import PromiseError
 from chatbot_mvp.wings.promise.kb_change import KbChange, lapsed_of, verdict_of
+from chatbot_mvp.wings.promise.labelled import check_passage, groups_of, labelled_rows, part_names
 from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_of, questions_sha256
 from chatbot_mvp.wings.promise.repeats import without_repeats
@@ -35,12 +33,6 @@ from chatbot_mvp.wings.promise.risk import answers_needed
 
 _PEOPLE: tuple[Origin, ...] = ("person", "file", "chat", "review")
 """Origins that count. A proposal that a person rewords has the origin "person"; a file does not say who wrote it."""
-
-LEAST_PASSAGE, LONGEST_PASSAGE = 20, 5_000
-"""Legal number of letters and digits of an expected passage, and legal number of characters. The real paragraphs of
-seven question sets have 86 to 4,282 characters; shorter ones are single facts in a list."""
-MOST_OF_TEXT = 0.5
-"""Largest share of the text that all places of an expected passage may have together."""
 
 _log = logging.getLogger(__name__)
 
@@ -102,12 +94,12 @@ class Promises:
         if self._kbs.store.record(kb_id).sha256 != result.kb_sha256:
             raise PromiseError("result_of_other_text", kb_id=kb_id, result_id=result_id)
         people = self._by_people(kb_id, result.set_id) if result.set_id else None
-        rows = _labelled_rows(result, people)
+        rows = labelled_rows(result, people)
         if not rows:
             raise PromiseError("no_labelled_questions", name=result.set_name, count=len(result.rows))
         files, contents = self._kbs.store.files(kb_id), self._kbs.contents(kb_id)
         for row in rows:
-            _check_passage(row, len(self._kbs.document(kb_id).text))
+            check_passage(row, len(self._kbs.document(kb_id).text))
         asked = [row.question for row in rows]
         basis = Basis(
             result_id,
@@ -205,7 +197,7 @@ class Promises:
     def _after_change(self, kb_id: str, promise: Promise, measured: Version) -> KbChange:
         basis, store = promise.basis, self._kbs.store
         result = self._evaluation.result(kb_id, basis.result_id)
-        rows = _labelled_rows(result, self._by_people(kb_id, basis.set_id) if basis.set_id else None)
+        rows = labelled_rows(result, self._by_people(kb_id, basis.set_id) if basis.set_id else None)
         lapsed, documents = lapsed_of(rows, measured, store.version(kb_id))
         again = None
         if remaining := [row for row in rows if row.question.question_id not in lapsed]:
@@ -259,81 +251,3 @@ class Promises:
 
     def _path(self, kb_id: str) -> Path:
         return self._live.current.kb_dir / kb_id / "evaluation" / "promise.json"
-
-
-def _labelled_rows(result: KbResult, people: Sequence[SetQuestion] | None) -> list[ResultRow]:
-    """Return the rows of a result that count.
-
-    Args:
-        people: the questions of the set that people labelled; None for the questions of a file.
-    """
-    by_text = {one.question.question: one for one in people or ()}
-    return [row for row in result.rows if (is_labelled(row) if people is None else _counts(row, by_text))]
-
-
-def _counts(row: ResultRow, people: Mapping[str, SetQuestion]) -> bool:
-    """Return whether a row of a set counts: a person labelled it, and the label says what a right answer is.
-
-    A reviewer who calls an answer wrong need not know the right passage. Without one, every answer to the question
-    counts as wrong: leaving these questions out would hide wrong answers.
-    """
-    labelled = people.get(row.question.question)
-    if labelled is None:
-        return False
-    return is_labelled(row) or (
-        labelled.origin == "review" and row.question.kind == ANSWERABLE and not row.question.paragraph
-    )
-
-
-def _check_passage(row: ResultRow, chars: int) -> None:
-    """Raise PromiseError if the expected passage of a row is no paragraph of a text of so many characters."""
-    passage = row.question.paragraph or ""
-    if not row.places:
-        return
-    seen = sum(char.isalnum() for char in passage)
-    covered = sum(end - start for start, end in row.places)
-    if seen < LEAST_PASSAGE or len(passage) > LONGEST_PASSAGE or covered > MOST_OF_TEXT * chars:
-        raise PromiseError(
-            "passage_length_illegal",
-            question_id=row.question.question_id,
-            chars=len(passage),
-            places=len(row.places),
-            share=f"{covered / max(1, chars):.0%}",
-            least=LEAST_PASSAGE,
-            most=LONGEST_PASSAGE,
-            most_of_text=f"{MOST_OF_TEXT:.0%}",
-        )
-
-
-def is_labelled(row: ResultRow) -> bool:
-    """Return whether a row says what a right answer is: a paragraph in the text, or that there is no answer."""
-    return row.question.kind in UNANSWERABLE or (row.question.kind == ANSWERABLE and bool(row.places))
-
-
-def groups_of(rows: Sequence[ResultRow], files: Sequence[KbFile], chunks: Sequence[Chunk]) -> list[str]:
-    """Return the part that each question is about, because questions about one part are alike.
-
-    A part is a file, or in a single file a top section; the names are those of ``part_names``.
-
-    A question is about the place of its labelled passage; without one, about the best passage found; without any, it is
-    a part of its own.
-
-    Args:
-        files: the files of the knowledge base, in the order of the text.
-        chunks: its chunks, in the order of the text.
-    """
-    starts = [file.start for file in files] if len(files) > 1 else [chunk.start for chunk in chunks]
-    names = part_names(files, chunks)
-    found = []
-    for row in rows:
-        offset = row.places[0][0] if row.places else row.found[0].start if row.found else None
-        position = bisect_right(starts, offset) - 1 if offset is not None else -1
-        found.append(names[position] if position >= 0 else f"alone {row.question.question_id}")
-    return found
-
-
-def part_names(files: Sequence[KbFile], chunks: Sequence[Chunk]) -> list[str]:
-    """Return the part that each file, or in a single file each chunk, is or belongs to."""
-    if len(files) > 1:
-        return [str(row) for row in range(len(files))]
-    return [chunk.section.split(" > ")[0] for chunk in chunks]

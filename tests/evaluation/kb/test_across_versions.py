@@ -13,7 +13,7 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.knowledge_base.changes import Move, Remove
-from chatbot_mvp.runs.comparison import why_not_comparable
+from chatbot_mvp.runs.comparable import why_not_comparable
 from tests.moving import ALLOWANCES, HOLIDAYS, HOW_MANY_DAYS, PARKING, WHOSE_PLACE, app_over, document, moving_kb
 
 ASKED = {

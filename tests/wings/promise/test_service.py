@@ -19,8 +19,9 @@ from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion
+from chatbot_mvp.wings.promise.labelled import groups_of
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_text
-from chatbot_mvp.wings.promise.service import Promises, groups_of
+from chatbot_mvp.wings.promise.service import Promises
 from tests.conftest import Command
 from tests.moving import document
 from tests.raising import raises

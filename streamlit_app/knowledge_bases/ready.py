@@ -1,0 +1,33 @@
+"""What is said of a knowledge base that is ready."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from chatbot_mvp.api import KbRecord
+from streamlit_app.shared.i18n import number, plain, t
+
+
+def show_added(record: KbRecord) -> None:
+    """Show that a knowledge base is ready."""
+    st.success(
+        t(
+            "admin.kb_added",
+            name=plain(record.kb_name),
+            chars=number(record.chars),
+            language=languages_of(record),
+        ),
+        icon=":material/check_circle:",
+    )
+
+
+def languages_of(record: KbRecord) -> str:
+    """Return the languages in which a knowledge base is written."""
+    return ", ".join(t(f"lang.{language}") for language in record.languages)
+
+
+def tell_truncated(record: KbRecord) -> None:
+    """Say how much of a knowledge base was kept, if it was too long."""
+    if record.kb_truncated:
+        kept, original = number(record.chars), number(record.original_chars)
+        st.warning(t("kb.truncated", kept=kept, original=original), icon=":material/content_cut:")
