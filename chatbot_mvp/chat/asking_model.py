@@ -17,6 +17,7 @@ from chatbot_mvp.chat.asking_back import FEWEST, MOST, ask_back, searched
 from chatbot_mvp.chat.followup import Search
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.prompting import readings_messages, which_one
+from chatbot_mvp.chat.relevance import outcome_of
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Usage
 from chatbot_mvp.prompting.fence import from_data
@@ -103,19 +104,21 @@ def rivals(pipeline: Pipeline, search: Search) -> list[Chunk]:
     """Return the beginnings of the passages that a question may be about, the best one of each place, at most six.
 
     Returns:
-        None of them if the shape says that the question is clear: it says much, or names one of their headings, or only
-        one place comes near the best score, or the search found it to be about something else. That costs no request.
+        None of them, so that no request is made, if the question says much or names one of their headings, if only one
+        place comes near the best score, or if the question is about something else.
     """
     analyzer, hits = pipeline.index.analyzer, search.trace.hits[:_LOOKED_AT]
     terms = set(analyzer.terms(search.query))
-    if not search.trace.chunks_final or len(terms) > _FEW_TERMS:
+    if outcome_of(False, search.trace) == "refused" or len(terms) > _FEW_TERMS:
         return []
     places: dict[tuple[str, str], Chunk] = {}
     for hit in hits:
         if hit.score >= _NEAR * hits[0].score:
             places.setdefault((hit.chunk.doc_id, hit.chunk.section), hit.chunk)
+    if len(places) < FEWEST:
+        return []
     names = [set(analyzer.terms(section)) for _, section in places]
-    if len(places) < FEWEST or any(terms & (name - set.intersection(*names)) for name in names):
+    if any(terms & name for name in (name - names[0].intersection(*names) for name in names)):
         return []
     return [
         replace(one, text=one.text[:_PASSAGE_CHARS], end=one.start + len(one.text[:_PASSAGE_CHARS]))
