@@ -3,7 +3,7 @@
 python -m benchmarks conversations ../shared/datasets/mtrag_en [--keep FOLDER]
 python -m benchmarks conversations --kb FILE.md QUESTIONS.jsonl
 python -m benchmarks conversations --everyday
-python -m benchmarks conversations … --model FILE.gguf [--sample 20]
+python -m benchmarks conversations … --model FILE.gguf [--sample 20] [--alone]
 
 The folder has COLLECTION.conversations.jsonl (id, history [{role, text}], question, kind, relevant) and
 COLLECTION.passages.jsonl (doc_id, title, text) of each collection. The passages are documents of a data set, searched
@@ -17,7 +17,8 @@ with the default strategy and the local embedding model. recall@5 is that of the
 Below stands how many turns of each kind the chat asks back, and for how many it would ask a model, if one may be asked
 (``chat.asking_model``). With ``--model`` a GGUF is asked, and *by the model* are the questions asked back because of
 it, *unreadable* its replies that say nothing, *s a request* the mean time of one. ``--sample`` takes so many turns of
-each kind, spread evenly, and shows this table alone.
+each kind, spread evenly, and shows this table alone. With ``--alone`` the rules are left out, so that more of the
+underspecified turns reach the model.
 
 With ``--kb`` each question with a paragraph is asked alone, after a question about another place (*changed*: the
 subject changes), and after another question about the same heading (*same*). The answer before is the paragraph of the
@@ -41,7 +42,7 @@ from benchmarks.own_words import pipeline_of
 from benchmarks.script import add_keep, data_folder, head, parser, row
 from chatbot_mvp.api import PastTurn
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.chat.asking_model import AskedBack, ask_back_once
+from chatbot_mvp.chat.asking_model import AskedBack, ask_back_once, ask_model
 from chatbot_mvp.chat.followup import find
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
@@ -70,6 +71,8 @@ class Asking:
     """False for a stand-in, whose requests are only counted."""
     sample: int
     """Questions of each kind; 0: all."""
+    alone: bool
+    """Whether the model is asked without the rules before it."""
 
 
 class FindsClear:
@@ -84,11 +87,11 @@ class FindsClear:
         return FinishedStream(self.complete(request))
 
 
-def asking_of(file: Path | None, sample: int) -> Asking:
+def asking_of(file: Path | None, sample: int, alone: bool) -> Asking:
     if file is None:
-        return Asking(FindsClear(), False, sample)
+        return Asking(FindsClear(), False, sample, alone)
     settings = load_settings(provider="local", local_model_path=str(file), llm_cache_enabled=False)
-    return Asking(create_chat_model(settings), True, sample)
+    return Asking(create_chat_model(settings), True, sample, alone)
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
@@ -168,7 +171,8 @@ def print_kinds(name: str, pipeline: Pipeline, asked: Sequence[Asked], asking: A
     for kind, question, before in sampled(asked, asking.sample):
         found = find(pipeline, question, before)
         started = time.process_time()
-        answer = ask_back_once(pipeline, question, before, found, asking.model)
+        ask = ask_model if asking.alone else ask_back_once
+        answer = ask(pipeline, question, before, found, asking.model)
         kinds[kind].append((answer, time.process_time() - started))
     for kind, found_of_kind in sorted(kinds.items()):
         count = len(found_of_kind)
@@ -249,13 +253,15 @@ def main() -> None:
     options.add_argument("--everyday", action="store_true")
     options.add_argument("--model", type=Path, metavar="FILE.gguf")
     options.add_argument("--sample", type=int, default=0, metavar="N")
+    options.add_argument("--alone", action="store_true", help="ask the model without the rules before it")
     add_keep(options)
     arguments = options.parse_args()
     with data_folder(arguments.keep) as folder:
         app = build_app(load_settings(data_dir=folder, llm_provider="demo"))
-        asking = asking_of(arguments.model, arguments.sample)
+        asking = asking_of(arguments.model, arguments.sample, arguments.alone)
         if arguments.kb:
-            print_kb(app, *arguments.kb, asking)
+            kb, asked = arguments.kb
+            print_kb(app, kb, asked, asking)
         elif arguments.everyday:
             print_everyday(app, asking)
         elif arguments.folder:

@@ -82,9 +82,16 @@ def ask_back_once(
         model: is asked at most once, and only if ``rivals`` finds passages; None to leave it at the rules.
     """
     by_rules = ask_back(pipeline, question, history, search)
-    if by_rules is not None or model is None or model.needs_evidence or _just_asked(history):
+    if by_rules is not None or model is None or model.needs_evidence:
         return AskedBack(by_rules)
-    passages = rivals(pipeline, search)
+    return ask_model(pipeline, question, history, search, model)
+
+
+def ask_model(
+    pipeline: Pipeline, question: str, history: Sequence[PastTurn], search: Search, model: ChatModel
+) -> AskedBack:
+    """Return the readings of a question that is not clear by the model alone, which is asked at most once."""
+    passages = [] if _just_asked(history) else rivals(pipeline, search)
     if not passages:
         return NOT_ASKED
     messages = readings_messages(question, passages, pipeline.index.analyzer.language_of(question), history)
