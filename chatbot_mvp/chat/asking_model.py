@@ -91,7 +91,7 @@ def ask_model(
     pipeline: Pipeline, question: str, history: Sequence[PastTurn], search: Search, model: ChatModel
 ) -> AskedBack:
     """Return the readings of a question that is not clear by the model alone, which is asked at most once."""
-    passages = [] if _just_asked(history) else rivals(pipeline, search)
+    passages = [] if _just_asked(history) else rivals(pipeline, question, search)
     if not passages:
         return NOT_ASKED
     messages = readings_messages(question, passages, pipeline.index.analyzer.language_of(question), history)
@@ -107,16 +107,15 @@ def ask_model(
     return AskedBack(readings, ReadingsRequest(said, reply.usage, reply.seconds, reply.cached))
 
 
-def rivals(pipeline: Pipeline, search: Search) -> list[Chunk]:
+def rivals(pipeline: Pipeline, question: str, search: Search) -> list[Chunk]:
     """Return the beginnings of the passages that a question may be about, the best one of each place, at most six.
 
     Returns:
-        None of them, so that no request is made, if the question says much or names one of their headings, if only one
-        place comes near the best score, or if the question is about something else.
+        None of them, so that no request is made, if the question says much, if it or the question before it names one
+        of their headings, if only one place comes near the best score, or if the question is about something else.
     """
     analyzer, hits = pipeline.index.analyzer, search.trace.hits[:_LOOKED_AT]
-    terms = set(analyzer.terms(search.query))
-    if outcome_of(False, search.trace) == "refused" or len(terms) > _FEW_TERMS:
+    if outcome_of(False, search.trace) == "refused" or len(set(analyzer.terms(question))) > _FEW_TERMS:
         return []
     places: dict[tuple[str, str], Chunk] = {}
     for hit in hits:
@@ -124,6 +123,7 @@ def rivals(pipeline: Pipeline, search: Search) -> list[Chunk]:
             places.setdefault((hit.chunk.doc_id, hit.chunk.section), hit.chunk)
     if len(places) < FEWEST:
         return []
+    terms = set(analyzer.terms(search.query))
     names = [set(analyzer.terms(section)) for _, section in places]
     if any(terms & name for name in (name - names[0].intersection(*names) for name in names)):
         return []
