@@ -155,41 +155,39 @@ def print_head(asking: Asking) -> None:
     print(head([*BACK, *(OF_MODEL if asking.judges else ())], 2))
 
 
-def sampled(asked: Sequence[Asked], sample: int) -> list[Asked]:
-    """Return at most ``sample`` questions of each kind, spread evenly; 0: all."""
+def by_kind(asked: Sequence[Asked], sample: int) -> dict[str, list[Asked]]:
+    """Return kind -> at most ``sample`` of its questions, spread evenly; 0: all."""
     kinds = defaultdict[str, list[Asked]](list)
     for one in asked:
         kinds[one[0]].append(one)
-    return [
-        one for of_kind in kinds.values() for one in of_kind[:: max(1, -(-len(of_kind) // (sample or len(of_kind))))]
-    ]
+    return {kind: of_kind[:: max(1, -(-len(of_kind) // (sample or len(of_kind))))] for kind, of_kind in kinds.items()}
 
 
 def print_kinds(name: str, pipeline: Pipeline, asked: Sequence[Asked], asking: Asking) -> None:
     """Print how many questions of each kind are asked back, by the rules and by the model."""
-    kinds = defaultdict[str, list[tuple[AskedBack, float]]](list)
-    for kind, question, before in sampled(asked, asking.sample):
-        found = find(pipeline, question, before)
-        started = time.process_time()
-        ask = ask_model if asking.alone else ask_back_once
-        answer = ask(pipeline, question, before, found, asking.model)
-        kinds[kind].append((answer, time.process_time() - started))
-    for kind, found_of_kind in sorted(kinds.items()):
-        count = len(found_of_kind)
-        back = [one.readings.did_you_mean for one, _ in found_of_kind if one.readings]
-        requests = [one.request for one, _ in found_of_kind if one.request]
-        seconds = "–" if asking.judges else f"{sum(spent for _, spent in found_of_kind) / count:.3f}"
-        cells = [name, kind, count, len(back), f"{len(back) / count:.3f}", mean(list(map(len, back)), 1), seconds]
-        cells.append(len(requests))
+    ask = ask_model if asking.alone else ask_back_once
+    for kind, of_kind in sorted(by_kind(asked, asking.sample).items()):
+        answers: list[AskedBack] = []
+        spent = 0.0
+        for _, question, before in of_kind:
+            found = find(pipeline, question, before)
+            started = time.process_time()
+            answers.append(ask(pipeline, question, before, found, asking.model))
+            spent += time.process_time() - started
+        back = [len(one.readings.did_you_mean) for one in answers if one.readings]
+        requests = [one.request for one in answers if one.request]
+        seconds = "–" if asking.judges else f"{spent / len(of_kind):.3f}"
+        share = f"{len(back) / len(of_kind):.3f}"
+        cells = [name, kind, len(of_kind), len(back), share, mean(back), seconds, len(requests)]
         if asking.judges:
             said = Counter(one.said for one in requests)
             unreadable = said["unreadable"] + said["failed"]
-            cells += [said["readings"], unreadable, mean([one.seconds for one in requests], 1)]
+            cells += [said["readings"], unreadable, mean([one.seconds for one in requests])]
         print(row(cells), flush=True)
 
 
-def mean(values: Sequence[float], digits: int) -> str:
-    return f"{sum(values) / len(values):.{digits}f}" if values else "–"
+def mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.1f}" if values else "–"
 
 
 def print_everyday(app: App, asking: Asking) -> None:
