@@ -91,6 +91,8 @@ def asking_of(file: Path | None, sample: int, alone: bool) -> Asking:
     if file is None:
         return Asking(FindsClear(), False, sample, alone)
     settings = load_settings(provider="local", local_model_path=str(file), llm_cache_enabled=False)
+    # A slow request is measured, not repeated.
+    settings = settings.with_changes(nim_max_retries=0, nim_request_timeout=600)
     return Asking(create_chat_model(settings), True, sample, alone)
 
 
