@@ -50,7 +50,7 @@ def ask_back(pipeline: Pipeline, question: str, history: Sequence[PastTurn], sea
         readings = [(about, _clear(question, about)) for about in _headings(_above(hits, _ALIKE), question)]
     else:
         return None
-    return _searched(pipeline, readings[:MOST])
+    return searched(pipeline, readings[:MOST])
 
 
 def _of_reference(
@@ -63,17 +63,21 @@ def _of_reference(
     texts = [hit.chunk.index_text for hit in hits]
     documents = fold(" ".join(texts))
     kinds = [about for about in reference.variants if fold(about) in documents]
-    found = _searched(pipeline, [(about, _clear(question, about, reference.words)) for about in kinds[:MOST]])
+    found = searched(pipeline, [(about, _clear(question, about, reference.words)) for about in kinds[:MOST]])
     shown = [*named_things(history, texts, pipeline.index.analyzer), *_headings(_above(hits, _NEAR), question)]
     for more in ((), _beginnings(hits)):
         shown += more
         about_each = list(dict.fromkeys(shown))[:MOST]
-        found = found or _searched(pipeline, [(about, _clear(question, about)) for about in about_each])
+        found = found or searched(pipeline, [(about, _clear(question, about)) for about in about_each])
     return found
 
 
-def _searched(pipeline: Pipeline, readings: Sequence[tuple[str, str]]) -> Nearest | None:
-    """Search each reading; None if fewer than two find different passages."""
+def searched(pipeline: Pipeline, readings: Sequence[tuple[str, str]]) -> Nearest | None:
+    """Search readings, given (what tells each from the others, the clear question); keep those that lead elsewhere.
+
+    Returns:
+        As ``ask_back``: None if fewer than two find different passages.
+    """
     if len(readings) < FEWEST:
         return None
     passages: list[Source] = []

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from chatbot_mvp.chat.asking_model import Said
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -29,6 +31,15 @@ class _StageError(BaseModel):
 class _Timing(BaseModel):
     stage: str
     seconds: float
+
+
+class _AskedBack(BaseModel):
+    said: Said
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+    seconds: float
+    cached: bool
 
 
 class _Message(BaseModel):
@@ -62,6 +73,7 @@ class _Debug(BaseModel):
     fingerprint: str
     prompt: list[_Message]
     withheld: str
+    asked_back: _AskedBack | None = None
 
 
 def require_types(record: DataclassInstance, debug: object) -> None:

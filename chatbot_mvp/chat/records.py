@@ -81,6 +81,12 @@ class AnswerRecord:
         return self.decided_by == "chosen"
 
     @property
+    def asked_back(self) -> Mapping[str, Any] | None:
+        """``ReadingsRequest.as_json`` of the request for readings; None if no model was asked."""
+        found: Mapping[str, Any] | None = self.debug.get("asked_back")
+        return found
+
+    @property
     def unsupported(self) -> int:
         return sum(not statement.supported for statement in self.statements)
 
@@ -111,6 +117,7 @@ class AnswerRecord:
                 {**asdict(s), "numbers": list(s.numbers), "text": self.text[s.start : s.end]} for s in self.statements
             ],
             "nearest": _nearest_json(self.nearest),
+            "asked_back": self.asked_back,
             "fell_back": self.fell_back,
             "vectors_share": self.vectors_share,
             "seconds": self.seconds,
@@ -173,6 +180,7 @@ def record_of(answer: Answer) -> AnswerRecord:
             "strategy": answer.strategy,
             "fingerprint": answer.fingerprint,
             "prompt": [{"role": message.role, "content": message.content} for message in answer.messages],
+            "asked_back": answer.readings_request.as_json() if answer.readings_request else None,
             "withheld": completion.text if completion and answer.why == "unsupported" else "",
         },
     )

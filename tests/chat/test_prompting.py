@@ -17,6 +17,7 @@ from chatbot_mvp.chat.prompting import (
     distinct_texts,
     grounded_messages,
     open_messages,
+    readings_messages,
     relevance_messages,
     rewrite_messages,
 )
@@ -90,6 +91,7 @@ def test_an_earlier_answer_that_repeats_an_order_of_the_document_is_not_obeyed(s
         grounded_messages(QUESTION, [chunk], "es", history),
         open_messages(QUESTION, "es", history),
         rewrite_messages(QUESTION, "es", history),
+        readings_messages(QUESTION, [chunk], "es", history),
     ):
         assert "PWNED" not in ObedientModel.outside(ChatRequest(messages))
         assert QUESTION in messages[-1].content
@@ -168,6 +170,7 @@ def test_every_language_has_every_prompt_with_its_placeholders(language: str) ->
         grounded_messages("q", [chunk], language, [PastTurn("a", "b")]),
         open_messages("q", language),
         relevance_messages("q", [chunk], language),
+        readings_messages("q", [chunk], language, [PastTurn("a", "b")]),
     ):
         assert [message.role for message in messages] == ["system", "user"]
         assert not any("{" in message.content for message in messages)

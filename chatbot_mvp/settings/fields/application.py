@@ -79,6 +79,9 @@ class ApplicationFields(Fields):
     """Let the model rewrite each follow-up question so that it stands alone."""
     chat_asks_back: Annotated[bool, IN_ADMIN, Row(group="chat")] = True
     """In strict mode, ask which one is meant if a question could mean several things."""
+    chat_asks_back_with_model: Annotated[bool, IN_ADMIN, Row(group="chat")] = False
+    """Let the model say, in one request, what a short question could mean where no rule of CHAT_ASKS_BACK tells and
+    passages of several places fit it alike."""
     log_queries: bool = False
     """Include the text of questions in logs/retrieval_metrics.jsonl."""
     serve_token: Key = SecretStr("")
