@@ -110,8 +110,8 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     settle(page)
     tiles = page.locator("[data-testid='stMetric']").all_inner_texts()
     assert any(re.match(r"Recall@5\s+(?:0,9|1,0)", text) for text in tiles), tiles
-    # Curves, a distribution, where questions were lost, where the time went.
-    assert page.locator("[data-testid='stVegaLiteChart']").count() == 4
+    # Curves, questions and answers as pictures, a distribution, where questions were lost, where the time went.
+    assert page.locator("[data-testid='stVegaLiteChart']").count() == 5
     assert page.get_by_text("Recuperados").is_visible()
     assert page.get_by_text("Correctos", exact=True).is_visible()
 
