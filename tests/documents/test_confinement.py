@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.settings.installation import PROJECT_ROOT
+from tests.documents.made import pdf
 
 _NATIVE = """
 import ctypes, errno, json, os, struct, sys
@@ -114,3 +115,18 @@ ctypes.CDLL = lambda *arguments, **options: Old()
 print(json.dumps([confinement.confine(["/nowhere"]), open("/etc/hostname").read() != ""]))
 """
     assert run(code) == [0, True]
+
+
+def test_an_environment_that_is_reached_through_a_link_reads_a_pdf(tmp_path: Path) -> None:
+    link = tmp_path / "environment"
+    link.symlink_to(sys.prefix)
+    python = link / Path(sys.executable).relative_to(sys.prefix)
+    (tmp_path / "a.pdf").write_bytes(pdf([[("La cuota es de 15 euros.", 11)]]))
+    read = (
+        "import sys; from pathlib import Path; from chatbot_mvp.documents.parsing import parse_upload;"
+        "print(parse_upload('a.pdf', Path(sys.argv[1]).read_bytes(), 1000, 1).text)"
+    )
+    done = subprocess.run(
+        [python, "-c", read, tmp_path / "a.pdf"], cwd=PROJECT_ROOT, capture_output=True, text=True, check=False
+    )
+    assert "15 euros" in done.stdout, done.stderr

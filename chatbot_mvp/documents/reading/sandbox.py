@@ -245,7 +245,9 @@ def _lock_up(job: Job) -> None:
         first = CPU_SECONDS + (round(per_page) if job.pages else 0)
         last = max(first, round(job.most_seconds)) if per_page else CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (first, last + 5))
-    readable = [str(Path(entry).resolve()) + os.sep for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
+    libraries = [Path(entry) for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
+    # Each under both names: an environment may be reached through a link, and modules are opened by its name.
+    readable = [str(path) + os.sep for entry in libraries for path in {entry.absolute(), entry.resolve()}]
     readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
     confine([*readable, sys.base_prefix])
 
