@@ -53,6 +53,8 @@ def test_missing_strategies_are_measured_one_after_the_other(app: App) -> None:
     questions = saved(app, kb_id)
     run_id = app.kb_evaluation.start(kb_id, questions.set_id)
     wait_until(lambda: bool(app.kb_evaluation.results(kb_id)), 60, "the first result")
+    # The result is there a moment before the job ends.
+    wait_until(lambda: not any(job.status.active for job in app.kb_evaluation.jobs(kb_id)), 60, "the end of the job")
     started = app.kb_evaluation.start_strategies(kb_id, questions.set_id, ["KB_CHAT"])
     wait_until(lambda: len(app.kb_evaluation.results(kb_id)) == 2, 60, "the second result")
     found = app.kb_evaluation.strategies(run_id)
