@@ -6,21 +6,25 @@ PORT ?= 8501
 # Who may reach the server: only this machine. HOST=0.0.0.0 opens it; set ADMIN_PASSWORD first.
 HOST ?= 127.0.0.1
 
-.PHONY: run test check test-all attack coverage lint types style docs e2e lock nightly clean
+.PHONY: run test check tests test-all attack coverage lint types style docs e2e lock nightly clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m streamlit_app --server.address $(HOST) --server.port $(PORT)
 
-# At most four minutes on two cores: of what costs much, a part (tests/costs.txt).
-test: lint
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow and not costly"
+# At most four minutes on two cores: of what costs much, a part (tests/costs.txt). mypy runs beside the tests.
+test: style
+	$(MAKE) --no-print-directory --jobs=2 types tests WHICH="not slow and not costly"
 
 # All but the slow tests, in eight minutes: before a change is handed in.
-check: lint
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "not slow"
+check: style
+	$(MAKE) --no-print-directory --jobs=2 types tests WHICH="not slow"
 
 test-all: lint
 	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup
+
+WHICH := not slow
+tests: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "$(WHICH)"
 
 # Everything that attacks: hostile input of all kinds, injections, kills, fuzz targets under atheris. At most 15 minutes on
 # two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times as many executions.

@@ -31,7 +31,7 @@ from tests.cases import COSTS, function_of
 
 FOLDER = "TEST_COSTS_FOLDER"
 """Environment variable: the folder to which each process of pytest writes what its tests cost."""
-BUDGET_S = 0.3
+BUDGET_S = 0.2
 _MOST_OF_A_FILE = 10
 _ALWAYS = ("tests/e2e/test_tour.py::test_upload_ask_and_open_the_highlighted_source",)
 """Kept at any cost: without it no browser would open the app."""
