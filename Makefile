@@ -24,7 +24,7 @@ test-all: lint
 
 WHICH := not slow
 tests: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "$(WHICH)"
+	nice -n 5 $(BIN)/python -m pytest -n 3 --dist loadgroup -m "$(WHICH)"
 
 # Everything that attacks: hostile input of all kinds, injections, kills, fuzz targets under atheris. At most 15 minutes on
 # two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times as many executions.
