@@ -68,7 +68,7 @@ _MANY = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _ARTICLES = ("un", "una", "uno", "one")
 _ITEM = re.compile(r"\s*[-*+•]")
 _CONDITION = re.compile(r"\s*(?:[-*+•]\s+)?((?:si|if)\b[^,;:.]*)[,;]", re.I)
-_ASKED_IF = re.compile(r"\b(?:si|if)\b(?! no\b)([^,;?]*)", re.I)
+_ASKED_IF = re.compile(r"\b(?:si|if)\b([^,;?]*)", re.I)
 """The condition of a question: "¿cuánto pago si estudio?"."""
 _CONDITIONAL = re.compile(r"\b(?:si|if|cuando|when)\b")
 _FROM = re.compile(r"\b(?:de|desde) donde|\bwhere\b.*\bfrom\b")

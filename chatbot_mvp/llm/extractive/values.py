@@ -134,7 +134,8 @@ VALUES: dict[str, Value] = {
         r"tardar|lleva|tiempo)|cuanto (?:tiempo|(?:\w+ ){1,2}esperar)|cuant[oa]s "
         rf"(?:{UNIT_OF_TIME})|durante cuanto|(?:que|cual es la) duracion|"
         rf"how (?:long|fast|quickly)|how many {UNIT_OF_TIME}|how much time",
-        rf"(?<!cada )(?<!every )\b{FIGURE} (?:\w+ )?{UNIT_OF_TIME}\b(?! (?:antes|before))",
+        rf"(?<!cada )(?<!every )\b{FIGURE} (?:\w+ )?{UNIT_OF_TIME}\b(?! (?:antes|before))|"
+        r"\bhora y (?:media|cuarto)\b|\bhalf an hour\b|\ban hour\b",
     ),
     "time": _value(
         r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |"

@@ -146,6 +146,11 @@ LIST = "Hay muchas ganas. La comisión del curso la forman:\n\n- Ana Gil\n- Luis
             "¿De qué color es la camiseta del curso?",
             "La camiseta del curso es roja",
         ),
+        (
+            "El curso se pierde si no se paga. El curso cuesta 40 euros.",
+            "¿Qué pasa si no pago el curso?",
+            "El curso se pierde si no se paga.",
+        ),
         # Where one gets through is a place, "in all" is none.
         (
             "El casco se lleva en toda la sala. En caso de incendio se sale por el patio.",
@@ -172,6 +177,10 @@ def test_what_an_answer_is_taken_from(text: str, question: str, quoted: str) -> 
         ("El curso cuesta 27 euros.", "¿Cuánto costaba el curso el año pasado?"),
         ("El curso es para menores de 16 años.", "¿Cuánto dura el curso?"),
         ("El curso se revisa cada dos años.", "¿Cuántos años dura el curso?"),
+        (
+            "El curso cuesta 40 euros. Quien no cultiva la parcela del curso la pierde.",
+            "¿Cuánto cuesta el curso? ¿Y si no la cultivo?",  # the price is no answer to that
+        ),
         ("La camiseta del curso se compra en mayo.", "¿De qué color es la camiseta del curso?"),
         ("En el curso se usa una docena de huevos.", "¿Cuánto se aguanta en el curso?"),
     ],
@@ -204,6 +213,8 @@ def test_the_closest_sentence_without_a_word_of_the_question_answers_only_what_i
         ("duration", "menores de 16 anos", "cuanto tarda", False),
         ("duration", "menores de 16 anos", "cuantos anos hay que tener", True),
         ("duration", "dura 16 anos", "cuanto dura", True),
+        ("duration", "dura hora y media", "cuanto dura", True),
+        ("duration", "it takes half an hour", "how long does it take", True),
         ("when", "se pasa el dia 5", "cuando se pasa", True),
         ("date", "tome la salida 118 desde el rio", "en que ano se hizo", False),
     ],
