@@ -54,8 +54,8 @@ class UserContext:
     """The documents that are searched; one of all documents leaves it to KB_FILTER."""
     passage: Chunk | None = None
     """The one passage to answer from, which a person chose; None for those that the search finds."""
-    clear: bool = False
-    """Whether a person chose the question from readings that the chat offered: it is not asked back."""
+    is_reading: bool = False
+    """Whether a person chose the question from those that the chat asked back: it is not asked back again."""
     answer_in: str = ""
     """Language to answer in, "es" or "en"; "" for the question's."""
     provider: str = ""

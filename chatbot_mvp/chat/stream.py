@@ -125,7 +125,7 @@ class AnswerStream:
     def _asked_back(self, search: Search) -> AskedBack:
         """Return what the question could mean. One that a person chose, or its passage, is clear."""
         settings, context = self._settings, self._context
-        if context.mode != "strict" or context.passage is not None or context.clear or not settings.chat_asks_back:
+        if context.mode != "strict" or context.passage is not None or context.is_reading or not settings.chat_asks_back:
             return NOT_ASKED
         model = self._model if settings.chat_asks_back_with_model else None
         return ask_back_once(self._pipeline, self._question, self._history, search, model)

@@ -25,7 +25,7 @@ class Asking:
     """As in ``UserContext``."""
     answer_in: str = ""
     """As in ``UserContext``."""
-    clear: bool = False
+    is_reading: bool = False
     """As in ``UserContext``."""
     again: bool = False
     """Whether another answer to the same question is wanted."""
@@ -36,7 +36,7 @@ class Asking:
         Args:
             temperature: of answers, by the settings.
         """
-        found = replace(chosen, passage=self.passage, answer_in=self.answer_in, clear=self.clear)
+        found = replace(chosen, passage=self.passage, answer_in=self.answer_in, is_reading=self.is_reading)
         if self.again:
             another = temperature or _ANOTHER_TEMPERATURE
             found = replace(found, llm_temperature=another, seed=secrets.randbelow(2**31))

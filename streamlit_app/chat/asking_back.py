@@ -26,7 +26,7 @@ def show_readings(turn: Turn, readings: Nearest, asks: bool) -> None:
             icon=":material/subdirectory_arrow_right:",
             disabled=not asks,
             on_click=ask,
-            args=(Asking(reading.question, turn.after, clear=True),),
+            args=(Asking(reading.question, turn.after, is_reading=True),),
         )
         show_passages([passage])
 

@@ -115,7 +115,7 @@ def test_nobody_who_did_not_choose_it_pays_for_it(office: Pipeline, on: Settings
     for changed, own in (
         (settings, {}),
         (on.with_changes(chat_asks_back=False), {}),
-        (on, {"clear": True}),
+        (on, {"is_reading": True}),
     ):
         model = model_saying(TWO)
         assert ask(office, changed, model, **own).outcome == "answered"

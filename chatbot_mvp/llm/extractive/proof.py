@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -189,9 +190,13 @@ def _shares(question: str, clause: str, rest: str, scores: Scores, reader: Reade
 def _has_noun(noun: str, question: str, clause: str, scores: Scores, reader: Reader) -> npt.NDArray[np.bool_]:
     """Return whether each unit, or what stands above it, has the noun behind "which"; True if no word is that noun."""
     stems = [word.stem for word in reader.words(clause) if fold(word.text) == noun and not word.is_stop]
-    terms = reader.ordered_terms(question)
-    columns = [at for at, term in enumerate(terms) if term in stems]
+    columns = _columns(stems, question, reader)
     return np.array([not columns or row[columns].any() for row in scores.cover], bool)
+
+
+def _columns(terms: Collection[str], question: str, reader: Reader) -> list[int]:
+    """Return the columns of ``Scores.cover`` that are of some of the question's terms."""
+    return [at for at, term in enumerate(reader.ordered_terms(question)) if term in terms]
 
 
 def _offers(value: str, kind: str, unit: Unit, wanted: Asked, question: str, reader: Reader) -> bool:
@@ -238,7 +243,7 @@ def _other_case(clause: str, question: str, scores: Scores, reader: Reader) -> n
     """Return whether each unit has nothing of the question's condition, of which another unit has something."""
     found = _ASKED_IF.search(clause)
     condition = reader.terms(found[1]) if found else frozenset()
-    columns = [at for at, term in enumerate(reader.ordered_terms(question)) if term in condition]
+    columns = _columns(condition, question, reader)
     has = scores.cover[:, columns].any(axis=1)
     return np.asarray(~has & has.any())
 
