@@ -19,13 +19,15 @@ from tests.ui.planted import Planted, attempts, plant
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
+# The icon is one that the program itself never draws.
 FOREIGN_ELEMENTS = """(place) => {
   const found = [];
   for (const each of document.querySelectorAll("a[href], img[src], script[src], iframe[src]")) {
     const to = each.getAttribute("href") || each.getAttribute("src");
     if (to.includes(place) || to.includes("c.example") || /^(javascript|mailto):/.test(to)) found.push(each.outerHTML);
   }
-  for (const each of document.querySelectorAll(".katex, [aria-label='home icon'], .mermaid, [data-testid='stMermaid']"))
+  const drawn = ".katex, [aria-label='skull icon'], .mermaid, [data-testid='stMermaid']";
+  for (const each of document.querySelectorAll(drawn))
     found.push(each.outerHTML);
   return found;
 }"""

@@ -33,7 +33,7 @@ class Planted:
 def attempts(place: str) -> str:
     """Return a text that would load pictures from a place, draw icons and formulas, and link, if it were followed."""
     return (
-        f"![x]({place}/leak.png) <img src='{place}/img.png'> <script src='{place}/s.js'></script> :material/home: "
+        f"![x]({place}/leak.png) <img src='{place}/img.png'> <script src='{place}/s.js'></script> :material/skull: "
         f":red[r] $x$ [a](javascript:alert(1)) [b]({place}/link) {place}/bare www.c.example c@c.example :smile: "
         "`c` **n**"
     )
