@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.near_model import Reader
 from benchmarks.near_sets import Asked, ask, collections
-from benchmarks.own_threshold import own_threshold
 from benchmarks.script import add_keep, data_folder, head, parser, row
 from chatbot_mvp.embedding.registry import create_embedder
+from chatbot_mvp.evaluation.kb.own_threshold import own_threshold
 from chatbot_mvp.evaluation.kb.questions import auroc
 from chatbot_mvp.settings.model import load_settings
 

@@ -24,6 +24,7 @@ from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.evaluation.kb.jobs import EvaluationJob
+from chatbot_mvp.evaluation.kb.own_threshold import LEAST_LABELS, LEAST_OF_A_SIDE, PROVEN, own_threshold
 from chatbot_mvp.evaluation.kb.passages import STATES as PASSAGE_STATES
 from chatbot_mvp.evaluation.kb.passages import PassageState, PassageUse
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
@@ -32,7 +33,7 @@ from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.spoken import spoken_questions
 from chatbot_mvp.evaluation.kb.strategies import StrategyFigure, StrategyFigures
 from chatbot_mvp.evaluation.kb.strict_mode import Outcome as StrictOutcome
-from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at, suggest
+from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at
 from chatbot_mvp.evaluation.kb_map import KbMap
 from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed
 from chatbot_mvp.health import Health

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import ENOUGH_OWN, KbRecord, KbResult, Share, ThresholdFigures, few_of, figures_at, suggest
+from chatbot_mvp.api import (
+    ENOUGH_OWN,
+    LEAST_LABELS,
+    LEAST_OF_A_SIDE,
+    PROVEN,
+    KbRecord,
+    KbResult,
+    Share,
+    ThresholdFigures,
+    few_of,
+    figures_at,
+    own_threshold,
+)
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.rows import show_rows
 from streamlit_app.pictures.evidence import DRAGGED, dragged_to, evidence_picture
@@ -19,6 +31,8 @@ _SETTING = "kb_min_evidence"
 _LINES = ("coverage", "wrong_refusals", "wrong_answers")
 _TOLERANCES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _USUAL = 0.05
+_SAME = 0.005
+"""Thresholds that differ by less are shown as the same number."""
 
 
 def judge(kb: KbRecord, result: KbResult, advise: bool) -> None:
@@ -107,36 +121,38 @@ def _suggestion(result: KbResult, key: str, current: float) -> None:
         help=t("mykb.tolerance_help"),
         key="mykb_tolerance",
     )
-    found = suggest(result.scores, float(tolerance))
+    found = own_threshold(result.scores, float(tolerance), result.min_evidence)
     if found is None:
-        st.caption(t("mykb.no_suggestion"))
+        st.caption(t("mykb.no_suggestion", least=number(LEAST_LABELS), side=number(LEAST_OF_A_SIDE)))
         return
-    figures, (low, high) = found.figures, found.range
-    st.markdown(
-        t(
-            "mykb.suggestion",
-            value=number(figures.threshold, 2),
-            answered=of_text(figures.coverage),
-            wrong=of_text(figures.wrong_answers),
-        )
-    )
+    value = number(found.threshold, 2)
+    st.markdown(t("mykb.suggestion", value=value, general=number(found.general, 2), labels=number(found.labels)))
     st.caption(
         t(
-            "mykb.suggestion_range",
-            low=number(low, 2),
-            high=number(high, 2),
-            span=span_text(figures.wrong_answers),
+            "mykb.suggestion_unseen",
+            answered=_with_span(found.answered),
+            wrong=_with_span(found.all_wrong),
         )
     )
-    if low <= current <= high:
+    changed = {"better": number(found.better), "worse": number(found.worse), "general": number(found.general, 2)}
+    if found.p >= PROVEN:
+        st.caption(f":orange[:material/casino:] {t('mykb.suggestion_chance', **changed)}")
+    else:
+        icon = ":green[:material/check_circle:]" if found.better > found.worse else ":orange[:material/warning:]"
+        st.caption(f"{icon} {t('mykb.suggestion_proven', **changed)}")
+    if abs(current - found.threshold) < _SAME:
         st.caption(f":green[:material/check_circle:] {t('mykb.suggestion_current', value=number(current, 2))}")
     st.button(
-        t("mykb.see_suggestion", value=number(figures.threshold, 2)),
+        t("mykb.see_suggestion", value=value),
         icon=":material/moving:",
         key="mykb_see",
         on_click=_move,
-        args=(key, figures.threshold),
+        args=(key, round(found.threshold, 2)),
     )
+
+
+def _with_span(share: Share) -> str:
+    return f"{of_text(share)} ({span_text(share)})"
 
 
 def _move(key: str, threshold: float) -> None:
@@ -174,7 +190,7 @@ def _take(threshold: float, current: float) -> None:
         type="primary",
         icon=":material/check:",
         key="mykb_apply",
-        **guarded(Action.CHANGE_SETTINGS, t("mykb.apply_help"), fixed or abs(threshold - current) < 0.005),
+        **guarded(Action.CHANGE_SETTINGS, t("mykb.apply_help"), fixed or abs(threshold - current) < _SAME),
     ):
         apply_threshold(threshold)
 

@@ -223,6 +223,10 @@ def test_the_suggestion_can_be_tried_on_the_chart(kb: KbRecord) -> None:
     result_id = asked(kb, made.set_id)
     page = results()
     page = page.select_slider(key="mykb_tolerance").set_value(0.0).run()
+    shown = texts(page)
+    assert "Juzgando cada pregunta con el umbral que eligen las demás" in shown
+    assert "al 95 %" in shown
+    assert ("puede ser casualidad" in shown) != ("más de lo que da la casualidad" in shown)
     page = page.button(key="mykb_see").click().run()
     assert not page.exception
     threshold = page.slider(key=f"mykb-threshold-{result_id}").value

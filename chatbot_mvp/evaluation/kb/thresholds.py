@@ -30,15 +30,6 @@ class ThresholdFigures:
     """Kind -> answered questions, for each kind without an answer in the knowledge base."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A threshold for a tolerance of wrong answers."""
-
-    figures: ThresholdFigures
-    range: tuple[float, float]
-    """(lowest, highest) threshold that answers the same questions within the tolerance."""
-
-
 Scores = Mapping[str, Sequence[float]]
 """Kind -> evidence scores of its questions, 0-1."""
 
@@ -63,23 +54,6 @@ def figures_at(scores: Scores, threshold: float) -> ThresholdFigures:
 def curve(scores: Scores) -> list[ThresholdFigures]:
     """Compute the figures at all thresholds from 0 to 1."""
     return [figures_at(scores, step / STEPS) for step in range(STEPS + 1)]
-
-
-def suggest(scores: Scores, tolerance: float) -> Suggestion | None:
-    """Suggest the threshold that answers the most answerable questions with at most ``tolerance`` (0-1) wrong answers.
-
-    If a range of thresholds is equally good, the middle is suggested, since its lower end depends on a single score of
-    the set. None without questions of either kind, or if no threshold keeps the tolerance.
-    """
-    points = curve(scores)
-    if not points[0].coverage.total or not points[0].wrong_answers.total:
-        return None
-    fine = [point for point in points if (point.wrong_answers.value or 0.0) <= tolerance]
-    if not fine:
-        return None
-    most = max(point.coverage.count for point in fine)
-    best = [point for point in fine if point.coverage.count == most]
-    return Suggestion(best[(len(best) - 1) // 2], (best[0].threshold, best[-1].threshold))
 
 
 def few_of(scores: Scores) -> list[tuple[str, int]]:

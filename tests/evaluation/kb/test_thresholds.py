@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from chatbot_mvp.evaluation.kb.thresholds import curve, few_of, figures_at, suggest
+from chatbot_mvp.evaluation.kb.thresholds import curve, few_of, figures_at
 from chatbot_mvp.metrics.statistics.share import Share
 
 SCORES = {"answerable": [0.9, 0.8, 0.6, 0.3], "near": [0.7, 0.2], "far": [0.1, 0.0, 0.05]}
@@ -47,25 +47,6 @@ def test_wilson_interval_by_hand() -> None:
     assert Share(5, 10).interval == pytest.approx((0.2366, 0.7634), abs=1e-4)
     assert Share(0, 0).interval is None
     assert Share(0, 0).value is None
-
-
-def test_the_suggestion_covers_most_within_the_tolerance_and_leaves_room_on_both_sides() -> None:
-    """One wrong answer of five is 20 %: tolerated from 0.21 on, and up to 0.30 all four are answered."""
-    tolerant = suggest(SCORES, 0.2)
-    assert tolerant is not None
-    assert tolerant.range == (0.21, 0.3)
-    assert tolerant.figures.threshold == 0.25
-    assert (tolerant.figures.coverage.count, tolerant.figures.wrong_answers.count) == (4, 1)
-    strict = suggest(SCORES, 0.0)
-    assert strict is not None
-    assert strict.range == (0.71, 0.8)
-    assert (strict.figures.coverage.count, strict.figures.wrong_answers.count) == (2, 0)
-
-
-@pytest.mark.parametrize("scores", [{}, {"answerable": [0.5]}, {"near": [0.5]}, {"answerable": [0.5], "far": [1.0]}])
-def test_nothing_is_suggested_that_the_questions_cannot_tell(scores: dict[str, list[float]]) -> None:
-    """The last: no threshold refuses a score of 1."""
-    assert suggest(scores, 0.0) is None
 
 
 def test_fewer_than_twenty_of_a_side_are_told() -> None:

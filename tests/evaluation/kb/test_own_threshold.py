@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.own_threshold import GENERAL, own_threshold
+from chatbot_mvp.evaluation.kb.own_threshold import GENERAL, PROVEN, own_threshold
 from chatbot_mvp.metrics.statistics.share import Share
 
 HIGH = [0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
@@ -34,6 +34,20 @@ def test_each_label_is_judged_by_a_threshold_that_it_did_not_choose() -> None:
     assert found.answered == Share(4, 6)
     assert found.wrong == {"near": Share(0, 4), "far": Share(0, 0)}
     assert found.answered.interval is not None
+    assert found.all_wrong == Share(0, 4)
+
+
+def test_labels_decided_otherwise_than_at_the_general_threshold_are_counted_on_both_sides() -> None:
+    """Ten labels choose 0.42: the same scores lie above it as above 0.5. A hundred move 0.9 to 0.36, which leaves out
+    the ten scores of 0.3 alone."""
+    same = own_threshold({"answerable": HIGH, "near": LOW}, 0.1, 0.5)
+    assert same is not None and (same.better, same.worse, same.p) == (0, 0, 1.0)
+    low = own_threshold({"answerable": HIGH * 10, "near": LOW * 10}, 0.1, 0.9)
+    assert low is not None
+    assert (low.better, low.worse) == (50, 0)
+    assert low.p < PROVEN
+    few = own_threshold({"answerable": [0.8, 0.7, 0.6, 0.5, 0.5, 0.5, 0.5, 0.42], "near": [0.2, 0.1]}, 0.1, 0.5)
+    assert few is not None and few.p >= PROVEN
 
 
 def test_the_tolerance_holds_for_each_kind_alone() -> None:

@@ -1,8 +1,8 @@
 """Choose the evidence threshold of one knowledge base by its own labelled questions, from the first ten on.
 
-``thresholds.suggest`` reads the figures of the very questions that chose the threshold. With a few labels that is too
-good to be true: here few labels move the threshold a little only, and each label is judged by a threshold that the
-other labels chose (leave one out).
+Figures of the very questions that chose a threshold are too good to be true. So few labels move the threshold a little
+only, and each label is judged by a threshold that the other labels chose (leave one out). What that gives on other
+people's questions: docs/research/evidence.md.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from chatbot_mvp.evaluation.kb.thresholds import STEPS, UNANSWERABLE, Scores
 from chatbot_mvp.metrics.statistics.share import Share
+from chatbot_mvp.metrics.statistics.significance import randomisation_p
 
 LEAST_LABELS = 10
 """Fewest labelled questions that choose a threshold, …"""
@@ -19,6 +22,8 @@ LEAST_OF_A_SIDE = 2
 """… and fewest with and without an answer in the knowledge base."""
 GENERAL = 20.0
 """Number of labels that count as much as the general threshold (``python -m benchmarks near --labels``)."""
+PROVEN = 0.05
+"""Below this p the threshold decides the labels otherwise than the general one by more than chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,17 @@ class OwnThreshold:
     """Answerable questions that are answered, each at the threshold that the other labels choose."""
     wrong: Mapping[str, Share]
     """Kind ("near", "far") -> questions of that kind that are answered nevertheless, likewise."""
+    better: int
+    """Labels that are decided rightly so, and wrongly at the general threshold."""
+    worse: int
+    """Labels that are decided wrongly so, and rightly at the general threshold."""
+    p: float
+    """That chance alone makes these two so different: two-sided sign test, 0-1; 1 if no label is decided otherwise."""
+
+    @property
+    def all_wrong(self) -> Share:
+        """Near and far questions that are answered nevertheless."""
+        return Share(sum(of.count for of in self.wrong.values()), sum(of.total for of in self.wrong.values()))
 
 
 def own_threshold(scores: Scores, tolerance: float, general: float) -> OwnThreshold | None:
@@ -55,21 +71,32 @@ def own_threshold(scores: Scores, tolerance: float, general: float) -> OwnThresh
     if count < LEAST_LABELS or min(sides) < LEAST_OF_A_SIDE:
         return None
 
-    def unseen(kind: str) -> Share:
-        right = 0
+    def unseen(kind: str) -> list[bool]:
+        """Return whether each question of a kind is answered at the threshold that the other labels choose."""
+        answered = []
         for at, score in enumerate(labelled[kind]):
             others = {**labelled, kind: labelled[kind][:at] + labelled[kind][at + 1 :]}
-            right += score >= _towards(_of_labels(others, tolerance), general, count - 1)
-        return Share(right, len(labelled[kind]))
+            answered.append(score >= _towards(_of_labels(others, tolerance), general, count - 1))
+        return answered
 
+    answered = {kind: unseen(kind) for kind in labelled}
+    shares = {kind: Share(sum(of), len(of)) for kind, of in answered.items()}
+    changes = [
+        (1 if kind == "answerable" else -1) * (now - (score >= general))
+        for kind, scores_of in labelled.items()
+        for now, score in zip(answered[kind], scores_of, strict=True)
+    ]
     alone = _of_labels(labelled, tolerance)
     return OwnThreshold(
         _towards(alone, general, count),
         alone,
         general,
         count,
-        unseen("answerable"),
-        {kind: unseen(kind) for kind in UNANSWERABLE},
+        shares["answerable"],
+        {kind: shares[kind] for kind in UNANSWERABLE},
+        better=changes.count(1),
+        worse=changes.count(-1),
+        p=float(randomisation_p(np.array(changes, float)[:, None])[0]),
     )
 
 
