@@ -24,9 +24,11 @@ from chatbot_mvp.knowledge_base.pipelines import JOINED
 from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
+from chatbot_mvp.llm.registry import find_provider
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.storage.formats import CHAT_LOG, VERSION
@@ -161,10 +163,13 @@ class Answering:
 
     def _options(self, kb_id: str, question: str, context: UserContext, streamed: bool, hold: bool) -> dict[str, Any]:
         model, settings = self._model, self._live.current
+        of_model = settings
         if context.provider:
-            model = self._providers.model(settings.with_changes(provider=context.provider))
+            of_model = settings.with_changes(provider=context.provider)
+            model = self._providers.model(of_model)
         return {
             "model": model,
+            "rates": _rates(of_model),
             "fallback": self._fallback,
             "settings": settings,
             "streamed": streamed,
@@ -236,6 +241,7 @@ class Answering:
                 UserContext(),
                 (),
                 model=self._model,
+                rates=_rates(self._live.current),
                 fallback=self._fallback,
                 settings=self._live.current,
                 places=self._kbs.places(kb_id, version),
@@ -252,6 +258,11 @@ class Answering:
             append_lines(self._metrics_path, [entry], sync=False)
         except (OSError, ValueError) as error:
             _log.warning("the metrics of a question could not be written to %s: %s", self._metrics_path, error)
+
+
+def _rates(settings: Settings) -> bool:
+    """Return whether the provider's model may say if passages answer a question: a small one says yes to everything."""
+    return not find_provider(settings.chosen_provider).note(settings)
 
 
 def _short(history: Sequence[PastTurn]) -> list[PastTurn]:

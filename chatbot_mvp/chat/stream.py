@@ -48,6 +48,7 @@ class AnswerStream:
         model: ChatModel,
         fallback: ChatModel,
         settings: Settings,
+        rates: bool = True,
         places: Places = _NOWHERE,
         streamed: bool = False,
         hold: bool = False,
@@ -57,6 +58,7 @@ class AnswerStream:
         Args:
             history: the conversation so far, oldest first.
             fallback: answers from the evidence if ``model`` fails.
+            rates: whether the model may say, in doubt, if the passages answer the question.
             places: those of the version that is asked; without any, sources have no file and page.
             streamed: whether the model is asked for its text piece by piece.
             hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
@@ -71,6 +73,7 @@ class AnswerStream:
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
         self._places, self._streamed, self._hold, self._done = places, streamed, hold, done
+        self._rates = rates
         self._stream: ChatStream | None = None
 
     def cancel(self) -> None:
@@ -141,7 +144,7 @@ class AnswerStream:
             search.query,
             settings.kb_min_evidence,
             settings.kb_doubt_evidence,
-            self._model if self._context.mode == "strict" else None,
+            self._model if self._context.mode == "strict" and self._rates else None,
             self._pipeline.index.analyzer.language_of(self._question),
             settings.kb_sure_evidence,
         )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from chatbot_mvp.app import build_app
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.model import Settings
-from tests.chat.conftest import INSIDE, OUTSIDE, ChatService
+from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE, ChatService
 from tests.fakes import FailingChatModel, FakeChatModel
+from tests.models import gguf
 
 REPLY = "Cada persona dispone de 23 días laborables de vacaciones. La dieta de jornada completa es de 48 euros."
 
@@ -87,3 +89,19 @@ def test_general_mode_never_asks_for_relevance(pipeline: Pipeline, settings: Set
     knobs = UserContext("general", kb_min_evidence=1.0, kb_doubt_evidence=0.0)
     answer = ChatService(model, settings, DemoModel()).ask(pipeline, INSIDE, knobs)
     assert (len(model.requests), answer.from_kb, answer.decision.reason) == (1, False, "evidence")
+
+
+@pytest.mark.parametrize(("small", "reasons"), [(True, ["evidence"]), (False, ["relevance", "undecided"])])
+def test_a_small_model_is_not_asked_if_passages_answer(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, small: bool, reasons: list[str]
+) -> None:
+    """The real model of 135 M parameters. It is small by the size of its file, unless the limit is put there."""
+    path = gguf()
+    if not small:
+        monkeypatch.setattr("chatbot_mvp.llm.registry.SMALL_MODEL_BYTES", path.stat().st_size)
+    changes = {"provider": "local", "local_model_path": str(path), "retrieval_strategy": "LEXICAL", "llm_max_tokens": 8}
+    app = build_app(settings.with_changes(**changes))
+    kb_id = app.kbs.add("manual.md", SOURCE.encode()).kb_id
+    answer = app.answering.ask(kb_id, INSIDE, UserContext(kb_min_evidence=1.0, kb_doubt_evidence=0.0))
+    assert answer.decision.reason in reasons
+    assert not small or answer.outcome == "nearest"
