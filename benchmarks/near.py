@@ -3,6 +3,7 @@
 python -m benchmarks near ../shared/datasets                    all collections
 python -m benchmarks near ../shared/datasets --only aptitude,handbook
 python -m benchmarks near ../shared/datasets --model FILE.gguf  a local model's likelihoods, too (see ``near_model``)
+python -m benchmarks near ../shared/datasets --model FILE.gguf --chat    the same of one that follows instructions
 python -m benchmarks near ../shared/datasets --labels           thresholds from a knowledge base's own labels
 
 AUROC is that of answerable questions against near ones, with the 95 % interval of 1,000 resamples of both. *answered*
@@ -101,10 +102,11 @@ def main() -> None:
     options.add_argument("shared", type=Path, help="folder of the data sets")
     options.add_argument("--only", default="", help="names of collections, with commas")
     options.add_argument("--model", type=Path, metavar="FILE.gguf")
+    options.add_argument("--chat", action="store_true", help="ask --model in the template of its chat")
     options.add_argument("--labels", action="store_true")
     add_keep(options)
     given = options.parse_args()
-    reader = Reader(given.model) if given.model else None
+    reader = Reader(given.model, given.chat) if given.model else None
     known = collections(given.shared)
     with data_folder(given.keep) as data:
         settings = load_settings(data_dir=data, vector_store="exact")

@@ -41,25 +41,26 @@ class E5Tokens:
 
         The model reads 512 tokens at once, so a longer text has several windows, which do not overlap.
         """
-        content = self._ids(f"{input_type}: {text}")
+        content = self.ids(f"{input_type}: {text}")
         step = self._content_tokens
         parts = [content[begin : begin + step] for begin in range(0, len(content), step)]
         return [[self._special.begin, *part, self._special.end] for part in parts]
 
     def prefix_tokens(self, input_type: InputType) -> int:
         """Return how many tokens the prefix has, which ``windows`` puts before a text."""
-        return len(self._ids(f"{input_type}:"))
+        return len(self.ids(f"{input_type}:"))
 
     def counts(self, parts: Sequence[str]) -> list[int]:
         """Return how many tokens each part of a text has in it. The parts must be separated by white space."""
-        return [len(self._ids(stripped)) if (stripped := part.strip()) else 0 for part in parts]
+        return [len(self.ids(stripped)) if (stripped := part.strip()) else 0 for part in parts]
 
     def rarity(self, ids: Sequence[int]) -> Vectors:
         """Return the negative logarithm of each token's probability in the vocabulary, shape (len(ids),)."""
         found: Vectors = self._rarities[np.array(ids, dtype=np.int64)]
         return found
 
-    def _ids(self, text: str) -> list[int]:
+    def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text alone, without prefix and special tokens."""
         clean = re.sub(" +", " ", text.translate(self._characters))
         words = clean.removeprefix(" ").split(" ")
         return [token for word in words for token in self._word(_WORD_START + word)]
