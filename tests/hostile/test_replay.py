@@ -26,6 +26,7 @@ from tests.processor import reference_seconds  # noqa: E402
 
 _SLOW = {"knowledge-base", "query", "answer-text", "dataset-parquet"}
 """Targets that take milliseconds for an input; the fast suite tries fewer inputs of them."""
+_TRIES = 4
 
 
 @pytest.fixture
@@ -39,8 +40,8 @@ def harness(request: pytest.FixtureRequest, clean_env: Path, tmp_path: Path) -> 
 def refused(harness: Harness, inputs: Iterable[bytes]) -> dict[str, str]:
     """The place in the code -> trace of each failure over these inputs.
 
-    An input that took longer than the limit is tried again: the limit is in seconds of the reference machine, and a
-    processor that others use counts more of them for the same work.
+    An input that took longer than the limit is tried again, up to ``_TRIES`` times: the limit is in seconds of the
+    reference machine, and a processor that others use counts more of them for the same work, for seconds on end.
     """
     for data in inputs:
         harness.execute(data)
@@ -51,9 +52,12 @@ def refused(harness: Harness, inputs: Iterable[bytes]) -> dict[str, str]:
 def _is_quick(harness: Harness, place: str, data: bytes) -> bool:
     if not place.startswith("slow-"):
         return False
-    started = time.process_time()
-    harness.execute(data)
-    return reference_seconds(time.process_time() - started) <= SLOWEST_S
+    for _ in range(_TRIES):
+        started = time.process_time()
+        harness.execute(data)
+        if reference_seconds(time.process_time() - started) <= SLOWEST_S:
+            return True
+    return False
 
 
 @pytest.mark.sampled(9)
