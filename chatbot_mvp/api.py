@@ -24,7 +24,7 @@ from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.evaluation.kb.jobs import EvaluationJob
-from chatbot_mvp.evaluation.kb.own_threshold import LEAST_LABELS, LEAST_OF_A_SIDE, PROVEN, own_threshold
+from chatbot_mvp.evaluation.kb.own_threshold import LEAST_LABELS, LEAST_OF_A_SIDE, PROVEN, OwnThreshold, own_threshold
 from chatbot_mvp.evaluation.kb.passages import STATES as PASSAGE_STATES
 from chatbot_mvp.evaluation.kb.passages import PassageState, PassageUse
 from chatbot_mvp.evaluation.kb.questions import KbQuestion

@@ -11,6 +11,7 @@ from chatbot_mvp.api import (
     PROVEN,
     KbRecord,
     KbResult,
+    OwnThreshold,
     Share,
     ThresholdFigures,
     few_of,
@@ -125,21 +126,12 @@ def _suggestion(result: KbResult, key: str, current: float) -> None:
     if found is None:
         st.caption(t("mykb.no_suggestion", least=number(LEAST_LABELS), side=number(LEAST_OF_A_SIDE)))
         return
-    value = number(found.threshold, 2)
-    st.markdown(t("mykb.suggestion", value=value, general=number(found.general, 2), labels=number(found.labels)))
-    st.caption(
-        t(
-            "mykb.suggestion_unseen",
-            answered=_with_span(found.answered),
-            wrong=_with_span(found.all_wrong),
-        )
-    )
-    changed = {"better": number(found.better), "worse": number(found.worse), "general": number(found.general, 2)}
-    if found.p >= PROVEN:
-        st.caption(f":orange[:material/casino:] {t('mykb.suggestion_chance', **changed)}")
-    else:
-        icon = ":green[:material/check_circle:]" if found.better > found.worse else ":orange[:material/warning:]"
-        st.caption(f"{icon} {t('mykb.suggestion_proven', **changed)}")
+    value, general = number(found.threshold, 2), number(found.general, 2)
+    advised = found.better > found.worse
+    head = "mykb.suggestion" if advised else "mykb.suggestion_none"
+    st.markdown(t(head, value=value, general=general, labels=number(found.labels)))
+    st.caption(t("mykb.suggestion_unseen", answered=_with_span(found.answered), wrong=_with_span(found.all_wrong)))
+    _compare(found, general, advised)
     if abs(current - found.threshold) < _SAME:
         st.caption(f":green[:material/check_circle:] {t('mykb.suggestion_current', value=number(current, 2))}")
     st.button(
@@ -149,6 +141,17 @@ def _suggestion(result: KbResult, key: str, current: float) -> None:
         on_click=_move,
         args=(key, round(found.threshold, 2)),
     )
+
+
+def _compare(found: OwnThreshold, general: str, advised: bool) -> None:
+    """Say how many questions are decided better and worse than at the threshold they were asked with."""
+    if not found.better + found.worse:
+        st.caption(t("mykb.suggestion_same", general=general))
+        return
+    changed = {"better": number(found.better), "worse": number(found.worse), "general": general}
+    proven = found.p < PROVEN
+    icon = ":orange[:material/casino:]" if not proven else ":green[:material/check_circle:]" if advised else ""
+    st.caption(f"{icon} {t('mykb.suggestion_proven' if proven else 'mykb.suggestion_chance', **changed)}".strip())
 
 
 def _with_span(share: Share) -> str:
