@@ -31,6 +31,7 @@ UsageError = typer.BadParameter.mro()[1]
 LACKING = {
     "make run": "it serves until it is stopped; tests/e2e starts the pages",
     "make test": "it runs this suite",
+    "make check": "it runs this suite",
     "make coverage": "it runs this suite",
     "make attack": "it takes a quarter of an hour",
     "kb promise": "three questions are no promise, so it exits with 4; tests/wings/promise runs it",
