@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.near import KINDS, area, by_kind
-from benchmarks.near_sets import ask, collections
+from benchmarks.near_sets import collections, undecided
 from benchmarks.script import add_keep, data_folder, parser, row
 from chatbot_mvp.embedding.base import TokenEmbedder, TokenStates, Vectors
 from chatbot_mvp.embedding.registry import create_embedder
@@ -230,12 +230,7 @@ def main() -> None:
         print(row(["unseen, impossible", area({**scores, "near": scores["impossible"]})]), flush=True)
         known = collections(given.shared)
         for name in given.only.split(",") if given.only else known:
-            asked = [
-                one
-                for kb in known[name]()
-                for one in ask(kb, settings, embedder)
-                if one.question.kind in KINDS[:2] and one.trace.chunks_final
-            ]
+            asked = undecided(known[name](), settings, embedder)
             best = [
                 max(head.answer(reader.pair(one.question.question, hit.chunk.text))[0] for hit in shown)
                 for one in asked

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.near import KINDS, area, by_kind
-from benchmarks.near_sets import ask, collections
+from benchmarks.near_sets import collections, undecided
 from benchmarks.script import add_keep, data_folder, parser, row
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
@@ -275,12 +275,7 @@ def main() -> None:
             print(row([f"unseen, impossible, {score}", area({**by, "near": by["impossible"]})]), flush=True)
         known = collections(given.shared)
         for name in given.only.split(",") if given.only else known:
-            asked = [
-                one
-                for kb in known[name]()
-                for one in ask(kb, settings, embedder)
-                if one.question.kind in KINDS[:2] and one.trace.chunks_final
-            ]
+            asked = undecided(known[name](), settings, embedder)
             told = []
             for one in asked:
                 question = tokens.ids(one.question.question)

@@ -9,7 +9,7 @@ probabilities. The prompt is one text, so that what was read is kept from form t
 - *sure*: mean logarithm of the probability of the answer's first tokens.
 - *mentioned*: how unlikely "Not mentioned." is as the answer.
 
-A model that follows instructions is asked in the template of its chat, three passages at once, in two forms:
+A model that follows instructions is asked in the template of its chat, three passages at once, in three forms:
 
 - *told*: log odds of "yes" against "no" behind "Does the text say the answer?".
 - *quoted*: how unlikely "NO" is as the first token of "Copy the sentence with the answer, or write NO".
@@ -29,6 +29,7 @@ import numpy as np
 
 from chatbot_mvp.chat.prompting import relevance_messages
 from chatbot_mvp.embedding.transformer import usable_cores
+from chatbot_mvp.llm.base import Message
 from chatbot_mvp.llm.local_server import LocalServer, local_server
 from chatbot_mvp.retrieval.stages.rerankers import parse_score
 from chatbot_mvp.types import Chunk
@@ -73,20 +74,10 @@ class Reader:
 
     def forms(self, question: str, passages: Sequence[Chunk], language: str) -> dict[str, float]:
         """Return form -> score; each is higher the surer the passages answer."""
-        text, asks, answers, verdict = _WORDS[language]
-        shown = "\n".join(
-            f"{one.section.rpartition(' > ')[2]}: {one.text}"[:CHARS]
-            for one in passages[: _CHAT_PASSAGES if self._chat else PASSAGES]
-        )
-        asked = " ".join(question.split())
         if self._chat:
-            system, told, quoted = _CHAT[language]
-            read = f"{text}:\n{shown}\n\n{asks}: {asked}\n\n"
-            return {
-                "told": self._yes(self._templated(system, read + told)),
-                "quoted": -self._log_odds(self._templated(system, read + quoted), _NO, ()),
-                "rated": self._rated(question, passages[:_CHAT_PASSAGES], language),
-            }
+            return self._chat_forms(question, passages, language)
+        text, asks, answers, verdict = _WORDS[language]
+        shown, asked = _shown(passages[:PASSAGES]), " ".join(question.split())
         read = f"{text}: {shown}\n{asks}:"
         behind, alone = self._forced(read, f" {asked}\n"), self._forced(f"{asks}:", f" {asked}\n")
         sure = self._next(f"{read} {asked}\n{answers}:", _ANSWER_TOKENS, 1)
@@ -98,6 +89,19 @@ class Reader:
             "question": float(np.mean(behind) - np.mean(alone)),
             "sure": float(np.mean([token["logprob"] for token in sure])),
             "mentioned": -float(np.mean(denied)),
+        }
+
+    def _chat_forms(self, question: str, passages: Sequence[Chunk], language: str) -> dict[str, float]:
+        text, asks, *_ = _WORDS[language]
+        system, told, quoted = _CHAT[language]
+        read = f"{text}:\n{_shown(passages[:_CHAT_PASSAGES])}\n\n{asks}: {' '.join(question.split())}\n\n"
+        prompts = [
+            self._templated((Message("system", system), Message("user", read + form))) for form in (told, quoted)
+        ]
+        return {
+            "told": self._yes(prompts[0]),
+            "quoted": -self._log_odds(prompts[1], _NO, ()),
+            "rated": self._rated(question, passages[:_CHAT_PASSAGES], language),
         }
 
     def _yes(self, prompt: str) -> float:
@@ -116,15 +120,13 @@ class Reader:
     def _rated(self, question: str, passages: Sequence[Chunk], language: str) -> float:
         cut = [replace(one, text=one.text[:CHARS]) for one in passages]
         asked = relevance_messages(question, cut, language)
-        messages = [{"role": message.role, "content": message.content} for message in asked]
-        prompt = self._reply("/apply-template", {"messages": messages})["prompt"]
-        words = self._next(prompt, _RATING_TOKENS, 1)
+        words = self._next(self._templated(asked), _RATING_TOKENS, 1)
         score = parse_score("".join(word["token"] for word in words))
         return -1.0 if score is None else score
 
-    def _templated(self, system: str, text: str) -> str:
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": text}]
-        prompt: str = self._reply("/apply-template", {"messages": messages})["prompt"]
+    def _templated(self, messages: Sequence[Message]) -> str:
+        given = [{"role": message.role, "content": message.content} for message in messages]
+        prompt: str = self._reply("/apply-template", {"messages": given})["prompt"]
         return prompt
 
     def _forced(self, prompt: str, text: str) -> list[float]:
@@ -148,3 +150,7 @@ class Reader:
         with urllib.request.urlopen(request, timeout=600) as reply:  # nosec B310 -- loopback
             found: dict[str, Any] = json.load(reply)
         return found
+
+
+def _shown(passages: Sequence[Chunk]) -> str:
+    return "\n".join(f"{one.section.rpartition(' > ')[2]}: {one.text}"[:CHARS] for one in passages)

@@ -78,6 +78,12 @@ def ask(kb: Kb, settings: Settings, embedder: Embedder) -> Iterator[Asked]:
         yield Asked(question, trace, any(shown) if places else None)
 
 
+def undecided(kbs: Sequence[Kb], settings: Settings, embedder: Embedder) -> list[Asked]:
+    """Ask some knowledge bases; return the answerable and the near questions for which anything was found."""
+    asked = (one for kb in kbs for one in ask(kb, settings, embedder))
+    return [one for one in asked if one.question.kind in ("answerable", "near") and one.trace.chunks_final]
+
+
 def _of_file(text: Path, questions: Path) -> Kb:
     return Kb([Document("kb", "kb", text.read_text("utf-8"))], "es", load_questions(questions))
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from chatbot_mvp.evaluation.kb.thresholds import STEPS, UNANSWERABLE, Scores
 from chatbot_mvp.metrics.statistics.share import Share
@@ -22,8 +23,11 @@ LEAST_OF_A_SIDE = 2
 """… and fewest with and without an answer in the knowledge base."""
 GENERAL = 20.0
 """Number of labels that count as much as the general threshold (``python -m benchmarks near --labels``)."""
+THRESHOLDS = np.array([step / STEPS for step in range(STEPS + 1)])
 PROVEN = 0.05
 """Below this p the threshold decides the labels otherwise than the general one by more than chance."""
+
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +75,17 @@ def own_threshold(scores: Scores, tolerance: float, general: float) -> OwnThresh
     if count < LEAST_LABELS or min(sides) < LEAST_OF_A_SIDE:
         return None
 
+    above = {kind: np.array(values)[:, None] >= THRESHOLDS for kind, values in labelled.items()}
+    counts = {kind: of_kind.sum(axis=0) for kind, of_kind in above.items()}
+    totals = {kind: len(values) for kind, values in labelled.items()}
+
     def unseen(kind: str) -> list[bool]:
         """Return whether each question of a kind is answered at the threshold that the other labels choose."""
-        answered = []
-        for at, score in enumerate(labelled[kind]):
-            others = {**labelled, kind: labelled[kind][:at] + labelled[kind][at + 1 :]}
-            answered.append(score >= _towards(_of_labels(others, tolerance), general, count - 1))
-        return answered
+        others = {**totals, kind: totals[kind] - 1}
+        return [
+            score >= _towards(_of_counts({**counts, kind: counts[kind] - own}, others, tolerance), general, count - 1)
+            for score, own in zip(labelled[kind], above[kind], strict=True)
+        ]
 
     answered = {kind: unseen(kind) for kind in labelled}
     shares = {kind: Share(sum(of), len(of)) for kind, of in answered.items()}
@@ -86,7 +94,7 @@ def own_threshold(scores: Scores, tolerance: float, general: float) -> OwnThresh
         for kind, scores_of in labelled.items()
         for now, score in zip(answered[kind], scores_of, strict=True)
     ]
-    alone = _of_labels(labelled, tolerance)
+    alone = _of_counts(counts, totals, tolerance)
     return OwnThreshold(
         _towards(alone, general, count),
         alone,
@@ -104,17 +112,17 @@ def _towards(alone: float, general: float, labels: int) -> float:
     return (labels * alone + GENERAL * general) / (labels + GENERAL)
 
 
-def _of_labels(scores: Scores, tolerance: float) -> float:
-    """Return the middle of the thresholds that answer most within the tolerance."""
-    best, fine = -1, [1.0]
-    for step in range(STEPS + 1):
-        threshold = step / STEPS
-        wrong = [[value >= threshold for value in scores[kind]] for kind in UNANSWERABLE if scores[kind]]
-        if any(sum(of_kind) > tolerance * len(of_kind) for of_kind in wrong):
-            continue
-        answered = sum(value >= threshold for value in scores["answerable"])
-        if answered > best:
-            best, fine = answered, []
-        if answered == best:
-            fine.append(threshold)
-    return fine[(len(fine) - 1) // 2]
+def _of_counts(counts: Mapping[str, Counts], totals: Mapping[str, int], tolerance: float) -> float:
+    """Return the middle of the thresholds that answer most within the tolerance; 1 if none keeps it.
+
+    Args:
+        counts: kind -> answered questions at each threshold, shape (STEPS + 1,).
+        totals: kind -> questions.
+    """
+    fine = np.ones(STEPS + 1, bool)
+    for kind in UNANSWERABLE:
+        fine &= counts[kind] <= tolerance * totals[kind]
+    if not fine.any():
+        return 1.0
+    best = np.flatnonzero(fine & (counts["answerable"] == counts["answerable"][fine].max()))
+    return float(THRESHOLDS[best[(len(best) - 1) // 2]])
