@@ -54,10 +54,9 @@ def _around(base: Base, app: App, kb_id: str, question: Asked) -> Iterator[Fact]
     """Questions that are suggested, and one question under other options."""
     context = UserContext()
     yield Fact(f"answers/{base.name}/first questions", list(app.answering.first_questions([kb_id], context)))
-    path = app.kb_documents.documents(kb_id)[0].path if hasattr(app.kb_documents, "documents") else base.files[0].name
     options = {
         "in English": UserContext(answer_in="en"),
-        "one document": UserContext(documents=DocumentFilter.from_text(f"file={path}")),
+        "one document": UserContext(documents=DocumentFilter(documents=(base.files[-1].name,))),
         "KB_CHAT": UserContext(retrieval=_PRESET),
         "no threshold": UserContext(kb_min_evidence=0.0, kb_top_k=2),
         "high threshold": UserContext(kb_min_evidence=0.99, kb_doubt_evidence=0.98),

@@ -20,7 +20,7 @@ from chatbot_mvp.types import Chunk
 def facts(place: Place) -> Iterator[Fact]:
     cases = [*by_hand(), *by_hand("more"), *of_handbook()]
     for number, one in enumerate(held(cases)):
-        said = [[sign.name, sign.kind, sign.value, sign.said, sign.source] for sign in one.signs]
+        said = sorted([sign.name, sign.kind, sign.value, sign.said, sign.source] for sign in one.signs)
         told = [[each.kind, each.said, each.source] for each in differences(one.signs)]
         value = {"share": one.share, "support": one.support, "signs": said, "told": told, "text": one.case.text}
         yield Fact(f"statements/by hand/{number:03d}", value)
