@@ -14,40 +14,40 @@ from chatbot_mvp.chat.context import MODES, UserContext
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.types import PastTurn
 
-ASKED = {"handbook": 60, "english": 21, "everyday": 120, "xquad": 60, "manual": 40}
+ASKED = {"handbook": 70, "english": 21, "everyday": 130, "xquad": 50, "manual": 30}
 SAMPLED = {"handbook": 24}
 _PRESET = (("retrieval_strategy", "KB_CHAT"),)
 
 
 def facts(place: Place) -> Iterator[Fact]:
-    apps = {name: open_app(place.work / "data" / name, model) for name, model in {"demo": None, **MODELS}.items()}
+    app = open_app(place.work / "data")
     for base in bases(place):
         if place.sample and base.name not in SAMPLED:
             continue
-        ids = {name: kb_of(app, base) for name, app in apps.items()}
+        kb_id = kb_of(app, base)
         asked = some(base.questions, ASKED[base.name])
         if place.sample:
             asked = some(asked, SAMPLED[base.name])
         for question in asked:
-            yield from _of_question(base, question, apps, ids)
+            yield from _of_question(base, question, app, kb_id)
         if not base.shared:
-            yield from _around(base, apps["demo"], ids["demo"], asked[0])
+            yield from _around(base, app, kb_id, asked[0])
     if not place.sample:
-        yield from _over_several(place, apps["half"])
+        yield from _over_several(place, app)
 
 
-def _of_question(base: Base, question: Asked, apps: dict[str, App], ids: dict[str, str]) -> Iterator[Fact]:
+def _of_question(base: Base, question: Asked, app: App, kb_id: str) -> Iterator[Fact]:
     """Ask the built-in model, and one of the others, in strict or in general mode."""
     turn = int(short_hash(question.id), 16)
     other = [*MODELS][turn % len(MODELS)]
-    for name, mode in (("demo", "strict"), (other, MODES[turn // 3 % 4 == 0])):
-        app, kb_id, history = apps[name], ids[name], ()
+    for name, mode in (("", "strict"), (other, MODES[turn // 3 % 4 == 0])):
+        history: tuple[PastTurn, ...] = ()
         if question.before:
             first = app.answering.ask(kb_id, question.before)
             history = (PastTurn(question.before, first.text, first.search.query if first.search.how else ""),)
-        answer = app.answering.ask(kb_id, question.text, UserContext(mode=mode), history)
+        answer = app.answering.ask(kb_id, question.text, UserContext(mode=mode, provider=name), history)
         value = _named(told(answer, base.shared), kb_id, base.name)
-        yield Fact(f"answers/{base.name}/{question.id}/{name} {mode}", value, "ranking", base.shared)
+        yield Fact(f"answers/{base.name}/{question.id}/{name or 'demo'} {mode}", value, "ranking", base.shared)
 
 
 def _around(base: Base, app: App, kb_id: str, question: Asked) -> Iterator[Fact]:

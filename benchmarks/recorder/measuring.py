@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.recorder.facts import JSON, Fact, Place
-from benchmarks.recorder.sources import MODELS, bases, kb_of, open_app, short_hash
+from benchmarks.recorder.sources import bases, kb_of, open_app, short_hash
 from benchmarks.script import SAMPLES
 from chatbot_mvp.app import App
 from chatbot_mvp.metrics.statistics import bootstrap, noninferiority, significance
@@ -35,7 +35,7 @@ _SPACE = 'RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE", "KB_CHAT"]\nretrieval_pre_f
 
 def facts(place: Place) -> Iterator[Fact]:
     yield from _statistics()
-    app = open_app(place.work / "data", MODELS["half"], retrieval_strategy="LEXICAL")
+    app = open_app(place.work / "data", provider="nim", retrieval_strategy="LEXICAL")
     yield Fact("measuring/fingerprints", [short_hash(fingerprint(app.settings, language)) for language in ("", "en")])
     wanted: dict[str, dict[str, Any]] = {
         "LEXICAL": {"generation_enabled": True},
@@ -102,7 +102,8 @@ def _of_kb(app: App, place: Place) -> Iterator[Fact]:
     """Questions on the handbook: figures, and what they promise."""
     handbook = next(bases(place))
     kb_id = kb_of(app, handbook)
-    for name, changes in {"LEXICAL": {}, "KB_CHAT": {"preset": "kb_chat"}, "HYBRID": _HYBRID}.items():
+    wanted: dict[str, dict[str, Any]] = {"LEXICAL": {}, "KB_CHAT": {"preset": "kb_chat"}, "HYBRID": _HYBRID}
+    for name, changes in wanted.items():
         if place.sample and name == "HYBRID":
             continue
         figures = app.kb_evaluation.evaluate(kb_id, SAMPLES / "kb" / "preguntas.jsonl", **changes)

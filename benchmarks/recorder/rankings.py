@@ -41,7 +41,7 @@ def facts(place: Place) -> Iterator[Fact]:
     app = open_app(place.work / "data")
     chosen = {name: changes for name, changes in searches().items() if not place.sample or name in SAMPLED}
     for base in bases(place):
-        if not place.sample or base.name == "handbook":
+        if base.name == "handbook" or not (place.sample or base.shared):
             kb_id = kb_of(app, base)
             yield from _of_corpus(base, _by_kb(app, kb_id), chosen, place, kb_id)
     for base, language, chunks in _data_sets(place):
@@ -78,7 +78,7 @@ def _data_sets(place: Place) -> Iterator[tuple[Base, str, list[Chunk]]]:
     """Yield the sample, passages of everyday texts, and samples of ../shared, each with its language and passages."""
     sets = [("valle", SAMPLES / "valle_multihop", "es", False)]
     if place.shared is not None:
-        sets += [(name, place.shared / name, "en", True) for name in ("hotpotqa", "musique") if not place.sample]
+        sets += [(name, place.shared / name, "en", True) for name in ("hotpotqa",) if not place.sample]
     for name, folder, language, shared in sets:
         found = load_dataset(folder)
         asked = some([Asked(query.query_id, query.text) for query in found.queries], 10)

@@ -33,6 +33,9 @@ EVERYDAY = ROOT / "benchmarks" / "everyday"
 SPANISH = [path for path in sorted(EVERYDAY.glob("*.md")) if not path.stem.endswith("_en")]
 ENGLISH = [*sorted((ROOT / "benchmarks" / "evidence_en").glob("*.md")), *sorted(EVERYDAY.glob("*_en.md"))]
 
+SHARED_CHARS = 20_000
+"""Length of the beginning of a long text that is asked."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -61,10 +64,14 @@ def bases(place: Place) -> Iterator[Base]:
     yield Base("english", tuple(ENGLISH), tuple(one for file in ENGLISH for one in _asked(file.with_suffix(".jsonl"))))
     yield Base("everyday", tuple(SPANISH), tuple(one for file in SPANISH for one in _asked(file.with_suffix(".jsonl"))))
     if place.shared is not None:
-        xquad, manuals = place.shared / "xquad_es", place.shared / "manuales_es"
-        yield Base("xquad", (xquad / "kb.md",), tuple(_asked(xquad / "questions.jsonl")), shared=True)
-        manual = manuals / "aptitude.md"
-        yield Base("manual", (manual,), tuple(_asked(manual.with_suffix(".questions.jsonl"))), shared=True)
+        for name, path, questions in (
+            ("xquad", "xquad_es/kb.md", "xquad_es/questions.jsonl"),
+            ("manual", "manuales_es/aptitude.md", "manuales_es/aptitude.questions.jsonl"),
+        ):
+            text = (place.shared / path).read_text("utf-8")
+            beginning = place.work / f"{name}.md"
+            beginning.write_text(text[: text.rfind("\n\n", 0, SHARED_CHARS)], "utf-8")
+            yield Base(name, (beginning,), tuple(_asked(place.shared / questions))[:150], shared=True)
 
 
 def _own_words() -> Iterator[Asked]:
@@ -97,7 +104,7 @@ def short_hash(text: str) -> str:
 def words_about(prompt: str) -> str:
     """Reply to a prompt of the search: a number where one is asked for, else some words of its data."""
     seed = int.from_bytes(hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()[:4])
-    if re.search(r"\b0 (?:to|a) 10\b", prompt):
+    if re.search(r"\b0 (?:to|al?) 10\b", prompt):
         return str(seed % 11)
     data = re.sub(r"</?datos-\w+>", " ", prompt[: prompt.rfind("</datos-")])
     words = sorted(set(re.findall(r"[^\W\d_]{6,}", data)), key=lambda word: (short_hash(word), word))
@@ -183,22 +190,15 @@ def _rule(name: str, grounded: Callable[[ChatRequest], str]) -> Rule:
     return Rule(name, reply)
 
 
-MODELS = {"right": _rule("right", _right), "wrong": _rule("wrong", _wrong), "half": _rule("half", _half)}
-"""Name -> a model that answers rightly, that answers what the passages do not say, that answers by halves."""
+MODELS = {"openai": _rule("right", _right), "groq": _rule("wrong", _wrong), "nim": _rule("half", _half)}
+"""Provider that it stands for -> a model: answers rightly, answers what the passages do not say, answers by halves."""
 
 
 class RuledProviders(Providers):
-    """The providers, with a model of fixed rules in the place of the chosen one, and one for the search."""
-
-    def __init__(self, live: LiveSettings, chosen: ChatModel | None) -> None:
-        super().__init__(live)
-        self._ruled = chosen
-
-    def current(self) -> ChatModel:
-        return self._ruled or super().current()
+    """The providers, with models of fixed rules in the place of three of them, and one for the search."""
 
     def model(self, settings: Settings) -> ChatModel:
-        return self._ruled or super().model(settings)
+        return MODELS.get(settings.chosen_provider) or super().model(settings)
 
     def language_model(self, settings: Settings, on_reply: Any = ignore_reply) -> LanguageModel:
         return LanguageModel("recorder/words", words_about)
@@ -214,14 +214,14 @@ def _kept_vectors() -> Path:
     return folder
 
 
-def open_app(folder: Path, model: ChatModel | None = None, **changes: Any) -> App:
-    """Return the App over a data folder; without ``model`` the built-in one answers."""
+def open_app(folder: Path, **changes: Any) -> App:
+    """Return the App over a data folder; unless ``provider`` is one of ``MODELS``, the built-in one answers."""
     (folder / "cache").mkdir(parents=True, exist_ok=True)
     for name in ("vectors.sqlite", "tokens.sqlite"):  # a text is embedded once in this process
         if not (link := folder / "cache" / name).is_symlink():
             link.symlink_to(_kept_vectors() / name)
     live = LiveSettings(load_settings(data_dir=folder, **{"provider": "demo", **changes}))
-    return App(live, RuledProviders(live, model), Embedders(live))
+    return App(live, RuledProviders(live), Embedders(live))
 
 
 def kb_of(app: App, base: Base) -> str:
