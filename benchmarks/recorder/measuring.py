@@ -35,7 +35,7 @@ _SPACE = 'RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE", "KB_CHAT"]\nretrieval_pre_f
 
 def facts(place: Place) -> Iterator[Fact]:
     yield from _statistics()
-    app = open_app(place.work / "data", provider="nim", retrieval_strategy="LEXICAL")
+    app = open_app(place.work / "data", provider="nim", retrieval_strategy="LEXICAL", judge_metrics="")
     yield Fact("measuring/fingerprints", [short_hash(fingerprint(app.settings, language)) for language in ("", "en")])
     wanted: dict[str, dict[str, Any]] = {
         "LEXICAL": {"generation_enabled": True},
