@@ -27,7 +27,8 @@ VALLE = SAMPLES / "valle_multihop"
 _OF_TIME = frozenset(
     """run_id started_at finished_at created_at made_at updated_at seconds seconds_p50 seconds_p95 seconds_each
     question_seconds code_version fingerprint generator_fingerprint baseline commit on_front versions basis kb_id
-    seconds_per_question_p50 seconds_per_question_p95 result_id tune_id settings configuration version""".split()
+    seconds_per_question_p50 seconds_per_question_p95 result_id tune_id settings configuration version
+    peak_rss_mb""".split()
 )
 """Keys whose values are other ones at every run, or at every change of the settings' list."""
 _SPACE = 'RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE", "KB_CHAT"]\nretrieval_pre_fusion_k = [20, 150]\n'
@@ -74,8 +75,8 @@ def _named(value: JSON, ids: Mapping[str, str]) -> JSON:
 
 def _of_run(name: str, result: RunResult) -> Iterator[Fact]:
     figures = timeless(figures_json(result))
-    for key in ("usage", "dataset"):  # seconds, and the id of a knowledge base
-        figures.pop(key, None)
+    for key in ("usage", "dataset", *(() if "LEXICAL" in name else ("splits", "readings"))):
+        figures.pop(key, None)  # seconds, the id of a knowledge base, and what is long and much the same
     yield Fact(f"{name}/figures", figures, "exact")
     for row in result.per_query:
         yield Fact(f"{name}/{row.query_id}", _of_row(row), "vectors")
@@ -84,7 +85,7 @@ def _of_run(name: str, result: RunResult) -> Iterator[Fact]:
 def _of_row(row: QueryRow) -> JSON:
     found = {name: value for name, value in row.metrics.items() if value is not None}
     said = {"response": row.response, "abstained": row.abstained, "evidence": row.evidence, "failed": row.failed}
-    return {**found, **said, "retrieved": list(row.retrieved[:10]), "context": list(row.generation_doc_ids or ())}
+    return {**found, **said, "retrieved": list(row.retrieved[:5]), "context": list(row.generation_doc_ids or ())}
 
 
 def _gate(app: App, place: Place, ids: Mapping[str, str]) -> Iterator[Fact]:

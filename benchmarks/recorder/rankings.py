@@ -18,8 +18,8 @@ from chatbot_mvp.retrieval.systems import DEFAULT, SYSTEMS
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk, Document, last
 
-HITS, OTHERS = 5, 15
-"""Hits with all their signals, and further ones with their scores alone."""
+HITS, OTHERS = 3, 9
+"""Hits with all their signals, and hits of which those behind have their scores alone."""
 SAMPLED = ("LEXICAL", "BRIDGE_HYBRID", "KB_CHAT", "RAG_V2", "HYBRID weighted, reranked")
 _WEIGHTED = {"retrieval_strategy": "HYBRID", "retrieval_fusion": "weighted", "reranker_enabled": True}
 _PLAIN = {"retrieval_strategy": "BRIDGE_HYBRID", "retrieval_expansion": False, "retrieval_stitching": False}
@@ -64,8 +64,7 @@ def _of_corpus(
     place: Place,
     kb_id: str = "",
 ) -> Iterator[Fact]:
-    asked = some(base.questions, 10)
-    asked = some(asked, 5) if place.sample else asked
+    asked = some(some(base.questions, 10), 5 if place.sample else 7)
     for name, changes in chosen.items():
         for question, trace in zip(asked, build(changes).retrieve([one.text for one in asked]), strict=True):
             value = told(trace, base.shared)
@@ -100,7 +99,7 @@ def told(trace: RetrievalTrace, shared: bool) -> JSON:
         "hits": [[hit.chunk.chunk_id, _short(hit.score), _signals(hit.signals)] for hit in trace.hits[:HITS]],
         "others": [[hit.chunk.chunk_id, _short(hit.score)] for hit in trace.hits[HITS:OTHERS]],
         "final": [[hit.chunk.chunk_id, _short(hit.score)] for hit in trace.chunks_final],
-        "retrieved": [[hit.chunk.chunk_id, _short(hit.score)] for hit in trace.retrieved[:3]],
+        "retrieved": [hit.chunk.chunk_id for hit in trace.retrieved[:3]] if trace.hits_before_rerank else [],
         "stitched": trace.stitching_added_count,
         "chars": [trace.context_chars_used, trace.context_chars_budget],
         "evidence": trace.evidence,
@@ -126,4 +125,4 @@ def _signals(signals: Mapping[str, float]) -> JSON:
 
 def _short(value: Any) -> Any:
     """Return a number with the digits that a ranking is compared by."""
-    return float(f"{value:.7g}") if isinstance(value, float) else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -113,7 +113,7 @@ def test_what_was_made_from_shared_texts_is_left_out_where_they_are_absent(
 def test_two_facts_of_one_name_are_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(made_part, "facts", lambda place: [Fact("made/a", 1), Fact("made/a", 1)])
     with pytest.raises(ValueError, match="made/a"):
-        run("replay")
+        run("record")
 
 
 def test_a_part_that_fails_is_a_difference(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
