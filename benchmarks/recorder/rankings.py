@@ -13,7 +13,8 @@ from chatbot_mvp.app import App
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import chunk_document, passage_chunk
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
+from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
 from chatbot_mvp.retrieval.systems import DEFAULT, SYSTEMS
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk, Document, last
@@ -66,11 +67,14 @@ def _of_corpus(
 ) -> Iterator[Fact]:
     asked = some(some(base.questions, 10), 5 if place.sample else 7)
     for name, changes in chosen.items():
+        strategy = get_strategy(changes["retrieval_strategy"])
+        late = LateInteraction in strategy.stages
+        like = "late" if late else "ranking" if strategy.needs_vectors else "equal"
         for question, trace in zip(asked, build(changes).retrieve([one.text for one in asked]), strict=True):
             value = told(trace, base.shared)
             if kb_id:  # made from the content and the time
                 value = json.loads(json.dumps(value).replace(kb_id, base.name))
-            yield Fact(f"rankings/{base.name}/{name}/{question.id}", value, "ranking", base.shared)
+            yield Fact(f"rankings/{base.name}/{name}/{question.id}", value, like, base.shared)
 
 
 def _data_sets(place: Place) -> Iterator[tuple[Base, str, list[Chunk]]]:
