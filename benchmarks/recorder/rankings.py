@@ -129,4 +129,4 @@ def _signals(signals: Mapping[str, float]) -> JSON:
 
 def _short(value: Any) -> Any:
     """Return a number with the digits that a ranking is compared by."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return float(f"{value:.7g}") if isinstance(value, float) else value
