@@ -73,13 +73,13 @@ def _named(value: JSON, ids: Mapping[str, str]) -> JSON:
     return json.loads(text)
 
 
-def _of_run(name: str, result: RunResult) -> Iterator[Fact]:
+def _of_run(name: str, result: RunResult, like: str = "vectors") -> Iterator[Fact]:
     figures = timeless(figures_json(result))
     for key in ("usage", "dataset", *(() if "LEXICAL" in name else ("splits", "readings"))):
         figures.pop(key, None)  # seconds, the id of a knowledge base, and what is long and much the same
     yield Fact(f"{name}/figures", figures, "exact")
     for row in result.per_query:
-        yield Fact(f"{name}/{row.query_id}", _of_row(row), "vectors")
+        yield Fact(f"{name}/{row.query_id}", _of_row(row), like)
 
 
 def _of_row(row: QueryRow) -> JSON:
@@ -109,11 +109,12 @@ def _of_kb(app: App, place: Place) -> Iterator[Fact]:
             continue
         figures = app.kb_evaluation.evaluate(kb_id, SAMPLES / "kb" / "preguntas.jsonl", **changes)
         yield Fact(f"measuring/kb/{name}/figures", timeless(figures), "exact")
-        yield from _of_run(f"measuring/kb/{name}/run", app.archive.run(figures["run_id"]))
+        like = "late" if name == "HYBRID" else "vectors"
+        yield from _of_run(f"measuring/kb/{name}/run", app.archive.run(figures["run_id"]), like)
         for level in (0.1, 0.5):
             made = app.get(Promises).make(kb_id, figures["run_id"], level)
             value = {**asdict(made.promise), "applies": made.applies, "changed": made.changed}
-            yield Fact(f"measuring/kb/{name}/promise {level}", timeless(value), "vectors")
+            yield Fact(f"measuring/kb/{name}/promise {level}", timeless(value), like)
 
 
 _HYBRID = {"retrieval_strategy": "HYBRID"}
