@@ -28,9 +28,9 @@ _OF_TIME = frozenset(
     """run_id started_at finished_at created_at made_at updated_at seconds seconds_p50 seconds_p95 seconds_each
     question_seconds code_version fingerprint generator_fingerprint baseline commit on_front versions basis kb_id
     seconds_per_question_p50 seconds_per_question_p95 result_id tune_id settings configuration version
-    peak_rss_mb""".split()
+    peak_rss_mb semantic_similarity""".split()
 )
-"""Keys whose values are other ones at every run, or at every change of the settings' list."""
+"""Keys whose values are other ones at every run or on every processor, or at every change of the settings' list."""
 _SPACE = 'RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE", "KB_CHAT"]\nretrieval_pre_fusion_k = [20, 150]\n'
 
 
@@ -63,7 +63,9 @@ def timeless(value: JSON) -> JSON:
     """Return a value without what differs from run to run."""
     if isinstance(value, Mapping):
         return {str(name): timeless(one) for name, one in value.items() if name not in _OF_TIME}
-    return [timeless(one) for one in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [timeless(one) for one in value if not (isinstance(one, Mapping) and one.get("metric") in _OF_TIME)]
+    return value
 
 
 def _named(value: JSON, ids: Mapping[str, str]) -> JSON:
