@@ -14,14 +14,16 @@ from chatbot_mvp import __version__
 
 _VARYING = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\+00:00|Z)?)"
-    r"|(?P<id>\d{8}[T_-]\d{6,12}(?:-[0-9a-f]{4,12}\b)?"
-    r"|\b(?:chatcmpl-[0-9a-f]{24}|q-[0-9a-f]{8}|v-[0-9a-f]{12}|c-[0-9a-f]{8,32})\b"
-    r"|(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f]))"
+    r"|(?P<stamp>\d{8}\\?_\d{6}(?=\\?_))"
+    r"|(?P<id>\d{8}T\d{6,12}(?:-\d{3}\b)?(?:-[0-9a-f]{4,12}\b)?"
+    r"|\b(?:chatcmpl-[0-9a-f]{24}|q-[0-9a-f]{8}|v-[0-9a-f]{12})\b"
+    r"|(?<![-0-9a-f])(?:[0-9a-f]{32}|[0-9a-f]{24})(?![0-9a-f]))"
     r"|(?P<seconds>\b\d+(?:[.,]\d+)? ?(?:ms|s|MB/s)\b)"
     r"|(?P<port>(?<=127\.0\.0\.1:)\d+)"
 )
 _SECONDS = re.compile(r"(^|_)(seconds|ms|rate|created|rss_mb|seconds_left|age_s|mtime)($|_)|^(speed|cpu)$")
-_PRINTS = re.compile(r"fingerprint$|^(prompts|code_version|etag)$")
+_PRINTS = re.compile(r"(fingerprint|^prompts)$")
+_CODE = "code_version"
 
 
 class Stable:
@@ -33,7 +35,7 @@ class Stable:
         known = {str(path): f"<{name}>" for name, path in folders.items()}
         known |= {str(ROOT): "<root>", str(Path.home()): "<home>", today: "<day>", __version__: "<version>"}
         self._known = sorted(known.items(), key=lambda one: -len(one[0]))
-        self._ids: dict[str, str] = {}
+        self._ids: dict[str, dict[str, str]] = {}
         self._varying = frozenset(varying)
 
     def text(self, text: str) -> str:
@@ -53,7 +55,9 @@ class Stable:
         if isinstance(value, list | tuple):
             return [self.value(part, key) for part in value]
         if isinstance(value, str):
-            return self._numbered(value) if value and _PRINTS.search(key) else self.text(value)
+            if key == _CODE:
+                return "<code>"
+            return self._numbered(value, "print") if value and _PRINTS.search(key) else self.text(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and self._varies(key):
             return "<number>"
         return value
@@ -65,8 +69,9 @@ class Stable:
         kind = str(found.lastgroup)
         return self._numbered(found[0]) if kind == "id" else f"<{kind}>"
 
-    def _numbered(self, found: str) -> str:
-        return self._ids.setdefault(found, f"<id {len(self._ids) + 1}>")
+    def _numbered(self, found: str, kind: str = "id") -> str:
+        known = self._ids.setdefault(kind, {})
+        return known.setdefault(found, f"<{kind} {len(known) + 1}>")
 
 
 def shape(value: Any) -> JSON:
