@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from benchmarks.recorder.facts import JSON
 from benchmarks.script import ROOT
@@ -15,7 +14,7 @@ from chatbot_mvp import __version__
 _VARYING = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\+00:00|Z)?)"
     r"|(?P<stamp>\d{8}\\?_\d{6}(?=\\?_))"
-    r"|(?P<id>\d{8}T\d{6,12}(?:-\d{3}\b)?(?:-[0-9a-f]{4,12}\b)?"
+    r"|(?P<id>\d{8}[T-]\d{6,12}(?:-\d{3}\b)?(?:-[0-9a-f]{4,12}\b)?"
     r"|\b(?:chatcmpl-[0-9a-f]{24}|q-[0-9a-f]{8}|v-[0-9a-f]{12})\b"
     r"|(?<![-0-9a-f])(?:[0-9a-f]{32}|[0-9a-f]{24})(?![0-9a-f]))"
     r"|(?P<seconds>\b\d+(?:[.,]\d+)? ?(?:ms|s|MB/s)\b)"
@@ -29,14 +28,14 @@ _CODE = "code_version"
 class Stable:
     """Replaces what varies, and numbers ids in the order in which they come: the same id has the same number."""
 
-    def __init__(self, folders: Mapping[str, Path], *varying: str) -> None:
-        """Args: folders: name -> path; varying: keys whose numbers vary besides those of durations and rates."""
-        today = datetime.now(UTC).date().isoformat()
+    def __init__(self, folders: Mapping[str, Path], today: bool = True) -> None:
+        """Args: folders: name -> path; today: replace the day, and the next one, which begins while something runs."""
         known = {str(path): f"<{name}>" for name, path in folders.items()}
-        known |= {str(ROOT): "<root>", str(Path.home()): "<home>", today: "<day>", __version__: "<version>"}
+        known |= {str(ROOT): "<root>", str(Path.home()): "<home>", __version__: "<version>"}
+        if today:
+            known |= {(datetime.now(UTC) + timedelta(days=days)).date().isoformat(): "<day>" for days in (0, 1)}
         self._known = sorted(known.items(), key=lambda one: -len(one[0]))
         self._ids: dict[str, dict[str, str]] = {}
-        self._varying = frozenset(varying)
 
     def text(self, text: str) -> str:
         """Return a text with names in place of what varies."""
@@ -58,12 +57,9 @@ class Stable:
             if key == _CODE:
                 return "<code>"
             return self._numbered(value, "print") if value and _PRINTS.search(key) else self.text(value)
-        if isinstance(value, int | float) and not isinstance(value, bool) and self._varies(key):
+        if isinstance(value, int | float) and not isinstance(value, bool) and _SECONDS.search(key):
             return "<number>"
         return value
-
-    def _varies(self, key: str) -> bool:
-        return key in self._varying or bool(_SECONDS.search(key))
 
     def _named(self, found: re.Match[str]) -> str:
         kind = str(found.lastgroup)
@@ -72,12 +68,3 @@ class Stable:
     def _numbered(self, found: str, kind: str = "id") -> str:
         known = self._ids.setdefault(kind, {})
         return known.setdefault(found, f"<{kind} {len(known) + 1}>")
-
-
-def shape(value: Any) -> JSON:
-    """Return the keys and types of a value; of a list, those of its first element."""
-    if isinstance(value, Mapping):
-        return {str(name): shape(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [shape(value[0])] if value else []
-    return type(value).__name__
