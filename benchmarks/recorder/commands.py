@@ -83,7 +83,12 @@ def leaves() -> dict[str, Any]:
 def interface(command: Any) -> JSON:
     """Return name -> [spellings, type, default, whether it must be given] of what a command takes."""
     return {
-        one.name: [[*one.opts, *one.secondary_opts], getattr(getattr(one, "type", None), "name", ""), str(one.default), one.required]
+        one.name: [
+            [*one.opts, *one.secondary_opts],
+            getattr(getattr(one, "type", None), "name", ""),
+            str(one.default),
+            one.required,
+        ]
         for one in command.params
         if one.name != "help"
     }
@@ -200,7 +205,9 @@ class Chain:
     def _records(self, folder: Path) -> dict[str, JSON]:
         """Return what a run has written, lines in the order of their text."""
         lines = {path.name: path.read_text("utf-8").splitlines() for path in sorted(folder.glob("[!.]*.*"))}
-        rows = {name: [self.stable.value(json.loads(line)) for line in lines[name]] for name in lines if name[-1] == "l"}
+        rows = {
+            name: [self.stable.value(json.loads(line)) for line in lines[name]] for name in lines if name[-1] == "l"
+        }
         return {
             **{self.stable.text(name): len(told) for name, told in lines.items()},
             **{name: sorted(told, key=json.dumps) for name, told in rows.items()},

@@ -15,8 +15,7 @@ from tests.documents.made import docx_with, locked_pdf, pdf
 
 _PROSE = "Cada persona tiene veintitrés días laborables de vacaciones al año, que se piden"
 _PAGES = [
-    [("Manual de la empresa", 22.0), ("Vacaciones", 16.0), (_PROSE, 11.0), ("en administración. La infor-", 11.0)]
-    + [("mación está en el tablón de la entrada y en la página de la", 11.0)],
+    [("Manual", 22.0), ("Vacaciones", 16.0), (_PROSE, 11.0), ("La infor-", 11.0), ("mación está en la página de la", 11.0)],
     [("cooperativa agraria, que se actualiza cada lunes.", 11.0), ("Dietas", 16.0), (f"(1) {_PROSE}", 11.0)],
     [],
     [("Fin", 16.0), ("Última página, con “comillas” y 48 €.", 11.0)],
@@ -35,14 +34,16 @@ _DOCX = (
     ("table", "Zona|Euros", "Norte|12,50", "Sur|9"),
     ("Normal", "Última línea."),
 )
-_LONG = "\n\n".join(f"# Parte {row}\n\n" + f"La frase {row} de muchas, con {row} palabras. " * (5 * row) for row in range(9))
+_LONG = "\n\n".join(
+    f"# Parte {row}\n\n" + f"La frase {row} de muchas, con {row} palabras. " * (5 * row) for row in range(9)
+)
 _MADE: dict[str, bytes] = {
     "bom.txt": "\ufeffAño nuevo:\r\n¿vacación o educación?\r".encode(),
     "latin.txt": "Año nuevo: ¿vacación o educación?\n".encode("latin-1"),
     "windows.txt": "“Año” – 5 €".encode("cp1252"),
     "accents.txt": "An\u0303o y camio\u0301n".encode(),
     "long.md": _LONG.encode(),
-    "headings.md": b"Manual\n======\n\nUno.\n\nDietas\n------\n\n1. dos\n2. tres\n\n```\n# no\n```\n\n## 3.1 Viajes ##\n\nTren.\n",
+    "headings.md": b"Manual\n======\n\nUno.\n\nDietas\n------\n\n1. dos\n2. tres\n\n```\n# no\n```\n\n## 3.1 Viajes ##\n\nTren.",
     "manual.pdf": pdf(_PAGES, [("Vacaciones", 0), ("Fin", 3)]),
     "empty.pdf": pdf([[], []]),
     "locked.pdf": locked_pdf(pdf(_PAGES), "clave"),
@@ -78,7 +79,9 @@ def _read(name: str, content: bytes, most: int) -> dict[str, object]:
     except ChatbotError as error:
         return {"code": error.code, "message": str(error)}
     chunks = {
-        chars: [[chunk.start, chunk.end, chunk.section] for chunk in chunk_document(Document("d", "", parsed.text), chars)]
+        chars: [
+            [chunk.start, chunk.end, chunk.section] for chunk in chunk_document(Document("d", "", parsed.text), chars)
+        ]
         for chars in (400, 1_000)
     }
     return {

@@ -26,7 +26,10 @@ def knowledge_bases(app: App) -> JSON:
         rows += [["draft", staged.version_id, True]] if staged else []
         found[record.kb_name] = {
             "id": record.kb_id,
-            "versions": [[name, *(_version(app, record.kb_id, version) if kept else ["not kept"])] for name, version, kept in rows],
+            "versions": [
+                [name, *(_version(app, record.kb_id, version) if kept else ["not kept"])]
+                for name, version, kept in rows
+            ],
         }
     return found
 
@@ -44,10 +47,16 @@ def _version(app: App, kb_id: str, version: str) -> list[JSON]:
 def files_with(root: Path, words: Iterable[str]) -> dict[str, list[str]]:
     """Return each word -> the parts of a folder that have a file with it, whatever its case in UTF-8."""
     found: dict[str, list[str]] = {}
-    contents = {path: path.read_bytes().lower() for path in sorted(root.rglob("*")) if path.is_file() and "models" not in path.parts}
+    contents = {
+        path: path.read_bytes().lower()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "models" not in path.parts
+    }
     for word in words:
         having = [path.relative_to(root) for path, content in contents.items() if word.lower().encode() in content]
-        found[word] = sorted({"/".join(path.parts[:2] if path.parts[0] == "cache" else path.parts[:1]) for path in having})
+        found[word] = sorted(
+            {"/".join(path.parts[:2] if path.parts[0] == "cache" else path.parts[:1]) for path in having}
+        )
     return found
 
 

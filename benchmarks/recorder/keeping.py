@@ -42,8 +42,12 @@ SECRET = "Ornitorrinco"
 _LEFT_OUT = ("cache", "chroma", "visitor.key", ".in-use")
 """What is made again where it is missing; the key is a secret."""
 
-_HOLIDAYS = "# Vacaciones\n\nCada persona dispone de 23 días laborables de vacaciones al año.\n\nSe piden por escrito.\n"
-_TRAVEL = "# Dietas\n\nLa dieta completa es de 48 euros por cada día de viaje.\n\nEl hotel cuesta 90 euros como máximo.\n"
+_HOLIDAYS = (
+    "# Vacaciones\n\nCada persona dispone de 23 días laborables de vacaciones al año.\n\nSe piden por escrito.\n"
+)
+_TRAVEL = (
+    "# Dietas\n\nLa dieta completa es de 48 euros por cada día de viaje.\n\nEl hotel cuesta 90 euros como máximo.\n"
+)
 _PROJECT = f"# Proyecto\n\nEl proyecto se llama {SECRET} y empieza en marzo de 2027.\n"
 _GARDEN = "# Allotments\n\nA full plot costs 38 pounds a year.\n\nBonfires are allowed from October to March.\n"
 _WATER = "# Water\n\nThe taps are turned off on the first Monday of November.\n"
@@ -51,7 +55,9 @@ _WATER = "# Water\n\nThe taps are turned off on the first Monday of November.\n"
 
 def app_over(data: Path, **more: object) -> App:
     """Build the application over a folder, without a model and without vectors."""
-    return build_app(load_settings(data_dir=data, provider="demo", retrieval_strategy="LEXICAL", generation_enabled=False, **more))
+    return build_app(
+        load_settings(data_dir=data, provider="demo", retrieval_strategy="LEXICAL", generation_enabled=False, **more)
+    )
 
 
 def make(data: Path) -> Mapping[str, str]:
@@ -103,7 +109,15 @@ def _conversations(app: App, rules: str, garden: str) -> str:
     """Ask in three conversations, rate, rename, pin; return the token of a link to an answer."""
     chat, context = app.chat, UserContext()
     one = chat.start(VISITOR, rules, "Normas")
-    turns = [_asked(app, one, question) for question in ("¿Cuántos días laborables de vacaciones hay al año?", "¿De cuántos euros es la dieta completa?", "¿Cuándo empieza el proyecto?", "¿Qué altura tiene la torre Eiffel?")]
+    turns = [
+        _asked(app, one, question)
+        for question in (
+            "¿Cuántos días laborables de vacaciones hay al año?",
+            "¿De cuántos euros es la dieta completa?",
+            "¿Cuándo empieza el proyecto?",
+            "¿Qué altura tiene la torre Eiffel?",
+        )
+    ]
     chat.rate(VISITOR, one, turns[0], True)
     chat.rate(VISITOR, one, turns[1], False, "ha cambiado", ("outdated",))
     chat.add_question(VISITOR, one, turns[0], "answerable", "23 días")
@@ -130,13 +144,23 @@ def _measured(app: App, sample: str, rules: str) -> None:
     app.get(Promises).make(sample, result["run_id"], 0.97)
     empty = app.question_sets.empty_set(rules, "mías")
     asked = {"¿De cuánto es la dieta completa?": "answerable", "¿Hay piscina?": "near"}
-    app.question_sets.save(replace(empty, questions=tuple(SetQuestion(KbQuestion(f"m{row}", *one), origin="person") for row, one in enumerate(asked.items()))))
+    app.question_sets.save(
+        replace(
+            empty,
+            questions=tuple(
+                SetQuestion(KbQuestion(f"m{row}", *one), origin="person") for row, one in enumerate(asked.items())
+            ),
+        )
+    )
     reviews = app.get(Reviews)
     for reviewer, verdict in (("Ana", "right"), ("Ben", "should_refuse")):
         for item in reviews.waiting(rules, reviewer)[:2]:
             if verdict in item.legal:
                 reviews.judge(rules, item, verdict, reviewer)
-    runs = [app.runs.run_now(mteb_dataset_name="valle_multihop", eval_max_queries=12, retrieval_strategy=one).run_id for one in ("LEXICAL", "BRIDGE")]
+    runs = [
+        app.runs.run_now(mteb_dataset_name="valle_multihop", eval_max_queries=12, retrieval_strategy=one).run_id
+        for one in ("LEXICAL", "BRIDGE")
+    ]
     app.archive.tag(runs[0], ["base"])
     app.archive.write_note(runs[1], "con menciones", "")
     space = Path("space.toml")
@@ -170,7 +194,11 @@ def archive(path: Path) -> None:
                 name = file.relative_to(data)
                 if file.is_file() and name.parts[0] not in _LEFT_OUT and file.suffix != ".lock":
                     content = file.read_bytes()
-                    for place, said in ((str(data.parent), "/srv"), (str(ROOT), "/opt/chatbot-mvp"), (str(Path.home()), "/home")):
+                    for place, said in (
+                        (str(data.parent), "/srv"),
+                        (str(ROOT), "/opt/chatbot-mvp"),
+                        (str(Path.home()), "/home"),
+                    ):
                         content = content.replace(place.encode(), said.encode())
                     packed.writestr(f"data/{name.as_posix()}", content)
             for name, text in more.items():

@@ -45,7 +45,11 @@ def facts(place: Place) -> Iterator[Fact]:
         told = [*_kbs(app), *_chats(app, (place.work / LINK).read_text("utf-8")), *_measured(app), *_settings(app)]
         told.append(("words", files_with(data, [SECRET, "vacaciones"])))
         for name, value in told:  # with the times of the folder, which are always the same
-            yield Fact(f"kept/{name}", _plain(value)) if name != "settings" else Fact("kept/settings", stable.value(value))
+            yield (
+                Fact(f"kept/{name}", _plain(value))
+                if name != "settings"
+                else Fact("kept/settings", stable.value(value))
+            )
         for name, value in [] if place.sample else _after(app, data):
             yield Fact(f"kept/after/{name}", stable.value(value))
 
@@ -83,7 +87,10 @@ def _kbs(app: App) -> Iterator[tuple[str, JSON]]:
         effects = app.get(Effects)
         reports = [effects.report(kb_id, one.plan.effects_id).to_json() for one in effects.comparisons(kb_id)]
         yield f"kb/{name}/effects", reports
-        yield f"kb/{name}/results", [[one.result_id, one.set_name, len(one.rows)] for one in app.kb_evaluation.results(kb_id)]
+        yield (
+            f"kb/{name}/results",
+            [[one.result_id, one.set_name, len(one.rows)] for one in app.kb_evaluation.results(kb_id)],
+        )
 
 
 def _set(questions: Any) -> JSON:
@@ -115,7 +122,10 @@ def _turn(app: App, turn: Any) -> JSON:
         "state": [turn.state, turn.mode, turn.asked_at],
         "answer": [answer.outcome, answer.evidence, turn.text] if answer else None,
         "feedback": asdict(turn.feedback) if turn.feedback else None,
-        "sources": [[_plain(asdict(source.place)), source.cited, _plain(asdict(now)) if now else None] for source, now in sources],
+        "sources": [
+            [_plain(asdict(source.place)), source.cited, _plain(asdict(now)) if now else None]
+            for source, now in sources
+        ],
     }
 
 
@@ -125,7 +135,10 @@ def _measured(app: App) -> Iterator[tuple[str, JSON]]:
     for line in lines:
         run = app.archive.run(line.run_id)
         note = notes.get(line.run_id)
-        yield f"runs/{line.run_id}", [line.dataset, line.queries, run.metrics, run.intervals, asdict(note) if note else None]
+        yield (
+            f"runs/{line.run_id}",
+            [line.dataset, line.queries, run.metrics, run.intervals, asdict(note) if note else None],
+        )
     yield "runs", [[line.run_id for line in lines], damaged, [asdict(one) for one in app.archive.unfinished()]]
     yield "jobs", [[job.job_id, job.state, job.title, job.error_code] for job in app.runs.jobs()]
     compared = [line.run_id for line in lines if line.dataset == "valle_multihop"]

@@ -56,7 +56,9 @@ def facts(work: Path) -> Iterator[Fact]:
                 before, value["holds"] = after, stable.value(after)
             yield Fact(f"surfaces/http/{request[:160]}" + f" ({seen[request]})" * (seen[request] > 1), value)
     routes = [(method, route.path) for route in application.routes for method in sorted(route.methods or ["GET"])]  # type: ignore[attr-defined]
-    yield Fact("surfaces/http routes", {f"{method} {path}": _has_request(method, path, requests) for method, path in routes})
+    yield Fact(
+        "surfaces/http routes", {f"{method} {path}": _has_request(method, path, requests) for method, path in routes}
+    )
 
 
 def _has_request(method: str, path: str, requests: list[str]) -> bool:
