@@ -9,13 +9,19 @@ sample once more, so that it is known which facts are its own.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from benchmarks.recorder.facts import PARTS, Verdict, compare, write_facts
-from benchmarks.recorder.running import facts_of, options, prepare
+from benchmarks.recorder.running import facts_of, prepare
+from benchmarks.script import parser
 
 
 def main() -> int:
-    given = options(__doc__).parse_args()
+    options = parser(__doc__)
+    options.add_argument("folder", type=Path, help="the recording")
+    options.add_argument("--sample", action="store_true", help="only what takes a minute")
+    options.add_argument("--only", nargs="+", choices=[*PARTS], metavar="PART", help=", ".join(PARTS))
+    given = options.parse_args()
     folder = given.folder.resolve()
     prepare()
     wrong = 0

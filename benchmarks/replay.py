@@ -19,7 +19,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmarks.recorder.facts import LIKE, PARTS, Fact, Verdict, compare, read_facts
-from benchmarks.recorder.running import facts_of, options, prepare, shared_datasets
+from benchmarks.recorder.running import facts_of, prepare, shared_datasets
+from benchmarks.script import parser
 
 Outcome = tuple[str, str, str]
 """What a fact is (a ``Verdict``, "missing", "new" or "skipped"), its name, and where it differs."""
@@ -76,9 +77,12 @@ def accepted(folder: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    arguments = options(__doc__)
-    arguments.add_argument("--stop", action="store_true", help="end at the first difference")
-    given = arguments.parse_args()
+    options = parser(__doc__)
+    options.add_argument("folder", type=Path, help="the recording")
+    options.add_argument("--sample", action="store_true", help="only what takes a minute")
+    options.add_argument("--only", nargs="+", choices=[*PARTS], metavar="PART", help=", ".join(PARTS))
+    options.add_argument("--stop", action="store_true", help="end at the first difference")
+    given = options.parse_args()
     folder = given.folder.resolve()
     reasons = accepted(folder)
     used: set[str] = set()

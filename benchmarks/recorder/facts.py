@@ -12,8 +12,10 @@ from typing import Any
 
 JSON = Any
 """What ``json`` reads and writes."""
-TIE = 2e-4
+TIE = 2e-5
 """What vectors in float32 leave open between processors; also the distance at which two hits may change places."""
+_ROUNDED = 1.01e-4
+"""How far apart two numbers are that were rounded to four digits from nearly the same one."""
 
 PARTS: dict[str, str] = {
     "rankings": "benchmarks.recorder.rankings",
@@ -75,11 +77,16 @@ def _within(relative: float, absolute: float) -> Callable[[float, float], bool]:
     return lambda before, after: math.isclose(before, after, rel_tol=relative, abs_tol=absolute)
 
 
+def _of_vectors(before: float, after: float) -> bool:
+    rounded = all(round(number, 4) == number for number in (before, after)) and abs(before - after) < _ROUNDED
+    return rounded or math.isclose(before, after, rel_tol=TIE, abs_tol=TIE)
+
+
 LIKE: dict[str, Likeness] = {
     "equal": Likeness(_within(1e-6, 1e-6)),
     "exact": Likeness(_within(1e-9, 1e-12)),
-    "vectors": Likeness(_within(TIE, TIE)),
-    "ranking": Likeness(_within(TIE, TIE), tie=TIE),
+    "vectors": Likeness(_of_vectors),
+    "ranking": Likeness(_of_vectors, tie=TIE),
     "time": Likeness(lambda before, after: after <= 1.6 * before, tries=3),
     "memory": Likeness(lambda before, after: after <= 1.25 * before, tries=3),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import tempfile
@@ -12,16 +11,7 @@ from pathlib import Path
 
 from benchmarks.process import plain_environment
 from benchmarks.recorder.facts import PARTS, Fact, Place, plain
-from benchmarks.script import ROOT, parser
-
-
-def options(about: str | None) -> argparse.ArgumentParser:
-    """Return the parser that ``record`` and ``replay`` share."""
-    found = parser(about)
-    found.add_argument("folder", type=Path, help="the recording")
-    found.add_argument("--sample", action="store_true", help="only what takes a minute")
-    found.add_argument("--only", nargs="+", choices=[*PARTS], metavar="PART", help=", ".join(PARTS))
-    return found
+from benchmarks.script import ROOT
 
 
 def shared_datasets() -> Path | None:

@@ -13,12 +13,17 @@ from chatbot_mvp.embedding.engines import CTranslate2Encoder
 from chatbot_mvp.settings.model import Settings
 
 
+def keep_models() -> None:
+    """Make this process convert the weights once for all data folders."""
+    Settings.models_dir = ROOT / "data" / "cache" / "models"  # type: ignore[assignment]
+
+
 def use_float32() -> None:
-    """Make this process run the local model in float32, and convert its weights once for all data folders."""
+    """Make this process run the local model in float32, too."""
+    keep_models()
     CTranslate2Encoder.__init__.__defaults__ = ("float32",)
     # It names vectors and runs; the last bits that it is made from are the processor's.
     CTranslate2Encoder.digest = lambda self: "float32"  # type: ignore[method-assign]
-    Settings.models_dir = ROOT / "data" / "cache" / "models"  # type: ignore[assignment]
 
 
 if __name__ == "__main__":
