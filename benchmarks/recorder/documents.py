@@ -15,7 +15,13 @@ from tests.documents.made import docx_with, locked_pdf, pdf
 
 _PROSE = "Cada persona tiene veintitrés días laborables de vacaciones al año, que se piden"
 _PAGES = [
-    [("Manual", 22.0), ("Vacaciones", 16.0), (_PROSE, 11.0), ("La infor-", 11.0), ("mación está en la página de la", 11.0)],
+    [
+        ("Manual", 22.0),
+        ("Vacaciones", 16.0),
+        (_PROSE, 11.0),
+        ("La infor-", 11.0),
+        ("mación está en la página de la", 11.0),
+    ],
     [("cooperativa agraria, que se actualiza cada lunes.", 11.0), ("Dietas", 16.0), (f"(1) {_PROSE}", 11.0)],
     [],
     [("Fin", 16.0), ("Última página, con “comillas” y 48 €.", 11.0)],
@@ -43,7 +49,7 @@ _MADE: dict[str, bytes] = {
     "windows.txt": "“Año” – 5 €".encode("cp1252"),
     "accents.txt": "An\u0303o y camio\u0301n".encode(),
     "long.md": _LONG.encode(),
-    "headings.md": b"Manual\n======\n\nUno.\n\nDietas\n------\n\n1. dos\n2. tres\n\n```\n# no\n```\n\n## 3.1 Viajes ##\n\nTren.",
+    "headings.md": b"Manual\n======\n\nUno.\n\nDietas\n------\n\n1. dos\n\n```\n# no\n```\n\n## 3.1 Viajes ##\n\nTren.",
     "manual.pdf": pdf(_PAGES, [("Vacaciones", 0), ("Fin", 3)]),
     "empty.pdf": pdf([[], []]),
     "locked.pdf": locked_pdf(pdf(_PAGES), "clave"),

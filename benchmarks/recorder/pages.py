@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.app_in_browser import chromium
-from benchmarks.recorder.facts import JSON, Fact, Place
+from benchmarks.recorder.facts import Fact, Place
 from benchmarks.recorder.keeping import VISITOR, app_over
 from benchmarks.recorder.kept import ARCHIVE, at_time
 from benchmarks.recorder.stable import Stable
@@ -59,7 +59,7 @@ def facts(place: Place) -> Iterator[Fact]:
                 wide = _opened(page, stable, world.server.url, address, prepare)
                 yield Fact(f"pages/{name}", wide)
                 page.set_viewport_size({"width": NARROW, "height": 1000})
-                yield Fact(f"pages/{name}/{NARROW}", _otherwise(wide, _told(page, stable)))
+                yield Fact(f"pages/{name}/{NARROW}", otherwise(wide, _told(page, stable)))
     if not place.sample:
         with _served(place.work, UI_LANGUAGE="en") as world, chromium() as browser, _visit(browser, world) as page:
             for name in _IN_ENGLISH:
@@ -117,7 +117,7 @@ def still(page: Any) -> list[str]:
         if len(seen) > 2 and len(set(seen[-3:])) == 1:
             return seen[-1].splitlines()
         page.wait_for_timeout(100)  # between two looks; what is waited for is that they are alike
-    raise TimeoutError(f"{page.url} does not stand still: {_otherwise(seen[-2].splitlines(), seen[-1].splitlines())}")
+    raise TimeoutError(f"{page.url} does not stand still: {otherwise(seen[-2].splitlines(), seen[-1].splitlines())}")
 
 
 def _plain(line: str) -> str:
@@ -125,9 +125,10 @@ def _plain(line: str) -> str:
     return re.sub(r"(/(?:media|static|_stcore)/)[^\s\"]+", r"\1…", line)
 
 
-def _otherwise(before: list[str], after: list[str]) -> JSON:
+def otherwise(before: list[str], after: list[str]) -> list[str]:
+    """Return the lines that only one of two trees has: "-…" the first, "+…" the second."""
     lines = difflib.unified_diff(before, after, lineterm="", n=0)
-    return [line for line in lines if line[:2] not in ("--", "++", "@@")]
+    return [line for line in lines if line[:3] not in ("---", "+++") and line[:2] != "@@"]
 
 
 if __name__ == "__main__":

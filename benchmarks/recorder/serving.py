@@ -43,27 +43,33 @@ def facts(work: Path) -> Iterator[Fact]:
     app = build_app(load_settings(data_dir=data, retrieval_strategy="LEXICAL", provider="demo"))
     made = app.kb_filing.create("Manual", given_contents([_file("gastos.md"), _file("rrhh/vacaciones.md")])).record
     stable, before = Stable({"work": work}), holds(data, ["hotel"])
-    lines = _REQUESTS.read_text("utf-8").splitlines()
-    requests = [line for line in lines if line and line[0] != "#"]
     application = build_server(app, _TOKEN)
     with _served(app, application) as url, _served(app, http_application(app, _TOKEN, "127.0.0.1")) as tools:
         client = _Client(url, tools, made.kb_id)
         seen: Counter[str] = Counter()
-        for request in requests:
+        for request in _requests():
             seen[request] += 1
             value = stable.value(client.reply(request))
             if request.startswith(_CHANGING) and (after := holds(data, ["hotel"])) != before:
                 before, value["holds"] = after, stable.value(after)
             yield Fact(f"surfaces/http/{request[:160]}" + f" ({seen[request]})" * (seen[request] > 1), value)
-    routes = [(method, route.path) for route in application.routes for method in sorted(route.methods or ["GET"])]  # type: ignore[attr-defined]
-    yield Fact(
-        "surfaces/http routes", {f"{method} {path}": _has_request(method, path, requests) for method, path in routes}
-    )
+    yield Fact("surfaces/http routes", routes(application))
 
 
-def _has_request(method: str, path: str, requests: list[str]) -> bool:
+def _requests() -> list[str]:
+    return [line for line in _REQUESTS.read_text("utf-8").splitlines() if line and line[0] != "#"]
+
+
+def routes(application: Any) -> dict[str, bool]:
+    """Return each method and path of the endpoint, and whether requests.txt has a request to it."""
+    rows = [(method, route.path) for route in application.routes for method in sorted(route.methods or ["GET"])]
+    # Whatever is asked by GET, is by HEAD as well.
+    return {f"{method} {path}": _has_request(method.replace("HEAD", "GET"), path) for method, path in rows}
+
+
+def _has_request(method: str, path: str) -> bool:
     shape = re.sub(r"\\{[^}]+\\}", "[^ ?]+", re.escape(path))
-    return any(re.match(rf"{method} {shape}([ ?]|$)", request) for request in requests)
+    return any(re.match(rf"{method} {shape}([ ?]|$)", request) for request in _requests())
 
 
 def _file(name: str, path: str = "") -> tuple[str, bytes]:
