@@ -37,8 +37,12 @@ _IN_ENGLISH = (
     "mykb, step 0",
     "document",
 )
-_LEFT_OUT = ("home, providers", "chat, sources", "chat, Exportar", "chat, Borrar la conversación")
-"""As others, or of parts whose words the machine decides."""
+_LEFT_OUT = re.compile(
+    r"home, providers|chat, [A-Z]|chat, (sources|search|documents|keys|what)|runs, filters|.*, deletion"
+)
+"""What opens over a page that is recorded, and parts whose words the machine decides."""
+_PATIENCE_MS = 600_000
+"""As long as a page may take on a machine that does much else."""
 _MADE = "made_at.txt"
 _STATE = "() => document.querySelector(\"[data-testid='stApp']\")?.dataset.testScriptState"
 _DONE = f"""() => ({_STATE})() === 'notRunning' && document.querySelector('h1')
@@ -54,7 +58,7 @@ def facts(place: Place) -> Iterator[Fact]:
         stable = Stable({"work": place.work, "url": Path(world.server.url)}, today=False)
         with _visit(browser, world) as page:
             for name, (address, prepare) in views(world).items():
-                if name in _LEFT_OUT or (name not in _IN_SAMPLE and place.sample):
+                if _LEFT_OUT.match(name) or (name not in _IN_SAMPLE and place.sample):
                     continue
                 wide = _opened(page, stable, world.server.url, address, prepare)
                 yield Fact(f"pages/{name}", wide)
@@ -86,7 +90,7 @@ def _served(work: Path, **settings: str) -> Iterator[World]:
 @contextmanager
 def _visit(browser: Any, world: World) -> Iterator[Any]:
     context = browser.new_context(timezone_id="UTC", locale="es-ES", reduced_motion="reduce")
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(_PATIENCE_MS)
     context.add_cookies([cookie_of(world.server.data_dir, world.server.url, VISITOR)])
     yield context.new_page()
     context.close()
