@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.app_in_browser import chromium
 from benchmarks.recorder.facts import Fact, Place
@@ -21,9 +22,11 @@ from benchmarks.recorder.keeping import VISITOR, app_over
 from benchmarks.recorder.kept import ARCHIVE, at_time
 from benchmarks.recorder.stable import Stable
 from benchmarks.recorder.vectors import use_float32
+from tests.e2e import conftest
 from tests.e2e.conftest import Server
 from tests.e2e.views import World, views
 from tests.e2e.visitors import cookie_of
+from tests.waiting import wait_until
 
 WIDE, NARROW = 1440, 390
 _IN_SAMPLE = ("home", "chat, answered")
@@ -80,8 +83,13 @@ def _served(work: Path, **settings: str) -> Iterator[World]:
     [talk] = [one for one in app.chat.heads(VISITOR) if one.given_title]
     start = ("-m", "benchmarks.recorder.pages", (work / _MADE).read_text("utf-8"))
     server = Server(data, *start, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo", GENERATION_ENABLED="false", **settings)
-    server.start()
+
+    def patiently(condition: Callable[[], bool], _: float, what: str, every_s: float) -> bool:
+        return bool(wait_until(condition, _PATIENCE_MS / 1_000, what, every_s))
+
     try:
+        with patch.object(conftest, "wait_until", patiently):
+            server.start()
         yield World(server, tuple(runs), talk.kb_id, talk.conversation_id)
     finally:
         server.kill()
