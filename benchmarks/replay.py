@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 import tomllib
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -46,6 +47,15 @@ def replayed(part: str, folder: Path, sample: bool) -> Iterator[Outcome]:
         skipped = before[name].shared and shared_datasets() is None
         yield "skipped" if skipped else "missing", name, ""
     yield from _tried_again(part, sample, before, again)
+
+
+def _to_the_end(part: str, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+    """Yield the outcomes of a part; if the product fails in it, that is the last one, and the other parts follow."""
+    try:
+        yield from outcomes
+    except Exception as error:  # noqa: BLE001 -- whatever a change broke
+        traceback.print_exc()
+        yield Verdict.DIFFERENT, f"{part}/", f"it fails: {error!r}"
 
 
 def _tried_again(part: str, sample: bool, before: dict[str, Fact], again: dict[str, str]) -> Iterator[Outcome]:
@@ -91,7 +101,7 @@ def main() -> int:
     for part in given.only or PARTS:
         started = time.monotonic()
         counts: Counter[str] = Counter()
-        for kind, name, where in replayed(part, folder, given.sample):
+        for kind, name, where in _to_the_end(part, replayed(part, folder, given.sample)):
             what = kind
             if kind in (Verdict.DIFFERENT, "missing", "new"):
                 patterns = [pattern for pattern in reasons if fnmatchcase(name, pattern)]

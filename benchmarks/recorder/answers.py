@@ -47,7 +47,7 @@ def _of_question(base: Base, question: Asked, app: App, kb_id: str) -> Iterator[
             history = (PastTurn(question.before, first.text, first.search.query if first.search.how else ""),)
         answer = app.answering.ask(kb_id, question.text, UserContext(mode=mode, provider=name), history)
         value = _named(told(answer, base.shared), kb_id, base.name)
-        yield Fact(f"answers/{base.name}/{question.id}/{name or 'demo'} {mode}", value, "ranking", base.shared)
+        yield Fact(f"answers/{base.name}/{question.id}/{name or 'demo'} {mode}", value, "late", base.shared)
 
 
 def _around(base: Base, app: App, kb_id: str, question: Asked) -> Iterator[Fact]:
@@ -63,7 +63,7 @@ def _around(base: Base, app: App, kb_id: str, question: Asked) -> Iterator[Fact]
     }
     for name, options_of in options.items():
         value = told(app.answering.ask(kb_id, question.text, options_of))
-        yield Fact(f"answers/{base.name}/options/{name}", _named(value, kb_id, base.name), "ranking")
+        yield Fact(f"answers/{base.name}/options/{name}", _named(value, kb_id, base.name), "late")
     session = app.chat.new_session()
     conversation = app.chat.start(session, kb_id, base.name)
     app.chat.begin(session, conversation, question.text, context).join(120)
@@ -80,7 +80,7 @@ def _over_several(place: Place, app: App) -> Iterator[Fact]:
             value = told(app.answering.ask_over(ids, question.text))
             for kb_id, one in zip(ids, two, strict=True):
                 value = _named(value, kb_id, one.name)
-            yield Fact(f"answers/several/{question.id}", value, "ranking")
+            yield Fact(f"answers/several/{question.id}", value, "late")
 
 
 def _named(value: JSON, kb_id: str, name: str) -> JSON:

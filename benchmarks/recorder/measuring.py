@@ -27,7 +27,8 @@ VALLE = SAMPLES / "valle_multihop"
 _OF_TIME = frozenset(
     """run_id started_at finished_at created_at made_at updated_at seconds seconds_p50 seconds_p95 seconds_each
     question_seconds code_version fingerprint generator_fingerprint baseline commit on_front versions basis kb_id
-    seconds_per_question_p50 seconds_per_question_p95 result_id tune_id settings configuration version""".split()
+    seconds_per_question_p50 seconds_per_question_p95 result_id tune_id settings configuration version
+    peak_rss_mb""".split()
 )
 """Keys whose values are other ones at every run, or at every change of the settings' list."""
 _SPACE = 'RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE", "KB_CHAT"]\nretrieval_pre_fusion_k = [20, 150]\n'
@@ -35,7 +36,7 @@ _SPACE = 'RETRIEVAL_STRATEGY = ["LEXICAL", "BRIDGE", "KB_CHAT"]\nretrieval_pre_f
 
 def facts(place: Place) -> Iterator[Fact]:
     yield from _statistics()
-    app = open_app(place.work / "data", provider="nim", retrieval_strategy="LEXICAL")
+    app = open_app(place.work / "data", provider="nim", retrieval_strategy="LEXICAL", judge_metrics="")
     yield Fact("measuring/fingerprints", [short_hash(fingerprint(app.settings, language)) for language in ("", "en")])
     wanted: dict[str, dict[str, Any]] = {
         "LEXICAL": {"generation_enabled": True},
@@ -72,19 +73,19 @@ def _named(value: JSON, ids: Mapping[str, str]) -> JSON:
     return json.loads(text)
 
 
-def _of_run(name: str, result: RunResult) -> Iterator[Fact]:
+def _of_run(name: str, result: RunResult, like: str = "vectors") -> Iterator[Fact]:
     figures = timeless(figures_json(result))
-    for key in ("usage", "dataset"):  # seconds, and the id of a knowledge base
-        figures.pop(key, None)
+    for key in ("usage", "dataset", *(() if "LEXICAL" in name else ("splits", "readings"))):
+        figures.pop(key, None)  # seconds, the id of a knowledge base, and what is long and much the same
     yield Fact(f"{name}/figures", figures, "exact")
     for row in result.per_query:
-        yield Fact(f"{name}/{row.query_id}", _of_row(row), "vectors")
+        yield Fact(f"{name}/{row.query_id}", _of_row(row), like)
 
 
 def _of_row(row: QueryRow) -> JSON:
     found = {name: value for name, value in row.metrics.items() if value is not None}
     said = {"response": row.response, "abstained": row.abstained, "evidence": row.evidence, "failed": row.failed}
-    return {**found, **said, "retrieved": list(row.retrieved[:10]), "context": list(row.generation_doc_ids or ())}
+    return {**found, **said, "retrieved": list(row.retrieved[:5]), "context": list(row.generation_doc_ids or ())}
 
 
 def _gate(app: App, place: Place, ids: Mapping[str, str]) -> Iterator[Fact]:
@@ -108,11 +109,12 @@ def _of_kb(app: App, place: Place) -> Iterator[Fact]:
             continue
         figures = app.kb_evaluation.evaluate(kb_id, SAMPLES / "kb" / "preguntas.jsonl", **changes)
         yield Fact(f"measuring/kb/{name}/figures", timeless(figures), "exact")
-        yield from _of_run(f"measuring/kb/{name}/run", app.archive.run(figures["run_id"]))
+        like = "late" if name == "HYBRID" else "vectors"
+        yield from _of_run(f"measuring/kb/{name}/run", app.archive.run(figures["run_id"]), like)
         for level in (0.1, 0.5):
             made = app.get(Promises).make(kb_id, figures["run_id"], level)
             value = {**asdict(made.promise), "applies": made.applies, "changed": made.changed}
-            yield Fact(f"measuring/kb/{name}/promise {level}", timeless(value), "vectors")
+            yield Fact(f"measuring/kb/{name}/promise {level}", timeless(value), like)
 
 
 _HYBRID = {"retrieval_strategy": "HYBRID"}

@@ -13,13 +13,14 @@ from chatbot_mvp.app import App
 from chatbot_mvp.datasets import load_dataset
 from chatbot_mvp.documents.chunking import chunk_document, passage_chunk
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.strategies import STRATEGIES
+from chatbot_mvp.retrieval.stages.late_interaction import LateInteraction
+from chatbot_mvp.retrieval.strategies import STRATEGIES, get_strategy
 from chatbot_mvp.retrieval.systems import DEFAULT, SYSTEMS
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk, Document, last
 
-HITS, OTHERS = 5, 15
-"""Hits with all their signals, and further ones with their scores alone."""
+HITS, OTHERS = 3, 9
+"""Hits with all their signals, and hits of which those behind have their scores alone."""
 SAMPLED = ("LEXICAL", "BRIDGE_HYBRID", "KB_CHAT", "RAG_V2", "HYBRID weighted, reranked")
 _WEIGHTED = {"retrieval_strategy": "HYBRID", "retrieval_fusion": "weighted", "reranker_enabled": True}
 _PLAIN = {"retrieval_strategy": "BRIDGE_HYBRID", "retrieval_expansion": False, "retrieval_stitching": False}
@@ -64,14 +65,16 @@ def _of_corpus(
     place: Place,
     kb_id: str = "",
 ) -> Iterator[Fact]:
-    asked = some(base.questions, 10)
-    asked = some(asked, 5) if place.sample else asked
+    asked = some(some(base.questions, 10), 5 if place.sample else 7)
     for name, changes in chosen.items():
+        strategy = get_strategy(changes["retrieval_strategy"])
+        late = LateInteraction in strategy.stages
+        like = "late" if late else "ranking" if strategy.needs_vectors else "equal"
         for question, trace in zip(asked, build(changes).retrieve([one.text for one in asked]), strict=True):
             value = told(trace, base.shared)
             if kb_id:  # made from the content and the time
                 value = json.loads(json.dumps(value).replace(kb_id, base.name))
-            yield Fact(f"rankings/{base.name}/{name}/{question.id}", value, "ranking", base.shared)
+            yield Fact(f"rankings/{base.name}/{name}/{question.id}", value, like, base.shared)
 
 
 def _data_sets(place: Place) -> Iterator[tuple[Base, str, list[Chunk]]]:
@@ -100,7 +103,7 @@ def told(trace: RetrievalTrace, shared: bool) -> JSON:
         "hits": [[hit.chunk.chunk_id, _short(hit.score), _signals(hit.signals)] for hit in trace.hits[:HITS]],
         "others": [[hit.chunk.chunk_id, _short(hit.score)] for hit in trace.hits[HITS:OTHERS]],
         "final": [[hit.chunk.chunk_id, _short(hit.score)] for hit in trace.chunks_final],
-        "retrieved": [[hit.chunk.chunk_id, _short(hit.score)] for hit in trace.retrieved[:3]],
+        "retrieved": [hit.chunk.chunk_id for hit in trace.retrieved[:3]] if trace.hits_before_rerank else [],
         "stitched": trace.stitching_added_count,
         "chars": [trace.context_chars_used, trace.context_chars_budget],
         "evidence": trace.evidence,

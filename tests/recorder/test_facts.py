@@ -41,9 +41,11 @@ EQUAL, TIED, OTHER = Verdict.EQUAL, Verdict.NEAR_TIE, Verdict.DIFFERENT
         ("ranking", HITS, [*HITS[:2], ["d", 0.5, {"bm25": 1.0}]], TIED),
         ("ranking", HITS, [*HITS[:2], ["d", 0.4, {"bm25": 1.0}]], OTHER),
         ("ranking", HITS, HITS[:2], OTHER),
-        ("time", 10.0, 15.9, EQUAL),
+        ("late", 0.7479, 0.7475, EQUAL),
+        ("late", 0.7479, 0.7453, OTHER),
+        ("time", 10.0, 19.9, EQUAL),
         ("time", 10.0, 2.0, EQUAL),
-        ("time", 10.0, 16.1, OTHER),
+        ("time", 10.0, 20.1, OTHER),
         ("memory", 100, 126, OTHER),
     ],
 )

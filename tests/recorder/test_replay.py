@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -113,4 +113,14 @@ def test_what_was_made_from_shared_texts_is_left_out_where_they_are_absent(
 def test_two_facts_of_one_name_are_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(made_part, "facts", lambda place: [Fact("made/a", 1), Fact("made/a", 1)])
     with pytest.raises(ValueError, match="made/a"):
-        run("replay")
+        run("record")
+
+
+def test_a_part_that_fails_is_a_difference(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(place: running.Place) -> Iterator[Fact]:
+        yield Fact("made/sampled", 1.0)
+        raise OSError("no such thing")
+
+    monkeypatch.setattr(made_part, "facts", failing)
+    code, told = run("replay")
+    assert code == 1 and "different: made/ it fails: OSError('no such thing')" in told
