@@ -26,6 +26,10 @@ PARTS: dict[str, str] = {
     "statements": "benchmarks.recorder.statements",
     "measuring": "benchmarks.recorder.measuring",
     "cost": "benchmarks.recorder.cost",
+    "surfaces": "benchmarks.recorder.surfaces",
+    "pages": "benchmarks.recorder.pages",
+    "kept": "benchmarks.recorder.kept",
+    "documents": "benchmarks.recorder.documents",
 }
 """Part -> its module, which has ``facts(place: Place) -> Iterator[Fact]``."""
 
