@@ -19,6 +19,7 @@ test: style
 check: style
 	$(MAKE) --no-print-directory --jobs=2 types tests WHICH="not slow"
 
+# All tests, with many random cases; .ci/run has every test once with few of them.
 test-all: lint
 	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup
 

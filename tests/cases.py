@@ -13,12 +13,17 @@ COSTS = Path(__file__).with_name("costs.txt")
 """What tests cost more than a budget, a line each: "cases kept/all cases", seconds, test function."""
 
 
-def batches(every: int, few: int = 2) -> range:
-    """Return the numbers of batches of random cases: all where many examples are asked for, else a few.
+def draws(every: int, few: int) -> int:
+    """Return how many random cases of one claim are tried: ``every`` where many examples are asked for, else ``few``.
 
     More of them say the same of other numbers, unlike the cases of a table, which CI runs all.
     """
-    return range(every if "HYPOTHESIS_EXAMPLES" in os.environ else few)
+    return every if "HYPOTHESIS_EXAMPLES" in os.environ else few
+
+
+def batches(every: int, few: int = 2) -> range:
+    """Return the numbers of batches of random cases, as many as ``draws`` says."""
+    return range(draws(every, few))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marks
