@@ -36,22 +36,32 @@ class Installed:
     def program(self) -> Path:
         return self.folder / "env" / "bin" / "chatbot-mvp"
 
-    def start(self, *words: str, home: str = "home", **options: Any) -> subprocess.Popen[str]:
-        """Start the command in an empty folder, with an empty HOME and nothing else in its environment."""
+    def start(
+        self, *words: str, home: str = "home", out: Any = None, err: Any = None, **settings: str
+    ) -> subprocess.Popen[str]:
+        """Start the command in an empty folder, with an empty HOME and nothing else in its environment but settings."""
         place = self.folder / home
         for new in (place, self.folder / "empty"):
             new.mkdir(exist_ok=True)
-        whose = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
         if self.user is not None:
             os.chown(place, self.user, self.user)
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(place), "PYTHONDONTWRITEBYTECODE": "1", **settings}
         environment["LD_LIBRARY_PATH"] = str(self.folder / "base" / "lib")
-        command = [str(self.program), *words]
-        return subprocess.Popen(command, cwd=self.folder / "empty", env=environment, text=True, **whose, **options)
+        return subprocess.Popen(
+            [str(self.program), *words],
+            cwd=self.folder / "empty",
+            env=environment,
+            stdout=out,
+            stderr=err,
+            text=True,
+            user=self.user,
+            group=self.user,
+            extra_groups=None if self.user is None else [],
+        )
 
     def run(self, *words: str, home: str = "home") -> str:
         """Return what the command prints on stdout; it must end with 0."""
-        with self.start(*words, home=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        with self.start(*words, home=home, out=subprocess.PIPE, err=subprocess.PIPE) as process:
             out, err = process.communicate()
         assert process.returncode == 0, f"{words}: {out}{err}"
         return out

@@ -16,7 +16,7 @@ from tests.loopback import free_port
 from tests.ui.test_start_of_pages import addresses
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("installed"), pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("installed"), pytest.mark.slow, pytest.mark.timeout(600)]
 
 DOCUMENT = "# Garantía\n\nLa garantía del molino dura treinta y siete meses desde la compra.\n"
 
@@ -27,7 +27,7 @@ def started(installed: Installed, home: str) -> Iterator[SimpleNamespace]:
     port = free_port()
     log = installed.folder / f"{home}.log"
     with log.open("wb") as out:
-        process = installed.start("ui", "--port", str(port), home=home, stdout=out, stderr=out)
+        process = installed.start("ui", "--port", str(port), home=home, out=out, err=out)
 
     def answers() -> bool:
         assert process.poll() is None, log.read_text()
