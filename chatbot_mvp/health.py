@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 from chatbot_mvp.datasets.dataset_service import DatasetService
+from chatbot_mvp.documents.trial import read_each_format
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.providers import Providers
@@ -108,8 +109,8 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data", "words" (the local search for words) or, where they are configured, "storage"
-    and those of added parts."""
+    """"provider", "embedder", "data", "readers" (of documents), "words" (the local search for words) or, where they
+    are configured, "storage" and those of added parts."""
     ok: bool
     detail: str
 
@@ -134,10 +135,20 @@ WORDS = Part(
     on_home=False,
 )
 """The search for words on this machine."""
+READERS = Part(
+    "readers",
+    identity=lambda _: "own",
+    attempt=lambda _: read_each_format(),
+    on_home=False,
+)
+"""What reads documents, in the process that is kept from everything else."""
 _ALWAYS = ("provider", "embedder", "data", "storage")
 """Names of what ``ConfiguredParts`` checks by itself."""
 PARTS: Mapping[str, Part] = Registry(
-    "part", Part, (WORDS,), lambda part: f"there is already a part {part.name!r}" if part.name in _ALWAYS else ""
+    "part",
+    Part,
+    (WORDS, READERS),
+    lambda part: f"there is already a part {part.name!r}" if part.name in _ALWAYS else "",
 )
 """Name -> part."""
 

@@ -62,6 +62,16 @@ class UploadScanned(UploadError):
     }
 
 
+class ReaderFailed(ChatbotError):
+    """A reader of documents cannot work on this machine; no file is at fault."""
+
+    texts = {
+        "reader_failed": "{name!r} was not read: the reader of {kind} files failed on this machine, not because of the "
+        "document ({reason}). Run `chatbot-mvp doctor`, which reads a small file of each format, and repair the "
+        "installation.",
+    }
+
+
 class KbNotFound(ChatbotError):
     exit_code = 2
     texts = {"kb_not_found": "There is no knowledge base {kb_id!r}. Available: {legal}."}

@@ -10,6 +10,7 @@ import os
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _NO_NEW_PRIVS = 38
@@ -73,3 +74,18 @@ def confine(readable: Iterable[str]) -> int:
         finally:
             os.close(rules)
     return 0
+
+
+def readable_folders(root: Path, path: Iterable[str]) -> list[str]:
+    """Return the folders, each with a separator at its end, that hold the program and its libraries.
+
+    Args:
+        root: the folder with the package ``chatbot_mvp``. Of a checkout, which also has settings and data, only the
+            package is readable; where packages are installed, all of it.
+        path: as ``sys.path``.
+    """
+    installed = any(root.glob("*.dist-info"))
+    libraries = [Path(entry) for entry in path if entry and (installed or Path(entry).resolve() != root)]
+    # Each under both names: an environment may be reached through a link, and modules are opened by its name.
+    names = [*(name for entry in libraries for name in {entry.absolute(), entry.resolve()}), root / "chatbot_mvp"]
+    return [str(name) + os.sep for name in names]

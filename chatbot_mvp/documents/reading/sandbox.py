@@ -32,11 +32,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from chatbot_mvp.documents.reading.calling import OutOfTimeError, read_pages, read_with
-from chatbot_mvp.documents.reading.confinement import confine
+from chatbot_mvp.documents.reading.confinement import confine, readable_folders
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.reader import CPU_SECONDS_PER_PAGE, MEMORY_MB, GivenFile, PageReader
 from chatbot_mvp.documents.reading.readers import reader_of
-from chatbot_mvp.errors import ChatbotError, UploadError, all_errors
+from chatbot_mvp.errors import ChatbotError, ReaderFailed, UploadError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
 READ_SECONDS = 300
@@ -102,6 +102,7 @@ def read_apart(
     Raises:
         UploadError: the file cannot be read, or exceeds a limit.
         MissingPackage: the reader of its format is not installed.
+        ReaderFailed: the reader cannot work here, whatever the file.
     """
     reader = reader_of(kind)
     assert reader is not None, kind
@@ -206,7 +207,10 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
     except ValueError as error:
         if code in (-signal.SIGXCPU, -signal.SIGKILL):
             raise UploadError("upload_too_slow", name=name, seconds=CPU_SECONDS) from error
-        raise UploadError("upload_damaged", name=name, kind=kind, reason=f"its reader ended with {code}") from error
+        reason = f"its reader ended with {code}"
+        if code == 1:  # by an exception of Python, which the reading itself never lets through
+            raise ReaderFailed(name=name, kind=kind, reason=reason) from error
+        raise UploadError("upload_damaged", name=name, kind=kind, reason=reason) from error
     if "code" in answer:
         raise all_errors()[answer["code"]](answer["code"], **answer["params"])
     return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
@@ -245,10 +249,7 @@ def _lock_up(job: Job) -> None:
         first = CPU_SECONDS + (round(per_page) if job.pages else 0)
         last = max(first, round(job.most_seconds)) if per_page else CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (first, last + 5))
-    libraries = [Path(entry) for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
-    # Each under both names: an environment may be reached through a link, and modules are opened by its name.
-    readable = [str(path) + os.sep for entry in libraries for path in {entry.absolute(), entry.resolve()}]
-    readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
+    readable = readable_folders(_ROOT, sys.path)
     confine([*readable, sys.base_prefix])
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
