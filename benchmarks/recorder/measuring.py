@@ -129,7 +129,7 @@ def _tune(place: Place) -> Iterator[Fact]:
     tuner = app.get(Tuner)
     plan = tuner.plan(str(VALLE), options=TuneOptions(space=space, most=4))
     result = tuner.resume_now(tuner.create(plan))
-    yield Fact("measuring/tune/plan", _named(asdict(plan), {}), "exact")
+    yield Fact("measuring/tune/plan", _named(asdict(plan) | {"reference": VALLE.name}, {}), "exact")
     yield Fact("measuring/tune/result", _named(asdict(result), {}), "exact")
 
 
