@@ -77,6 +77,14 @@ class KbNotFound(ChatbotError):
     texts = {"kb_not_found": "There is no knowledge base {kb_id!r}. Available: {legal}."}
 
 
+class KbPassageChanged(ChatbotError):
+    exit_code = 2
+    texts = {
+        "kb_passage_changed": "The documents changed, and {id!r} names no passage of theirs any more. Search again, "
+        "and use an id of that search.",
+    }
+
+
 class KbUnreadable(ChatbotError):
     texts = {
         "kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Add the documents that are damaged "

@@ -9,7 +9,16 @@ from pydantic import Field, SecretStr, field_validator
 
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, OWN
 from chatbot_mvp.plugins.finding import names_added
-from chatbot_mvp.settings.kinds import IN_ADMIN, OF_THE_MACHINE, Address, Fields, Key, NoneOrContextChars, Row, names_of
+from chatbot_mvp.settings.kinds import (
+    IN_ADMIN,
+    OF_THE_MACHINE,
+    Fields,
+    Key,
+    NoneOrContextChars,
+    Row,
+    ServerAddress,
+    names_of,
+)
 
 if TYPE_CHECKING:
     RunEngineName = str
@@ -43,7 +52,7 @@ class RunFields(Fields):
     dataset_max_upload_mb: Annotated[int, IN_ADMIN, Row(run_group="other")] = Field(200, ge=1, le=2_000)
     """Maximum size of a file uploaded as a data set in Admin (MB); unpacked, eight times that."""
 
-    minio_endpoint: Address = ""
+    minio_endpoint: ServerAddress = ""
     """Address of a MinIO or other S3 server with data sets, e.g. http://host:9000; empty: none."""
     minio_access_key: Key = SecretStr("")
     """Access key for the S3 server."""
