@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -248,6 +249,39 @@ def test_sync_never_empties_a_knowledge_base_by_accident(cli: Cli, folder: Path)
     cli("kb", "sync", "Manual", str(folder), code=2)
     cli("kb", "sync", "Manual", str(folder), "--yes", code=6)
     assert paths(cli) == ["gastos.md"]
+
+
+def test_links_in_a_folder_are_told_and_not_followed(cli: Cli, folder: Path) -> None:
+    secret = folder.parent / "secreto.md"
+    secret.write_text("# Secreto\n\nLa clave es 4711.\n", "utf-8")
+    (folder / "enlace.md").symlink_to(secret)
+    (folder / "otros").symlink_to(folder.parent)
+    os.mkfifo(folder / "tubo.md")
+    made = one_object(cli("kb", "create", "Manual", str(folder), "--json", code=6).stdout)
+    assert what(made) == {**dict.fromkeys(ALL, "added"), "enlace.md": "failed", "otros": "failed"}
+    assert {file.get("code") for file in made["files"]} == {None, "upload_link"}
+    assert sorted(made["ignored"]) == [".oculto.md", "foto.png", "tubo.md"]
+    assert paths(cli) == ALL
+    # One that is named itself is meant.
+    assert what(cli.json("kb", "add", "Manual", str(folder / "enlace.md"))) == {"enlace.md": "added"}
+
+
+def test_a_subfolder_that_became_a_link_keeps_its_documents(cli: Cli, folder: Path) -> None:
+    cli("kb", "create", "Manual", str(folder))
+    (folder / "viajes").rename(folder.parent / "viajes")
+    (folder / "viajes").symlink_to(folder.parent / "viajes")
+    done = cli("kb", "sync", "Manual", str(folder), "--yes", code=6)
+    assert "failed: viajes: 'viajes' is a link" in done.stderr
+    assert paths(cli) == ALL
+
+
+def test_a_special_file_that_is_named_is_refused_at_once(cli: Cli, folder: Path) -> None:
+    for place in ("file:/dev/zero", f"file:{folder / 'tubo.md'}"):
+        if not (folder / "tubo.md").exists():
+            os.mkfifo(folder / "tubo.md")
+        error = one_object(cli("kb", "create", "Manual", place, "--json", code=2).stdout)["error"]
+        assert error["code"] == "document_source_failed"
+        assert "regular file" in error["message"]
 
 
 def test_a_folder_of_the_knowledge_base_can_stand_for_a_folder(cli: Cli, folder: Path) -> None:
