@@ -34,6 +34,7 @@ from typing import IO, Any
 from chatbot_mvp.documents.reading.calling import OutOfTimeError, read_pages, read_with
 from chatbot_mvp.documents.reading.confinement import confine
 from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.fences import tell
 from chatbot_mvp.documents.reading.reader import CPU_SECONDS_PER_PAGE, MEMORY_MB, GivenFile, PageReader
 from chatbot_mvp.documents.reading.readers import reader_of
 from chatbot_mvp.errors import ChatbotError, UploadError, all_errors
@@ -207,6 +208,7 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
         if code in (-signal.SIGXCPU, -signal.SIGKILL):
             raise UploadError("upload_too_slow", name=name, seconds=CPU_SECONDS) from error
         raise UploadError("upload_damaged", name=name, kind=kind, reason=f"its reader ended with {code}") from error
+    tell(answer["fences"])
     if "code" in answer:
         raise all_errors()[answer["code"]](answer["code"], **answer["params"])
     return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
@@ -225,9 +227,9 @@ def _allow_pages(job: Job, pages: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (round(seconds), resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def _lock_up(job: Job) -> None:
-    """Restrict this process for good: it can only read the files of its libraries."""
-    per_page, memory_mb = job.cpu_seconds_per_page, job.memory_mb
+def _lock_up(job: Job) -> dict[str, Any]:
+    """Restrict this process for good: it can only read the files of its libraries. Return its ``Fences``."""
+    per_page, memory_mb, limits = job.cpu_seconds_per_page, job.memory_mb, False
     # On systems without these limits, the parent process still enforces the time limit.
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
@@ -245,11 +247,12 @@ def _lock_up(job: Job) -> None:
         first = CPU_SECONDS + (round(per_page) if job.pages else 0)
         last = max(first, round(job.most_seconds)) if per_page else CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (first, last + 5))
+        limits = True
     libraries = [Path(entry) for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
     # Each under both names: an environment may be reached through a link, and modules are opened by its name.
     readable = [str(path) + os.sep for entry in libraries for path in {entry.absolute(), entry.resolve()}]
     readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
-    confine([*readable, sys.base_prefix])
+    landlock = confine([*readable, sys.base_prefix])
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event.startswith((*_DENIED, *_CHANGES)):
@@ -261,6 +264,7 @@ def _lock_up(job: Job) -> None:
                 raise PermissionError(f"{path} may not be opened here")
 
     sys.addaudithook(hook)
+    return {"landlock": landlock, "limits": limits}
 
 
 def main() -> None:
@@ -269,7 +273,7 @@ def main() -> None:
     sys.setrecursionlimit(20_000)
     for module in job.loads:
         import_module(module)
-    _lock_up(job)
+    fences = _lock_up(job)
     out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="surrogatepass")
 
     def write(answer: dict[str, Any]) -> None:
@@ -282,9 +286,9 @@ def main() -> None:
         return
     try:
         file = GivenFile(job.name, content, job.max_pages, lambda pages: _allow_pages(job, pages))
-        write(asdict(read_with(job.source, job.kind, file)))
+        write({**asdict(read_with(job.source, job.kind, file)), "fences": fences})
     except ChatbotError as error:
-        write({"code": error.code, "params": error.params})
+        write({"code": error.code, "params": error.params, "fences": fences})
 
 
 if __name__ == "__main__":
