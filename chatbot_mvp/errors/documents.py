@@ -67,8 +67,8 @@ class UploadScanned(UploadError):
 class ReaderUnfenced(ChatbotError):
     texts = {
         "reader_unfenced": "Uploaded files are read without {missing}; what holds: {held}. Where system calls are "
-        "filtered (systemd, containers), allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self; else use "
-        "a kernel with Landlock, from 5.13 on.",
+        "filtered (systemd, containers), allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self; "
+        "else use a kernel with Landlock, from 5.13 on.",
     }
 
 

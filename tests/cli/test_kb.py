@@ -386,3 +386,29 @@ def test_ctrl_c_leaves_the_version_before_and_the_same_command_continues(cli: Cl
     assert process.returncode == 130
     assert paths(cli) == ALL
     assert cli.json("kb", "add", "Manual", str(many))["counts"] == {"added": 150}
+
+
+def test_a_knowledge_base_that_cannot_be_read_is_named_by_the_list(cli: Cli, folder: Path) -> None:
+    made = [
+        cli.json("kb", "create", name, str(folder / file))["kb_id"]
+        for name, file in (("A", "gastos.md"), ("B", "viajes"))
+    ]
+    (cli.data / "kb" / made[0] / "kb.json").write_text('{"format_version": 99}', "utf-8")
+    (cli.data / "kb" / made[1] / "kb.json").write_text("{", "utf-8")
+    told = cli("kb", "list", "--json")
+    found = one_object(told.stdout)
+    assert found["knowledge_bases"] == []
+    reasons = {row["kb_id"]: row["reason"] for row in found["left_out"]}
+    assert set(reasons) == set(made)
+    assert "written by a later version" in reasons[made[0]]
+    assert all(f"left out: {kb_id}: " in told.stderr for kb_id in made)
+
+
+def test_a_folder_of_caches_that_cannot_be_written_costs_vectors_and_no_answer(cli: Cli, folder: Path) -> None:
+    cli("kb", "create", "Manual", str(folder), "--no-vectors")
+    shutil.rmtree(cli.data / "cache", ignore_errors=True)
+    (cli.data / "cache").write_text("")  # as a folder that root may not write either
+    cli.env["RETRIEVAL_STRATEGY"] = "BRIDGE_HYBRID"
+    done = cli.process("kb", "ask", "Manual", "¿Cuántos días laborables de vacaciones hay?")
+    assert "23 días laborables" in done.stdout
+    assert "The question is asked by words alone. The cache" in done.stderr
