@@ -17,6 +17,7 @@ class of its own has what code catches by name, or what ends a command with anot
     │   └── StorageFailed, with StorageChanged, StorageDamaged, StorageFull
     ├── UploadError, with UploadScanned: a file for a knowledge base              (exit code 2)
     ├── ReaderFailed                a reader of documents cannot work here
+    ├── ReaderUnfenced              a fence around the readers of files does not hold
     ├── KbNotFound, KbPassageChanged, ConversationNotFound                        (exit code 2)
     ├── KbChangeError               a change to documents that cannot be made     (exit code 2)
     ├── KbUnreadable, KbNotWritten, KbPurgeUnfinished

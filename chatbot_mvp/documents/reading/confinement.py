@@ -36,7 +36,7 @@ def confine(readable: Iterable[str]) -> int:
     open stay open.
 
     Args:
-        readable: paths of files and folders; those that do not exist are left out.
+        readable: paths of files and folders; those that cannot be reached are left out.
 
     Returns:
         Landlock's version; 0 if this system has none, or refuses. Nothing is then restricted.
@@ -60,14 +60,16 @@ def confine(readable: Iterable[str]) -> int:
         rules = call(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
         try:
             for path in (*readable, *_SYSTEM):
-                with suppress(FileNotFoundError, NotADirectoryError):
+                try:
                     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-                    try:
-                        access = _READ_FILE | (_READ_FOLDER if os.path.isdir(path) else 0)  # noqa: PTH112
-                        rule = struct.pack("=Qi", access, place)
-                        call(_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
-                    finally:
-                        os.close(place)
+                except (FileNotFoundError, NotADirectoryError, PermissionError):
+                    continue  # nothing can be read there anyway
+                try:
+                    access = _READ_FILE | (_READ_FOLDER if os.path.isdir(path) else 0)  # noqa: PTH112
+                    rule = struct.pack("=Qi", access, place)
+                    call(_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
+                finally:
+                    os.close(place)
             if libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
                 call(_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint32(0))
                 return version

@@ -50,7 +50,7 @@ class RunFields(Fields):
     dev_corpus_size: Annotated[int, IN_ADMIN, Row("sample", form=40)] = Field(4_000, ge=1)
     """Documents in the sample of DEV_MODE, gold ones and others."""
     dataset_max_upload_mb: Annotated[int, IN_ADMIN, Row(run_group="other")] = Field(200, ge=1, le=2_000)
-    """Maximum size of a file uploaded as a data set in Admin (MB); unpacked, eight times that."""
+    """Maximum size of a data set uploaded in Admin, all its files together (MB); unpacked, eight times that."""
 
     minio_endpoint: ServerAddress = ""
     """Address of a MinIO or other S3 server with data sets, e.g. http://host:9000; empty: none."""
