@@ -40,7 +40,7 @@ def test_what_a_file_became_after_it_was_listed_is_not_read(tmp_path: Path, swap
     [(file, before)] = contents(found, 1)
     assert (file.path, before) == ("dentro/a.md", b"# A\n")
     swap(path, secret)
-    [(file, state)] = contents(found, 1)
+    [(_, state)] = contents(found, 1)
     assert not isinstance(state, bytes)
     assert state.code == "upload_not_readable"
 
@@ -50,6 +50,6 @@ def test_a_file_that_grew_after_it_was_listed_is_too_large_and_not_read_whole(tm
     path.write_bytes(b"# A\n")
     found = given_folder(str(tmp_path))
     os.truncate(path, 5_000_000_000)
-    [(file, state)] = contents(found, 1)
+    [(_, state)] = contents(found, 1)
     assert not isinstance(state, bytes)
     assert (state.code, state.params["size_mb"]) == ("upload_too_large", "1.0")
