@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from benchmarks.recorder.running import prepare
@@ -53,7 +54,7 @@ _GARDEN = "# Allotments\n\nA full plot costs 38 pounds a year.\n\nBonfires are a
 _WATER = "# Water\n\nThe taps are turned off on the first Monday of November.\n"
 
 
-def app_over(data: Path, **more: object) -> App:
+def app_over(data: Path, **more: Any) -> App:
     """Build the application over a folder, without a model and without vectors."""
     return build_app(
         load_settings(data_dir=data, provider="demo", retrieval_strategy="LEXICAL", generation_enabled=False, **more)
@@ -201,8 +202,8 @@ def archive(path: Path) -> None:
                     ):
                         content = content.replace(place.encode(), said.encode())
                     packed.writestr(f"data/{name.as_posix()}", content)
-            for name, text in more.items():
-                packed.writestr(name, text)
+            for other, text in more.items():
+                packed.writestr(other, text)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(out.getvalue())
 
