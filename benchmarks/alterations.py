@@ -103,7 +103,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _run(copy: Path, command: Sequence[str], limit_s: float, tail: int) -> tuple[int, str]:
-    env = {**os.environ, "PYTHONPATH": str(copy)}
+    env = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": ""}
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             command, cwd=copy, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True

@@ -310,3 +310,26 @@ def test_a_question_over_the_limit_is_refused_before_anything_is_searched_and_on
     with raises("question_too_long", match="4001 characters, and at most 4000"):
         app.answering.ask(kb.kb_id, "a" * (MAX_QUESTION_CHARS + 1))
     assert app.answering.ask(kb.kb_id, "¿vacaciones? ".ljust(MAX_QUESTION_CHARS, "[")).text
+
+
+KNOBS = {
+    "kb_top_k": 7,
+    "kb_min_score": 0.25,
+    "kb_max_context_chars": 2_500,
+    "kb_min_evidence": 0.4,
+    "kb_doubt_evidence": 0.2,
+    "chat_max_tokens": 99,
+    "llm_temperature": 0.6,
+}
+
+
+def test_where_no_knob_is_given_the_settings_hold_and_a_knob_changes_itself_alone(settings: Settings) -> None:
+    own = settings.with_changes(**KNOBS)
+    assert UserContext().over(own) == own
+    given = UserContext.defaults(own, source_chars=1_000)
+    assert {name: getattr(given, name) for name in KNOBS} == KNOBS
+    for name, value in KNOBS.items():
+        made = UserContext(**{name: value}).over(settings)  # type: ignore[arg-type]
+        same = {"kb_max_context_chars", "kb_large_context_chars"} if name == "kb_max_context_chars" else {name}
+        assert {key for key in KNOBS if getattr(made, key) != getattr(settings, key)} <= same
+        assert getattr(made, name) == value
