@@ -58,6 +58,9 @@ def test_with_evidence_the_model_gets_the_chosen_passages_best_first(ask, pipeli
     passages = tuple(hit.chunk for hit in answer.trace.chunks_final)
     assert request.grounding == Grounding(INSIDE, passages, "es")
     assert passages[0].section == "Vacaciones"
+    places = [request.messages[1].content.find(f"[{number}] {one.section}") for number, one in enumerate(passages, 1)]
+    assert places == sorted(places)
+    assert -1 not in places
     assert (answer.text, answer.abstained) == (model.reply, False)
     [source] = answer.sources
     assert [SOURCE[start:end] for start, end in source.highlights] == [
