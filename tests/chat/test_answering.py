@@ -10,7 +10,6 @@ from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Answer, Event, Finished, Piece, Restarted, Retrieved
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, Mode, UserContext
 from chatbot_mvp.chat.prompting import no_evidence, no_model
-from chatbot_mvp.chat.stream import GROQ_KB_TOKENS
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.base import ChatModel, Grounding
 from chatbot_mvp.llm.demo import DemoModel
@@ -180,7 +179,7 @@ def test_unsupported_sentences_are_marked_as_data(ask, pipeline: Pipeline) -> No
 @pytest.mark.parametrize(
     ("name", "question", "mode", "set_to", "expected"),
     [
-        ("groq/llama", INSIDE, "strict", None, GROQ_KB_TOKENS),
+        ("groq/llama", INSIDE, "strict", None, 700),
         ("groq/llama", OUTSIDE, "general", None, 1_024),
         ("groq/llama", INSIDE, "strict", 90, 90),
         ("gemini/flash", INSIDE, "strict", None, 1_024),
