@@ -83,6 +83,7 @@ def test_right_answers_score_one_and_wrong_ones_are_told_where_they_went_wrong(a
     answered = [row for row in result.per_query if not row.abstained]
     assert (len(abstained), result.abstentions) == (20, 20)
     assert {row.metrics["generation_score"] for row in answered} == {1.0}
+    assert {row.metrics["exact_match"] for row in answered} == {1.0}
     assert {row.metrics["generation_score"] for row in abstained} == {0.0}
     assert result.metrics["generation_score"] == 0.5
     assert {row.cause for row in answered} == {"ok"}
