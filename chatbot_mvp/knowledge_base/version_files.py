@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -95,9 +94,13 @@ class VersionFiles:
         """Return the ids of the versions that are kept."""
         return sorted(path.stem for path in (folder / "versions").glob("[!.]*.json"))
 
-    def age_s(self, folder: Path, version_id: str) -> float:
-        """Return how many seconds ago a version was written."""
-        return time.time() - _version(folder, version_id).stat().st_mtime
+    def missing(self, folder: Path, version: Version) -> set[str]:
+        """Return the files that a version needs and that are not there, as paths in the folder."""
+        named = {f"texts/{one.sha256}.txt" for one in version.documents}
+        named |= {f"originals/{one.original}" for one in version.documents if one.original}
+        there = {f"{kind}/{path.name}" for kind in ("texts", "originals") for path in (folder / kind).glob("[!.]*")}
+        own = _version(folder, version.version_id)
+        return named - there | (set() if own.is_file() else {f"versions/{own.name}"})
 
     def size(self, folder: Path, versions: Sequence[Version] = ()) -> int:
         """Return the bytes of all texts and originals; of those that ``versions`` name if there are any."""
