@@ -193,7 +193,11 @@ class KbChanges(KbHistory):
         with self._store.changing(kb_id, lambda: progress(Progress("kb_index", 0, 1))):
             if self._purges.under_way(kb_id):
                 self._purge(kb_id, (), "", progress)
-            yield
+            try:
+                yield
+            except BaseException:
+                self._tidy(kb_id)  # nothing stays of what is not made
+                raise
 
     def collect(self, kb_id: str) -> None:
         """Delete the versions that nothing needs: all but the newest ``KEPT`` and those that something refers to."""
@@ -207,7 +211,7 @@ class KbChanges(KbHistory):
             self._kbs.keep_only(kb_id, [self._store.version(kb_id, name).sha256 for name in asked])
 
     def _tidy(self, kb_id: str) -> None:
-        """Collect after a change. The change is made, whatever this meets, and the next one collects again."""
+        """Collect after a change. It is made or failed, whatever this meets, and the next one collects again."""
         try:
             self.collect(kb_id)
         except Exception as error:  # noqa: BLE001  (references come from all parts of the program)

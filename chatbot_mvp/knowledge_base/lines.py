@@ -33,8 +33,10 @@ class Doomed:
 class Lines:
     """The documents of a knowledge base through its versions, each a line of (path, text).
 
-    A document is the one that was under its path in the version before. If there was none, it is one with its text
-    that has left its path, which is how documents move, or else the last one that was removed from that path.
+    A document is the one that was under its path in the version before. If there was none, or it had another text, it
+    is the one that had path and text earlier, which is how documents are restored, unless that one is elsewhere still.
+    Or else it is one with its text that has left its path, which is how documents move, or else the last one that was
+    removed from its path.
     """
 
     def __init__(self, history: Iterable[Version]) -> None:
@@ -46,11 +48,15 @@ class Lines:
         self._last: list[str] = []
         """The path of each line in the last version that has it."""
         self._ended: dict[str, int] = {}
+        """Path -> the last line that had it."""
+        self._had: dict[tuple[str, str], int] = {}
+        """(path, text) -> the last line that had it."""
         self._now: _Now = {}
         for version in history:
             self._now = self._after(version.documents)
-            for path, (line, _) in self._now.items():
-                self._last[line], self._ended[path] = path, line
+            for path, (line, text) in self._now.items():
+                self._last[line] = path
+                self._ended[path] = self._had[path, text] = line
         self._drafts: list[_Now] = []
 
     def add_draft(self, version: Version) -> None:
@@ -82,13 +88,17 @@ class Lines:
     def _after(self, documents: Sequence[KbDocument]) -> _Now:
         """Return what the documents of the version after the current one are, and note them in their lines."""
         here, left = {one.path for one in documents}, dict[str, list[int]]()
+        stay = {line for path, (line, _) in self._now.items() if path in here}
         for path, (line, text) in sorted(self._now.items(), reverse=True):
             if path not in here:
                 left.setdefault(text, []).append(line)
         found: _Now = {}
         for one in documents:
-            if one.path in self._now:
-                line = self._now[one.path][0]
+            before, had = self._now.get(one.path), self._had.get((one.path, one.sha256))
+            if (before is None or before[1] != one.sha256) and had is not None and had not in stay:
+                line = had
+            elif before is not None:
+                line = before[0]
             elif left.get(one.sha256):
                 line = left[one.sha256].pop()
             else:
@@ -100,7 +110,7 @@ class Lines:
     def _again(self, path: str) -> int:
         """Return the line that ended under a path, or a new one."""
         line = self._ended.get(path)
-        if line is None or self._last[line] != path or path in self._now:
+        if line is None or self._last[line] != path:
             line = len(self._pairs)
             self._pairs.append(set())
             self._last.append(path)

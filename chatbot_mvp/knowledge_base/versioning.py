@@ -31,10 +31,11 @@ class KbVersions(KbWriter):
 
         Raises:
             KbNotWritten
+            KbChangeError (kb_document_purged): nothing is written.
         """
         with self._writing(kb_id):
-            # In one step, so that whoever collects finds texts together with the version that names them.
             folder = self._upgraded(kb_id)
+            _require_unpurged(self._open(kb_id)[0], documents)
             self._put(folder, [cleaned(one) for one in new], "")
             return self._written(kb_id, folder, documents, max_chars)
 
@@ -182,9 +183,7 @@ class KbVersions(KbWriter):
 
         A file that the current version lacks already was lost before, and keeps nobody from changing the others.
         """
-        for one in version.documents:
-            if one.identity in head.purged:
-                raise KbChangeError("kb_document_purged", kb_id=head.kb_id, path=one.path)
+        _require_unpurged(head, version.documents)
         folder = self._root / head.kb_id
         if lost := self._files.missing(folder, version) - self._files.missing(folder, now):
             raise KbChangeError("kb_version_incomplete", kb_id=head.kb_id, path=min(lost))
@@ -199,3 +198,9 @@ class KbVersions(KbWriter):
         except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
         return head
+
+
+def _require_unpurged(head: Head, documents: Sequence[KbDocument]) -> None:
+    for one in documents:
+        if one.identity in head.purged:
+            raise KbChangeError("kb_document_purged", kb_id=head.kb_id, path=one.path)
