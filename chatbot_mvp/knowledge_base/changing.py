@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from chatbot_mvp.errors import KbChangeError, KbPurgeUnfinished
+from chatbot_mvp.errors import KbChangeError, KbPurgeUnfinished, KbUnreadable
 from chatbot_mvp.knowledge_base.changes import Change, Put, applied, merged
 from chatbot_mvp.knowledge_base.history import KbHistory
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
@@ -74,7 +74,8 @@ class KbChanges(KbHistory):
                 stays, and a change of the same document is refused. Does not count for a draft that waits already.
         """
         self._finish_purge(kb_id)
-        self._require_room(kb_id, new)
+        if new:
+            self._kbs.require_room(kb_id, new, self._store.bytes_of(kb_id))
         self._store.upgrade(kb_id)
         put = [Put(document, one.about) for document, one in zip(documents_of(new), new, strict=True)]
         before, _ = self._store.to_change(kb_id, stage, base)
@@ -153,8 +154,7 @@ class KbChanges(KbHistory):
             KbChangeError (kb_would_be_empty): there are no other documents; delete the knowledge base.
         """
         gone = self._purges.plan(kb_id, paths)
-        current = self._store.version(kb_id).documents
-        if all(map(gone.has, current)):
+        if all(map(gone.has, self._store.version(kb_id).documents)):
             raise KbChangeError("kb_would_be_empty", kb_id=kb_id)
         return gone
 
@@ -165,7 +165,7 @@ class KbChanges(KbHistory):
             self._purges.begin(kb_id, paths)
             base = self._store.version(kb_id)
             if any(map(gone.has, base.documents)):
-                documents = tuple(one for one in base.documents if not gone.has(one))
+                documents = tuple(self._store.whole(kb_id, (one for one in base.documents if not gone.has(one))))
                 self._put_in_place(kb_id, base, documents, "purged", note, progress)
             report = self._purges.finish(kb_id, gone)
             self._tidy(kb_id)
@@ -175,17 +175,16 @@ class KbChanges(KbHistory):
             raise KbPurgeUnfinished(kb_id=kb_id, path=path, reason=reason) from error
 
     def finish_purges(self) -> None:
-        """Continue the purges that ended early. One that fails again is logged and stays for the next time."""
+        """Continue the purges that ended early. One that fails again is logged, and stays."""
         for record in self._store.records():
             try:
                 self._finish_purge(record.kb_id)
-            except Exception as error:  # noqa: BLE001  (one damaged knowledge base keeps no server from starting)
+            except Exception as error:  # noqa: BLE001  (a damaged knowledge base keeps no server from starting)
                 _log.warning("%s: %s", record.kb_id, error)
 
     def _finish_purge(self, kb_id: str) -> None:
         if self._purges.under_way(kb_id):
-            with self._changing(kb_id):
-                pass
+            self.purge(kb_id, ())
 
     @contextmanager
     def _changing(self, kb_id: str, progress: ProgressCallback = ignore_progress) -> Iterator[None]:
@@ -193,11 +192,22 @@ class KbChanges(KbHistory):
         with self._store.changing(kb_id, lambda: progress(Progress("kb_index", 0, 1))):
             if self._purges.under_way(kb_id):
                 self._purge(kb_id, (), "", progress)
+            self._leave_damaged(kb_id, progress)
             try:
                 yield
-            except BaseException:
-                self._tidy(kb_id)  # nothing stays of what is not made
+            except BaseException:  # nothing stays of what is not made
+                self._tidy(kb_id)
                 raise
+
+    def _leave_damaged(self, kb_id: str, progress: ProgressCallback) -> None:
+        """Make a version without the documents whose texts cannot be read, so that the others can be changed."""
+        self._store.upgrade(kb_id)
+        now = self._store.version(kb_id)
+        whole = self._store.whole(kb_id, now.documents)
+        if whole and len(whole) < len(now.documents):
+            lost = ", ".join(one.path for one in now.documents if one not in whole)
+            _log.warning("documents of %s cannot be read, and go from its current version: %s", kb_id, lost)
+            self._put_in_place(kb_id, now, tuple(whole), "changed", f"damaged: {lost}", progress)
 
     def collect(self, kb_id: str) -> None:
         """Delete the versions that nothing needs: all but the newest ``KEPT`` and those that something refers to."""
@@ -206,9 +216,10 @@ class KbChanges(KbHistory):
                 return  # its quotations are looked for by the texts of all versions
             named = {sha256 for references in self.references for sha256 in references(kb_id)}
             self._store.collect(kb_id, lambda version: version.sha256 in named)
-            staged = self._store.staged(kb_id)
-            asked = ["", staged.version_id] if staged else [""]
-            self._kbs.keep_only(kb_id, [self._store.version(kb_id, name).sha256 for name in asked])
+            asked, staged = [self._store.version(kb_id).sha256], self._store.staged(kb_id)
+            with suppress(KbChangeError, KbUnreadable):  # a damaged draft cannot be asked
+                asked += [self._store.version(kb_id, staged.version_id).sha256] if staged else []
+            self._kbs.keep_only(kb_id, asked)
 
     def _tidy(self, kb_id: str) -> None:
         """Collect after a change. It is made or failed, whatever this meets, and the next one collects again."""
@@ -290,7 +301,3 @@ class KbChanges(KbHistory):
         if (staged := self._store.staged(kb_id)) is None:
             raise KbChangeError("kb_nothing_staged", kb_id=kb_id)
         return staged
-
-    def _require_room(self, kb_id: str, new: Sequence[NewDocument]) -> None:
-        if new:
-            self._kbs.require_room(kb_id, new, self._store.bytes_of(kb_id))

@@ -7,12 +7,13 @@ continued from its beginning.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatbot_mvp.errors import KbNotFound, KbUnreadable
+from chatbot_mvp.errors import ChatbotError, KbNotFound, KbUnreadable
 from chatbot_mvp.knowledge_base.changes import document_not_found
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.lines import Doomed, Lines
@@ -24,6 +25,8 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import sweep, write_json
 from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, parse_json
+
+_log = logging.getLogger(__name__)
 
 UNDER_WAY = "purge.json"
 """In the folder of a knowledge base: the paths of a purge that is not done."""
@@ -49,6 +52,9 @@ class PurgeReport:
     """Rows of caches that were deleted."""
     equal: tuple[str, ...] = ()
     """Paths of documents that stay although they have a text of those that went: its words stay wherever they are."""
+    damaged: tuple[str, ...] = ()
+    """What could not be read, and so was deleted if it was of the knowledge base or a cache, and left otherwise: what
+    it quotes is not known."""
 
 
 class Purges:
@@ -114,17 +120,30 @@ class Purges:
         folder = self._store.folder(kb_id)
         sweep(self._root)
         own = (path for path in folder.rglob("*.json*") if path.parent.name != "versions" and _rewritable(path))
-        files = purge_files(sorted(own), purged) + sum(erase(purged) for erase in self._erasers)
+        files, cached, damaged = purge_files(sorted(own), purged), 0, self._store.damaged(kb_id)
+        for erase in self._erasers:
+            try:
+                files += erase(purged)
+            except (ChatbotError, OSError):
+                raise
+            except Exception as error:  # noqa: BLE001  (a damaged file of one part keeps no document in the others)
+                _log.warning("a purge of %s went on without %r: %r", kb_id, erase, error)
+                damaged.append(repr(error))
         self._kbs.parsed.clear()
         for version in having:
             with suppress(KbUnreadable):
                 self._kbs.forget_index(kb_id, version.version_id)
-        cached = sum(purge_caches(one, purged) for one in self._folders if one.is_dir())
+        if damaged:
+            self._kbs.forget_indexes(kb_id)
+        for place in self._folders:
+            if place.is_dir():
+                count, lost = purge_caches(place, purged)
+                cached, damaged = cached + count, damaged + [str(path.relative_to(self._root)) for path in lost]
         self._store.purge(kb_id, gone.has, purged.note)
         self._kbs.pictures.clear()  # after the originals, of which no more are drawn then
         self._kbs.forget_text(kb_id)
         self._path(kb_id).unlink(missing_ok=True)
-        return PurgeReport(kb_id, gone.paths, len(having), files, cached, gone.equal)
+        return PurgeReport(kb_id, gone.paths, len(having), files, cached, gone.equal, tuple(damaged))
 
     def _purged(self, kb_id: str, versions: Sequence[Version], gone: Doomed) -> Purged:
         documents = [one for version in versions for one in version.documents]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,6 +12,7 @@ from chatbot_mvp.errors import KbChangeError, KbUnreadable
 from chatbot_mvp.knowledge_base.joining import joined_heads
 from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD
 from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.version_files import DAMAGED
 from chatbot_mvp.knowledge_base.versions import KEPT, RENAMED, Head, KbDocument, NewDocument, Staged, Version
 from chatbot_mvp.knowledge_base.writing import KbWriter, cleaned
 from chatbot_mvp.storage.clock import utc_now
@@ -131,7 +133,8 @@ class KbVersions(KbWriter):
             needed = {entry.version_id for entry in head.history[-KEPT:]}
             needed |= {head.staged.version_id, head.staged.base} if head.staged else set()
             found = self._versions_of(kb_id)
-            self._files.keep_only(folder, [one for one in found if one.version_id in needed or kept(one)])
+            lost = needed.intersection(self._files.version_ids(folder)) - {one.version_id for one in found}
+            self._files.keep_only(folder, [one for one in found if one.version_id in needed or kept(one)], bool(lost))
 
     def purge(self, kb_id: str, gone: Callable[[KbDocument], bool], note: Callable[[str], str]) -> None:
         """Rewrite every version without some documents, and delete their texts and originals.
@@ -148,12 +151,13 @@ class KbVersions(KbWriter):
             purged = set(head.purged)
             for version in self._versions_of(kb_id):
                 rest = [one for one in version.documents if not gone(one)]
+                if len(rest) < len(version.documents):  # it is written anew, of what can be read of it
+                    rest = self.whole(kb_id, rest)
                 purged.update(one.identity for one in version.documents if gone(one))
                 if len(rest) == len(version.documents):
                     kept[version.version_id] = version
                 elif rest:
-                    with suppress(KbUnreadable):  # without the text of a document that stays, it cannot be read anyway
-                        kept[version.version_id] = self._written(kb_id, folder, rest, version.max_chars)
+                    kept[version.version_id] = self._written(kb_id, folder, rest, version.max_chars)
             kept[now.version_id] = now
             ids = {version_id: version.version_id for version_id, version in kept.items()}
             history = tuple(
@@ -172,6 +176,7 @@ class KbVersions(KbWriter):
                 )
             self._write_head(replace(head, history=history, staged=staged, purged=tuple(sorted(purged))))
             self._files.keep_only(folder, list(kept.values()))
+            shutil.rmtree(folder / DAMAGED, ignore_errors=True)
             self._files.forget(folder)
         self._joined.drop(lambda key: key[0] == kb_id)
         self._chunked.drop(lambda key: key[0] == kb_id)
