@@ -45,9 +45,7 @@ class KbChanges(KbHistory):
         """What refers to texts. Versions with these texts stay."""
         self.erasers: list[Eraser] = []
         """What takes the text of purged documents out of other files."""
-        self._purges = Purges(
-            kbs, live.current.data_dir, self.erasers, (live.current.cache_dir, live.current.chroma_dir)
-        )
+        self._purges = Purges(kbs, live.current, self.erasers)
 
     # --- change
 
@@ -202,8 +200,7 @@ class KbChanges(KbHistory):
     def _leave_damaged(self, kb_id: str, progress: ProgressCallback) -> None:
         """Make a version without the documents whose texts cannot be read, so that the others can be changed."""
         self._store.upgrade(kb_id)
-        now = self._store.version(kb_id)
-        whole = self._store.whole(kb_id, now.documents)
+        whole = self._store.whole(kb_id, (now := self._store.version(kb_id)).documents)
         if whole and len(whole) < len(now.documents):
             lost = ", ".join(one.path for one in now.documents if one not in whole)
             _log.warning("documents of %s cannot be read, and go from its current version: %s", kb_id, lost)
@@ -212,8 +209,8 @@ class KbChanges(KbHistory):
     def collect(self, kb_id: str) -> None:
         """Delete the versions that nothing needs: all but the newest ``KEPT`` and those that something refers to."""
         with self._store.changing(kb_id):
-            if self._purges.under_way(kb_id):
-                return  # its quotations are looked for by the texts of all versions
+            if self._purges.under_way(kb_id):  # its quotations are looked for by the texts of all versions
+                return
             named = {sha256 for references in self.references for sha256 in references(kb_id)}
             self._store.collect(kb_id, lambda version: version.sha256 in named)
             asked, staged = [self._store.version(kb_id).sha256], self._store.staged(kb_id)

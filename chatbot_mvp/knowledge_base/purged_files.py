@@ -42,7 +42,7 @@ def purge_lines(path: Path, change: Rewrite) -> bool:
 
     Lines that are no JSON objects cannot be shown to anybody, and go.
     """
-    return _replaced(path, lambda content: _written(change(_rows(content)), _rows(content)))
+    return path.is_file() and _replaced(path, lambda content: _written(change(_rows(content)), _rows(content)))
 
 
 def purge_caches(folder: Path, purged: Purged) -> tuple[int, list[Path]]:

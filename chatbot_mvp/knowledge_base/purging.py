@@ -21,6 +21,7 @@ from chatbot_mvp.knowledge_base.places import purged_mark
 from chatbot_mvp.knowledge_base.purged_files import purge_caches, purge_files
 from chatbot_mvp.knowledge_base.purged_text import Purged, PurgedText
 from chatbot_mvp.knowledge_base.versions import KbDocument, Version
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import sweep, write_json
 from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION
@@ -60,18 +61,16 @@ class PurgeReport:
 class Purges:
     """Purges documents of knowledge bases, beside ``KbChanges``."""
 
-    def __init__(self, kbs: KnowledgeBases, root: Path, erasers: Sequence[Eraser], folders: Sequence[Path]) -> None:
+    def __init__(self, kbs: KnowledgeBases, settings: Settings, erasers: Sequence[Eraser]) -> None:
         """
         Args:
-            root: the data folder.
             erasers: one for each part that keeps quotations; may grow later.
-            folders: folders whose SQLite files are caches.
         """
         self._kbs = kbs
         self._store = kbs.store
-        self._root = root
         self._erasers = erasers
-        self._folders = folders
+        self._root = settings.data_dir
+        self._folders = (settings.cache_dir, settings.chroma_dir)
 
     def plan(self, kb_id: str, paths: Collection[str]) -> Doomed:
         """Return the documents that a purge of these paths is about.
@@ -138,7 +137,7 @@ class Purges:
         for place in self._folders:
             if place.is_dir():
                 count, lost = purge_caches(place, purged)
-                cached, damaged = cached + count, damaged + [str(path.relative_to(self._root)) for path in lost]
+                cached, damaged = cached + count, damaged + [path.name for path in lost]
         self._store.purge(kb_id, gone.has, purged.note)
         self._kbs.pictures.clear()  # after the originals, of which no more are drawn then
         self._kbs.forget_text(kb_id)
