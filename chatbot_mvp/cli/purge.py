@@ -44,6 +44,8 @@ def kb_purge(
         return
     say(f"Removed {', '.join(report.paths)} from {report.versions} versions.")
     _tell_equal(report.equal)
+    if report.damaged:
+        say(f"Damaged, so not read: {', '.join(report.damaged)}.", error=True)
     say(f"Files rewritten: {report.files}. Cached rows deleted: {report.cached}.")
     say("Not covered: backups, other servers and buckets, exported files, the name of the knowledge base.")
 

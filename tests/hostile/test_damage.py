@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -107,12 +108,12 @@ def damaged(whole: tuple[Path, str, str], data: Path, kind: str, how: str) -> li
     tried("start", app.start)
     essential = kind in ESSENTIAL
     for one, asked, may_fail in ((other, "¿Cuándo empieza el riego?", False), (kb_id, HOW_MANY_DAYS, essential)):
-        tried(f"list {one}", lambda one=one: _listed(app, one), may_fail)
-        tried(f"ask {one}", lambda one=one, asked=asked: app.answering.ask(one, asked), may_fail)
+        tried(f"list {one}", partial(_listed, app, one), may_fail)
+        tried(f"ask {one}", partial(app.answering.ask, one, asked), may_fail)
         new = [document("x.md", f"# X {one}\n\nAlgo nuevo de {one}.\n")]
-        tried(f"add {one}", lambda one=one, new=new: app.kb_changes.change(one, new=new), may_fail)
+        tried(f"add {one}", partial(app.kb_changes.change, one, new=new), may_fail)
         gone = PATH if one == kb_id else "b.md"
-        tried(f"purge {one}", lambda one=one, gone=gone: app.kb_changes.purge(one, [gone]), may_fail)
+        tried(f"purge {one}", partial(app.kb_changes.purge, one, [gone]), may_fail)
     if not essential:
         problems += [f"{said} is in {found}" for said in UNIQUE if (found := found_in(data, said))]
     return problems

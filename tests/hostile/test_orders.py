@@ -35,7 +35,8 @@ def test_new_orders_are_those_of_the_model() -> None:
 
 
 def test_the_model_takes_what_is_named_and_knows_both_orders() -> None:
-    moved = START.after(("move", "a.md", "c.md"), START).after(("add", "a.md", "D"), START)
+    left = START.after(("move", "a.md", "c.md"), START)
+    moved = left.after(("add", "a.md", "D"), left)
     assert moved.after(("purge", "a.md"), moved).current == {"b.md": (1, "B"), "c.md": (0, "A")}
     gone = moved.after(("purge", "c.md"), moved)
     assert [sorted(step) for step in gone.steps] == [["b.md"], ["b.md"], ["a.md", "b.md"], ["a.md", "b.md"]]
