@@ -62,12 +62,13 @@ def paths(app: App, kb_id: str) -> list[str]:
     return [one.path for one in app.kb_changes.documents(kb_id)]
 
 
+@pytest.mark.parametrize("removed", [False, True])
 @pytest.mark.parametrize("servers", [1, 2])
 def test_a_purge_in_the_middle_of_a_restore_loses_nothing_and_nothing_of_it_comes_back(
-    app: App, data: Path, servers: int
+    app: App, data: Path, servers: int, removed: bool
 ) -> None:
     kb_id = moving_kb(app)
-    app.kb_changes.change(kb_id, new=[OTHER])
+    app.kb_changes.change(kb_id, [Remove(PATH)] if removed else [], [OTHER])
     other = app_over(data) if servers == 2 else app
     progress, thread = beside(lambda waits: other.kb_changes.purge(kb_id, [PATH], progress=waits))
     app.kb_changes.restore(kb_id, "1", progress=progress)
