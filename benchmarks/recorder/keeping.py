@@ -39,7 +39,7 @@ from chatbot_mvp.wings.tune.types import TuneOptions
 
 VISITOR = "0" * 31 + "a"
 LINK = "link.txt"
-SECRET = "Ornitorrinco"
+PURGED_WORD = "Ornitorrinco"
 _LEFT_OUT = ("cache", "chroma", "visitor.key", ".in-use")
 """What is made again where it is missing; the key is a secret."""
 
@@ -49,7 +49,7 @@ _HOLIDAYS = (
 _TRAVEL = (
     "# Dietas\n\nLa dieta completa es de 48 euros por cada día de viaje.\n\nEl hotel cuesta 90 euros como máximo.\n"
 )
-_PROJECT = f"# Proyecto\n\nEl proyecto se llama {SECRET} y empieza en marzo de 2027.\n"
+_PROJECT = f"# Proyecto\n\nEl proyecto se llama {PURGED_WORD} y empieza en marzo de 2027.\n"
 _GARDEN = "# Allotments\n\nA full plot costs 38 pounds a year.\n\nBonfires are allowed from October to March.\n"
 _WATER = "# Water\n\nThe taps are turned off on the first Monday of November.\n"
 
