@@ -167,7 +167,8 @@ def _after(app: App, data: Path) -> Iterator[tuple[str, JSON]]:
     yield "published", _tried(lambda: app.kb_changes.publish(rules).number)
     oldest = app.kb_changes.history(rules)[-1].entry.version_id
     yield "restored", _tried(lambda: app.kb_changes.restore(rules, oldest).number)
-    yield "purged", _tried(lambda: asdict(app.kb_changes.purge(rules, ["rrhh/", "vacaciones.md"])))
+    yield "purged by a path it has left", _tried(lambda: asdict(app.kb_changes.purge(rules, ["rrhh/"])))
+    yield "purged", _tried(lambda: asdict(app.kb_changes.purge(rules, ["vacaciones.md"])))
     yield "words", files_with(data, ["Se piden por escrito", "vacaciones"])
     yield "kbs", knowledge_bases(app)
     yield "conversations", [dict(_chats(app, (data.parent / LINK).read_text("utf-8")))]
