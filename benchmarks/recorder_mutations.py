@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.alterations import TIMED_OUT, Alteration, read_alterations, run_altered, scratch_copy
+from benchmarks.recorder.facts import PARTS
 from benchmarks.script import ROOT, parser
 
 TABLE = ROOT / "benchmarks" / "recorder" / "mutations.toml"
@@ -24,12 +25,16 @@ JUDGES = ("sample", "whole", "quick", "all")
 IMPLIES = {"sample": "whole", "quick": "all"}
 """Judge -> the one that contains it."""
 LIMIT_S = 3_600
+LEFT_OUT = ("encoder", "pages", "cost")
+"""Parts of the recording that are not asked: vectors, looks and time, which these changes do not touch."""
 
 
 def commands(judge: str, folder: str, alteration: Alteration) -> Iterator[Sequence[str]]:
     """Yield what a judge runs, in order; each ends with a code other than 0 if it sees the change."""
     if judge in ("sample", "whole"):
-        yield [sys.executable, "-m", "benchmarks", "replay", folder, "--stop", *(["--sample"] * (judge == "sample"))]
+        parts = [part for part in PARTS if part not in LEFT_OUT]
+        how = ["--stop", *(["--sample"] * (judge == "sample"))]
+        yield [sys.executable, "-m", "benchmarks", "replay", folder, *how, "--only", *parts]
         return
     marks = "not slow and not costly" if judge == "quick" else "slow or costly"
     tests = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-m", marks]
