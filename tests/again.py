@@ -1,7 +1,9 @@
 """What CI adds to pytest: a test that fails is run once more, alone; and which tests ran is written down.
 
-``RUN_AGAIN=1`` in the environment switches the first on, ``TESTS_THAT_RAN=file`` the second. A test that fails twice
-fails the run. One that passes alone is printed under a heading of its own; ``flaky.txt`` lists those that are known.
+``RUN_AGAIN=1`` in the environment switches the first on, ``TESTS_THAT_RAN=file`` the second. After ``TESTS_END_AT``, in
+seconds since 1970, tests are skipped and counted as such: a run that is ended from outside says nothing at all. A test
+that fails twice fails the run. One that passes alone is printed under a heading of its own; ``flaky.txt`` lists those
+that are known.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -19,8 +22,15 @@ from tests.cases import function_of
 FLAKY = Path(__file__).with_name("flaky.txt")
 """A line each: the day, and the test function."""
 ONCE = "failed once"
+_OWN = ("RUN_AGAIN", "TESTS_THAT_RAN", "TESTS_END_AT")
 _MOST = 30
 """If more tests fail than that, something is broken, and no test is run again."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.time() > float(os.environ.get("TESTS_END_AT", "inf")):
+        pytest.skip("no time was left")
 
 
 @pytest.hookimpl(trylast=True)  # when the workers of pytest-xdist have ended
@@ -47,7 +57,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _passes_alone(name: str, config: pytest.Config) -> bool:
     """Run a test in a process of its own, while no other runs. What it prints is told if it fails again."""
     case = re.sub(r"@[^@\]]+$", "", name)  # without the group of pytest-xdist
-    environment = {key: value for key, value in os.environ.items() if key not in ("RUN_AGAIN", "TESTS_THAT_RAN")}
+    environment = {key: value for key, value in os.environ.items() if key not in _OWN}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", case]
     done = subprocess.run(
         command, cwd=config.rootpath, env=environment, capture_output=True, text=True, errors="replace", check=False

@@ -9,6 +9,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 SUITE = """
+from tests.again import pytest_runtest_setup as pytest_runtest_setup
 from tests.again import pytest_sessionfinish as pytest_sessionfinish
 from tests.again import pytest_terminal_summary as pytest_terminal_summary
 """
@@ -53,3 +54,13 @@ def test_without_the_wish_nothing_is_run_again(project: pytest.Pytester, monkeyp
     project.makepyfile(test_some=FLAKY)
     result = project.runpytest_subprocess("-p", "no:cacheprovider", "-q")
     assert (result.ret, "run alone" in result.stdout.str()) == (1, False)
+
+
+def test_a_test_that_would_begin_after_the_end_is_skipped(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TESTS_END_AT", "1")
+    project.makepyfile(test_some=WRONG)
+    result = project.runpytest_subprocess("-p", "no:cacheprovider", "-rs")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["SKIPPED *no time was left", "=*1 skipped*"])
