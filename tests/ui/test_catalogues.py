@@ -146,6 +146,7 @@ ONLY_COMMANDS = {
     "error.export_not_written",  # pages offer a download, they write to no folder
     "error.gate_source_missing",
     "error.kb_sync_removes_most",  # folders are synchronised by command and HTTP
+    "error.reader_failed",  # an installation is repaired on its machine
     "error.ray_unreachable",  # a cluster is started from its machines
 }
 """Errors whose next step no page can offer."""
