@@ -31,8 +31,11 @@ def inert(text: str) -> str:
 
 
 def inert_line(text: object) -> str:
-    """Return a text as one line of Markdown that shows it literally, also in a cell of a table."""
-    return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", " ".join(str(text).split()))
+    """Return a text as one line of Markdown that shows it literally, also in a cell of a table.
+
+    An underscore inside a word emphasises nothing, so names of files stay as they are.
+    """
+    return re.sub(r"([\\|`*\[\]<>]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(str(text).split()))
 
 
 def outside_code(text: str, escape: Callable[[str], str], whole: bool = True) -> str:

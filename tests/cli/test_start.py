@@ -61,7 +61,13 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...], more: set[str], 
     found = imported(COMMAND, *arguments, "--help", folder=tmp_path)
     assert found & (SDKS | TABLES | DOCUMENTS | SERVERS | ENGINES | RUNNERS | CORE | more) == set()
     assert {name for name in found if name.startswith("chatbot_mvp.")} <= {
-        *("chatbot_mvp.cli", "chatbot_mvp.cli.commands", "chatbot_mvp.cli.lazy", "chatbot_mvp.cli.main"),
+        *(
+            "chatbot_mvp.cli",
+            "chatbot_mvp.cli.commands",
+            "chatbot_mvp.cli.lazy",
+            "chatbot_mvp.cli.main",
+            "chatbot_mvp.ending",
+        ),
         *("chatbot_mvp.errors", "chatbot_mvp.logs", "chatbot_mvp.settings", "chatbot_mvp.settings.early"),
         *("chatbot_mvp.terminal", "chatbot_mvp.plugins", "chatbot_mvp.plugins.finding", "chatbot_mvp.plugins.kinds"),
     } | {name for name in found if re.fullmatch(r"chatbot_mvp\.(errors\..*|wings|wings\.\w+(\.commands)?)", name)}

@@ -41,7 +41,7 @@ def test_samples_examples_and_pages_are_in_the_wheel(unpacked: Path) -> None:
     packed = unpacked / "streamlit_app" / ".streamlit" / "config.toml"
     assert packed.read_bytes() == (PROJECT_ROOT / ".streamlit" / "config.toml").read_bytes()
     assert {path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")} == {
-        *("chatbot_mvp", "streamlit_app"),
+        *("chatbot_mvp", "sandbox_mteb", "streamlit_app"),
     }
 
 
