@@ -6,7 +6,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chatbot_mvp.text import normalize
 
@@ -26,6 +26,10 @@ class Extracted:
     """Offset of each page's first character; empty for formats without pages."""
     empty_pages: int = 0
     """Number of pages without text."""
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """What of the file is not in the text -> how much of it: words ``hidden``, ``struck`` out, in ``comments``, in
+    ``menus`` of pages and in ``placeholders`` of fields; ``pictures``; ``charts`` and ``embedded`` files; ``bytes``
+    that are no characters; pages whose font is ``unreadable``."""
 
 
 def clean_line(text: str) -> str:
@@ -66,7 +70,7 @@ def with_pages(found: Extracted, texts: Mapping[int, str]) -> Extracted:
         left += not piece.strip()
         apart = bool(given) or (apart and not piece.strip())
     starts.extend([len(whole)] * (len(found.page_starts) - len(starts)))
-    return Extracted(whole, tuple(starts), left)
+    return Extracted(whole, tuple(starts), left, found.lost)
 
 
 def _pages(found: Extracted) -> list[str]:

@@ -209,7 +209,7 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
         raise UploadError("upload_damaged", name=name, kind=kind, reason=f"its reader ended with {code}") from error
     if "code" in answer:
         raise all_errors()[answer["code"]](answer["code"], **answer["params"])
-    return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
+    return Extracted(**answer | {"page_starts": tuple(answer["page_starts"])})
 
 
 def _out_of_time(*_: object) -> None:
