@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from chatbot_mvp.documents.reading.extracted import Extracted
-from chatbot_mvp.documents.reading.html import missing, soup_to_text
+from chatbot_mvp.documents.reading.html import leave_out, missing, soup_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_word
+from chatbot_mvp.documents.reading.word_xml import prepared
 from chatbot_mvp.errors import UploadError
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _STYLES = """
 p[style-name='Title'] => h1.title:fresh
 p[style-name='Título'] => h1.title:fresh
 p[style-name='Puesto'] => h1.title:fresh
+p.CodeOfThisReader => pre:separator('\\n')
 """ + "\n".join(
     f"p[style-name='{name} {level}'] => h{level}:fresh"
     for name in ("Título", "título", "Encabezado")
@@ -48,8 +51,9 @@ def read(file: GivenFile) -> Extracted:
         from bs4 import BeautifulSoup
     except ImportError as error:
         raise missing(error.name or "mammoth") from error
+    lost: Counter[str] = Counter()
     html = mammoth.convert_to_html(
-        io.BytesIO(file.content),
+        io.BytesIO(prepared(file.content, lost)),
         style_map=_STYLES,
         include_embedded_style_map=False,
         convert_image=lambda image: [],  # images are never opened
@@ -58,7 +62,8 @@ def read(file: GivenFile) -> Extracted:
     soup = BeautifulSoup(html, "html.parser")
     _place_notes(soup)
     _lower_headings_under_title(soup)
-    return Extracted(soup_to_text(soup))
+    leave_out(soup, lost)
+    return Extracted(soup_to_text(soup), lost=dict(+lost))
 
 
 def _check(name: str, content: bytes) -> None:

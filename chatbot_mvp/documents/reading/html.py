@@ -31,6 +31,10 @@ _HIDING = re.compile(
 _STRIKING = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
 _RULE = re.compile(r"([^{}]{1,200})\{([^{}]{0,2000})\}")
 _FOOTNOTE = re.compile(r"\[\w{1,4}\]")
+_LABEL = re.compile("\ue000([^\ue001\\n]*)\ue001[ \t]*")
+"""The number of a paragraph in a Word document."""
+_PLAIN_LABEL = re.compile(r"\d{1,3}[.)]")
+_TICK = re.compile(r"^\[[x ]\] (?=\S)", re.M)
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
@@ -93,6 +97,9 @@ def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
             element.replace_with(_value(element))
             continue
         lost["pictures"] += element.name in _PICTURES
+        if element.name == "img" and (said := " ".join(str(element.get("alt") or "").split())):
+            element.replace_with(f" {said} ")
+            continue
         if element.name in _UNSEEN:
             element.decompose()
         elif kind := _left_out(element, hiding):
@@ -185,10 +192,10 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             inside = parent_tags or set()
             if node.name != "table":
                 return str(super().process_tag(node, parent_tags))  # type: ignore[misc]  # markdownify has no types
-            if "table" in inside or _is_layout(node):
+            if "data" in inside or _is_layout(node):
                 cells = super().process_tag(node, parent_tags)  # type: ignore[misc]  # markdownify has no types
                 return f"\n\n{cells}\n\n"
-            return f"\n\n{table_rows(node, lambda cell: str(self.process_tag(cell, {*inside, 'table'})))}\n\n"
+            return f"\n\n{table_rows(node, lambda cell: str(self.process_tag(cell, {*inside, 'data'})))}\n\n"
 
         def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             return text
@@ -207,6 +214,9 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             if not text:
                 return "\n"
             mark = f"{numbers[id(el)]}. " if id(el) in numbers else "- "
+            if said := _LABEL.match(text):  # its number as the file shows it
+                text = text[said.end() :]
+                mark = f"{said[1]} " if _PLAIN_LABEL.fullmatch(said[1]) else f"- {said[1]} "
             return mark + text.replace("\n", "\n" + " " * len(mark)) + "\n"
 
         def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
@@ -229,7 +239,8 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
         escape_misc=False,
         newline_style="backslash",
     )
-    return clean_text(converter.convert_soup(root).replace("\\\n", "\n"))
+    text = _LABEL.sub(r"\1 ", converter.convert_soup(root).replace("\\\n", "\n"))
+    return _TICK.sub(r"- \g<0>", clean_text(text))
 
 
 def _is_layout(table: Tag) -> bool:
