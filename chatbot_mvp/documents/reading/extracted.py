@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chatbot_mvp.text import normalize
@@ -43,6 +43,17 @@ def clean_text(text: str) -> str:
     text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").translate(_LIGATURES).replace("\xa0", " "))
     lines = [line.rstrip() for line in normalize("NFC", text).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def joined(pages: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """Return the texts of pages as one, each as paragraphs of its own, and the offset at which each begins."""
+    whole = ""
+    starts: list[int] = []
+    for page in pages:
+        whole += "\n\n" if whole and page else ""
+        starts.append(len(whole))
+        whole += page
+    return whole, tuple(starts)
 
 
 def empty_pages(found: Extracted) -> list[int]:

@@ -93,7 +93,7 @@ def _heads(grid: Sequence[Sequence[Cell]]) -> int:
     if any(cell.head for row in grid for cell in row[1:]):
         return 0  # the file marks heads elsewhere
     if any(a is b and a.text for a, b in pairwise(first)):  # names over several columns, and those below them
-        return 1 + (len(grid) > 2 and not any(_number(cell.text) for cell in grid[1]))
+        return 1 + (len(grid) > 2 and not any(is_number(cell.text) for cell in grid[1]))
     return _named(grid)
 
 
@@ -102,23 +102,32 @@ def _named(grid: Sequence[Sequence[Cell]]) -> int:
     first, body = grid[0], grid[1:]
     if not any(cell.text for cell in first[1:]):
         return 0
-    years = all(_YEAR.fullmatch(cell.text) for cell in first[1:] if _number(cell.text))
+    years = all(_YEAR.fullmatch(cell.text) for cell in first[1:] if is_number(cell.text))
     for column, cell in enumerate(first):
         values = [row[column].text for row in body if row[column].text]
-        numbers = sum(map(_number, values))
-        if values and 2 * numbers > len(values) and not years and _number(cell.text):
+        numbers = sum(map(is_number, values))
+        if values and 2 * numbers > len(values) and not years and is_number(cell.text):
             return 0  # a number above numbers is one of them
     for column, cell in enumerate(first):
         values = [row[column].text for row in body if row[column].text]
-        if column and values and 2 * sum(map(_number, values)) > len(values) and cell.text and not _number(cell.text):
+        if (
+            column
+            and values
+            and 2 * sum(map(is_number, values)) > len(values)
+            and cell.text
+            and not is_number(cell.text)
+        ):
             return 1  # a word above numbers is their name
+    if all(is_number(cell.text) for cell in first if cell.text):
+        return int(not any(is_number(cell.text) for row in body for cell in row))  # numbers above words
     full = [bool(cell.text) for cell in first]
     if not full[0]:
         return int(all(full[1:]))  # an empty corner
     return int(all(full) and len(first) > 2)
 
 
-def _number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a cell holds a number, with its unit."""
     return bool(_NUMBER.fullmatch(text))
 
 

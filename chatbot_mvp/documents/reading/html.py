@@ -55,11 +55,12 @@ def read(file: GivenFile) -> Extracted:
     return Extracted(text, lost=dict(+lost))
 
 
-def html_to_text(name: str, content: bytes | str, lost: Counter[str] | None = None) -> str:
+def html_to_text(name: str, content: bytes | str, lost: Counter[str] | None = None, titled: bool = True) -> str:
     """Convert a page to Markdown text as ``read`` describes.
 
     Args:
         lost: receives what was left out, as in ``Extracted.lost``.
+        titled: whether the page's title is to be the heading of a page without any.
     """
     try:
         from bs4 import BeautifulSoup, FeatureNotFound
@@ -75,8 +76,9 @@ def html_to_text(name: str, content: bytes | str, lost: Counter[str] | None = No
         raise missing("lxml") from error
     title = clean_text(soup.title.get_text(" ")) if soup.title else ""
     leave_out(soup, lost)
+    lower_headings_under_title(soup)
     text = soup_to_text(soup)
-    return f"# {title}\n\n{text}" if title and text and not soup.find(_HEADINGS) else text
+    return f"# {title}\n\n{text}" if titled and title and text and not soup.find(_HEADINGS) else text
 
 
 def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
@@ -241,6 +243,15 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
     )
     text = _LABEL.sub(r"\1 ", converter.convert_soup(root).replace("\\\n", "\n"))
     return _TICK.sub(r"- \g<0>", clean_text(text))
+
+
+def lower_headings_under_title(soup: BeautifulSoup) -> None:
+    """Move all headings one level down if the document has a title, since chapters also begin at level 1."""
+    if not soup.select("h1.title"):
+        return
+    for heading in soup.find_all(["h1", "h2", "h3", "h4", "h5"]):
+        if "title" not in (heading.get("class") or []):
+            heading.name = f"h{int(heading.name[1]) + 1}"
 
 
 def _is_layout(table: Tag) -> bool:

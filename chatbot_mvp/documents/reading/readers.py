@@ -15,8 +15,18 @@ TEXT_SUFFIXES = (".txt", ".md")
 _READING = "chatbot_mvp.documents.reading"
 _OWN = (
     Reader("pdf", (".pdf",), f"{_READING}.pdf:read", has_pages=True),
-    Reader("docx", (".docx",), f"{_READING}.docx:read"),
+    Reader("mammoth", (".docx", ".docm"), f"{_READING}.docx:read"),
     Reader("html", (".html", ".htm"), f"{_READING}.html:read"),
+    Reader("calamine", (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"), f"{_READING}.sheets:read"),
+    Reader("csv", (".csv", ".tsv"), f"{_READING}.sheets:read_csv"),
+    Reader("python-pptx", (".pptx",), f"{_READING}.slides:read"),
+    Reader("opendocument", (".odt", ".odp"), f"{_READING}.opendocument:read"),
+    Reader("eml", (".eml",), f"{_READING}.mail:read_eml"),
+    Reader("epub", (".epub",), f"{_READING}.mail:read_epub"),
+    Reader("striprtf", (".rtf",), f"{_READING}.texts:read_rtf"),
+    Reader("vtt", (".vtt",), f"{_READING}.texts:read_vtt"),
+    Reader("ipynb", (".ipynb",), f"{_READING}.texts:read_ipynb"),
+    Reader("xml", (".xml",), f"{_READING}.texts:read_xml"),
 )
 _TAKEN = (*TEXT_SUFFIXES, *(suffix for reader in _OWN for suffix in reader.suffixes))
 

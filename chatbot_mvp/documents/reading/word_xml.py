@@ -34,20 +34,17 @@ _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "x
 _ROMAN_UNITS = ((9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
-def prepared(content: bytes, lost: Counter[str]) -> bytes:
+def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
     """Return a Word document whose body says as text what Word shows.
 
     Args:
+        parts: of the document, by their paths in it.
         lost: receives what was taken out, as in ``Extracted.lost``.
     """
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        parts = {part.filename: archive.read(part) for part in archive.infolist()}
     main = next((name for name in parts if re.fullmatch(r"word/document\d*\.xml", name)), "")
-    if not main or _STRICT[1:-1].encode() in parts[main]:
-        return content
-    body = _parsed(parts[main])
-    if body is None:
-        return content
+    body = _parsed(parts.get(main, b""))
+    if body is None or _STRICT[1:-1].encode() in parts[main]:
+        return _packed(parts)
     styles = _parsed(parts.get("word/styles.xml", b""))
     numbers = _Numbers(_parsed(parts.get("word/numbering.xml", b"")), styles)
     looks = _Looks(styles)
@@ -69,9 +66,13 @@ def prepared(content: bytes, lost: Counter[str]) -> bytes:
             row.insert(0, cell)
     _write_drawings(body, main, parts, lost)
     lost["embedded"] += sum("/embeddings/" in name and not name.endswith(".xlsx") for name in parts)
+    return _packed(parts | {main: etree.tostring(body)})
+
+
+def _packed(parts: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        for name, part in (parts | {main: etree.tostring(body)}).items():
+        for name, part in parts.items():
             archive.writestr(name, part)
     return out.getvalue()
 
