@@ -83,6 +83,8 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
             text = _BULLET.sub("- ", line.text)
             if last is None:
                 joint = ""
+            elif not (line.size and last.size):
+                joint = "\n\n"  # a table
             elif level and level == last_level and not first and abs(line.y - last.y) < 1.8 * line.size:
                 joint, text = " ", line.text  # a heading over two lines
             elif level or last_level:
