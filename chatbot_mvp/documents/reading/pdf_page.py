@@ -5,55 +5,61 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import clean_line
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.pdf_layout import Line
+from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, with_tables
 
 _EMPHASIS = re.compile(r"(\\*\\*\\*|\\*\\*|~~)(?=\\S)|(?<=\\S)(\\*\\*\\*|\\*\\*|~~)")
+_NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
+_FUSED = 0.1
+"""Share of cells with several numbers from which on the rows of a table were not found."""
+_BESIDE = 0.5
+"""Pieces of text beside a table, a row, from which on it lacks a column."""
 _COLUMN = 25
 """Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
-
-
-@dataclass(slots=True)
-class Item:
-    """A piece of text without wide gaps."""
-
-    text: str
-    left: float
-    top: float
-    right: float
-    bottom: float
-    size: float
-    bold: bool
-
-    @property
-    def middle(self) -> float:
-        return (self.top + self.bottom) / 2
 
 
 def lines_of(page: Any, lost: Counter[str]) -> list[Line]:
     """Return the lines of a page as liteparse found it, with a table as one line."""
     items = [_item(found) for found in page.text_items if clean_line(found.text)]
-    placed: list[Item] = []
+    tables = [_Table(block) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
+    marks = {id(table.mark): table for table in tables}
     lines: list[Line] = []
-    for block in page.blocks or ():
-        if block.kind != "table" or block.bbox is None:
-            continue
-        box = block.bbox
-        inside = [item for item in items if _in(item, box)]
-        rows = [[Cell(_plain(cell.text)) for cell in row] for row in (block.header or [], *(block.rows or ()))]
-        said = _letters(" ".join(cell.text for row in rows for cell in row))
-        read = [item for item in inside if _letters(item.text) in said]
-        if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside) or not read:
-            continue  # what is not in its cells would be lost
-        items = [item for item in items if all(item is not one for one in read)]
-        placed.append(Item(rows_of(rows), box.x, box.y, box.x + box.width, box.y + box.height, 0.0, False))
-    for region in _regions([*items, *placed]):
-        lines += _lines(region)
+    for region in _regions([*items, *(table.mark for table in tables)]):
+        texts = [item for item in region if id(item) not in marks]
+        for item in region:
+            if (table := marks.get(id(item))) is not None and (read := table.read_from(texts)):
+                texts = [item for item in texts if all(item is not one for one in read)]
+                texts.append(replace(table.mark, text=rows_of(table.rows)))
+        lines += _lines(texts)
     return lines
+
+
+class _Table:
+    """A table as liteparse found it."""
+
+    def __init__(self, block: Any) -> None:
+        box = block.bbox
+        self.mark = Item("", box.x - 1, box.y - 1, box.x + box.width + 1, box.y + box.height + 1, 0.0, False)
+        self.rows = [[Cell(_plain(cell.text)) for cell in row] for row in (block.header or [], *(block.rows or ()))]
+
+    def read_from(self, items: Sequence[Item]) -> list[Item]:
+        """Return the pieces of text that are its cells; none if it is no good."""
+        box = self.mark
+        level = [item for item in items if box.top <= item.middle <= box.bottom]
+        inside = [item for item in level if box.left <= (item.left + item.right) / 2 <= box.right]
+        said = _letters(" ".join(cell.text for row in self.rows for cell in row))
+        read = [item for item in inside if _letters(item.text) in said]
+        if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
+            return []  # what is not in its cells would be lost
+        filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
+        fused = sum(bool(_NUMBERS.fullmatch(text)) for text in filled)
+        beside = len(level) - len(inside)
+        return [] if fused > _FUSED * len(filled) or beside > _BESIDE * len(self.rows) else read
 
 
 def _item(found: Any) -> Item:
@@ -61,11 +67,6 @@ def _item(found: Any) -> Item:
     size = found.font_height or found.font_size or found.height
     text = clean_line(found.text)
     return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
-
-
-def _in(item: Item, box: Any) -> bool:
-    across = (item.left + item.right) / 2
-    return bool(box.x - 1 <= across <= box.x + box.width + 1 and box.y - 1 <= item.middle <= box.y + box.height + 1)
 
 
 def _plain(text: str) -> str:
@@ -119,16 +120,8 @@ def _band(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _lines(items: Sequence[Item]) -> list[Line]:
-    rows: list[list[Item]] = []
-    for item in sorted(items, key=lambda item: item.middle):
-        row = rows[-1] if rows else []
-        if row and item.size and row[0].size and abs(item.middle - row[0].middle) < 0.4 * max(item.size, row[0].size):
-            row.append(item)
-        else:
-            rows.append([item])
     found = []
-    for row in rows:
-        row.sort(key=lambda item: item.left)
+    for row in with_tables(rows_among(items)):
         most = max(row, key=lambda item: len(item.text))
         text = row[0].text if len(row) == 1 else " ".join(item.text for item in row)
         bold = all(item.bold for item in row)
