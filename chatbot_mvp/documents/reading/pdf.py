@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,28 +50,26 @@ def read(file: GivenFile) -> Extracted:
         from liteparse import LiteParse
     except ImportError as error:
         raise missing("liteparse") from error
-    count, outline = _looked_at(file)
     lost: Counter[str] = Counter()
-    pages: list[list[Line]] = []
-    chars = 0
-    for first in range(1, count + 1, _AT_ONCE):
-        last = min(count, first + _AT_ONCE - 1)
-        parser = LiteParse(**_OPTIONS, target_pages=f"{first}-{last}", max_pages=count)
-        found = {page.page_num: page for page in parser.parse(file.content).pages}
-        for number in range(first, last + 1):
-            pages.append(lines_of(found[number], lost) if number in found else [])
-            chars += sum(len(line.text) for line in pages[-1])
-        if chars > MAX_TEXT_CHARS:
-            raise UploadError("upload_expands", name=file.name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
-        file.on_pages(last)
-    whole = compose(pages, outline)
-    if not whole.text:
-        raise UploadScanned(name=file.name, pages=count)
-    return replace(whole, lost=dict(+lost))
+
+    def pages(reader: PdfReader) -> Iterator[list[Line]]:
+        count = len(reader.pages)
+        for first in range(1, count + 1, _AT_ONCE):
+            last = min(count, first + _AT_ONCE - 1)
+            parser = LiteParse(**_OPTIONS, target_pages=f"{first}-{last}", max_pages=count)
+            found = {page.page_num: page for page in parser.parse(file.content).pages}
+            for number in range(first, last + 1):
+                yield lines_of(found[number], lost) if number in found else []
+
+    return replace(_read(file, pages), lost=dict(+lost))
 
 
-def _looked_at(file: GivenFile) -> tuple[int, list[OutlineEntry]]:
-    """Return (number of pages, outline) of a PDF."""
+def read_plain(file: GivenFile) -> Extracted:
+    """Read likewise with pypdf, which is Python alone. It finds no tables, and loses spaces that are only distances."""
+    return _read(file, lambda reader: map(_lines, reader.pages))
+
+
+def _read(file: GivenFile, pages_of: Callable[[PdfReader], Iterable[list[Line]]]) -> Extracted:
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
@@ -84,7 +84,15 @@ def _looked_at(file: GivenFile) -> tuple[int, list[OutlineEntry]]:
         count = len(reader.pages)
         if count > file.max_pages:
             raise UploadError("upload_too_many_pages", name=name, pages=count, limit=file.max_pages)
-        return count, _outline(reader)
+        pages: list[list[Line]] = []
+        chars = 0
+        for page in pages_of(reader):
+            pages.append(page)
+            chars += sum(len(line.text) for line in page)
+            if chars > MAX_TEXT_CHARS:
+                raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
+            file.on_pages(len(pages))
+        outline = _outline(reader)
     except DependencyError as error:
         command = 'pip install "pypdf[crypto]"'
         raise MissingPackage(feature="An encrypted PDF", package="cryptography", command=command) from error
@@ -94,6 +102,50 @@ def _looked_at(file: GivenFile) -> tuple[int, list[OutlineEntry]]:
         raise UploadError(
             "upload_damaged", name=name, kind=".pdf", reason=str(error) or type(error).__name__
         ) from error
+    found = compose(pages, outline)
+    if not found.text:
+        raise UploadScanned(name=name, pages=count)
+    return found
+
+
+def _lines(page: Any) -> list[Line]:
+    """Return the lines of a page in the order of its content stream."""
+    lines: list[Line] = []
+    parts: list[tuple[str, float, bool]] = []  # (text, size in points, bold) of the current line
+    place = (0.0, 0.0)
+
+    def close() -> None:
+        text = clean_line("".join(part for part, _, _ in parts))
+        if text:
+            sizes = [(len(part.strip()), size, bold) for part, size, bold in parts]
+            most = max(sizes)
+            lines.append(Line(text, round(most[1], 1), all(b for n, _, b in sizes if n), place[0], place[1]))
+        parts.clear()
+
+    def visit(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
+        nonlocal place
+        if not text:
+            return
+        scale = math.sqrt(abs((tm[0] * tm[3] - tm[1] * tm[2]) * (cm[0] * cm[3] - cm[1] * cm[2]))) or 1.0
+        points = abs(float(size or 1.0)) * scale
+        x = tm[4] * cm[0] + tm[5] * cm[2] + cm[4]
+        y = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
+        if parts and abs(y - place[1]) > 0.5 * max(points, 1.0):  # a smaller step is a subscript or superscript
+            close()
+        if not parts:
+            place = (x, y)
+        bold = "bold" in str((font or {}).get("/BaseFont", "")).lower()
+        pieces = text.split("\n")
+        for index, piece in enumerate(pieces):
+            if piece:
+                parts.append((piece, points, bold))
+            if index + 1 < len(pieces):
+                close()
+                place = (x, y)
+
+    page.extract_text(visitor_text=visit)
+    close()
+    return lines
 
 
 def _outline(reader: PdfReader) -> list[OutlineEntry]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
 
@@ -188,7 +189,7 @@ def _merged(
     rows: Sequence[dict[int, _Placed]], columns: Sequence[tuple[float, float]]
 ) -> Iterator[tuple[dict[int, _Placed], float]]:
     """Join the lines of cells that have several."""
-    pitches = [_top(b) - _top(a) for a, b in zip(rows, rows[1:], strict=False)]
+    pitches = [_top(b) - _top(a) for a, b in pairwise(rows)]
     tight = min((pitch for pitch in pitches if pitch > 0), default=0.0) * 1.25
     uniform = all(pitch <= tight for pitch in pitches)
     last: dict[int, _Placed] | None = None

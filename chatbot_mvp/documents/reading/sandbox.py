@@ -35,7 +35,7 @@ from chatbot_mvp.documents.reading.calling import OutOfTimeError, read_pages, re
 from chatbot_mvp.documents.reading.confinement import confine
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.reader import CPU_SECONDS_PER_PAGE, MEMORY_MB, GivenFile, PageReader
-from chatbot_mvp.documents.reading.readers import reader_of
+from chatbot_mvp.documents.reading.readers import reading_of
 from chatbot_mvp.errors import ChatbotError, UploadError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
@@ -103,8 +103,7 @@ def read_apart(
         UploadError: the file cannot be read, or exceeds a limit.
         MissingPackage: the reader of its format is not installed.
     """
-    reader = reader_of(kind)
-    assert reader is not None, kind
+    reader = reading_of(kind)
     per_page = CPU_SECONDS_PER_PAGE if reader.has_pages else 0.0
     job = Job(kind, name, max_pages, reader.read, cpu_seconds_per_page=per_page)
     with _started(job, content, subprocess.PIPE) as process:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from chatbot_mvp.documents.reading.decoding import decode
@@ -14,6 +16,10 @@ from chatbot_mvp.documents.reading.html import html_to_text, missing
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
 
+_CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)[ \t]*$|\Z)|`[^`\n]+`)", re.M | re.S)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
+_STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,1000}~~|<(del|s|strike)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d{3}\s+-->")
 
 
@@ -34,6 +40,27 @@ def read_rtf(file: GivenFile) -> Extracted:
         cells = [[Cell(clean_line(cell)) for cell in line.rstrip().split("|")[:-1]] for line in lines]
         parts.append(rows_of(cells) if is_row else "\n\n".join(lines))
     return Extracted(clean_text("\n\n".join(parts)))
+
+
+def read_md(file: GivenFile) -> Extracted:
+    """Leave comments and what is struck out away from a Markdown file, and write tables of HTML as rows."""
+    lost: Counter[str] = Counter()
+
+    def table(match: re.Match[str]) -> str:
+        return f"\n\n{html_to_text(file.name, match.group(), lost, titled=False)}\n\n"
+
+    def left_out(kind: str) -> Callable[[re.Match[str]], str]:
+        def count(match: re.Match[str]) -> str:
+            lost[kind] += len(re.sub(r"<[^>]*>|<!--|-->", " ", match.group()).split())
+            return ""
+
+        return count
+
+    parts = _CODE.split(file.content.decode("utf-8", "surrogatepass"))
+    for place in range(0, len(parts), 2):
+        part = _COMMENT.sub(left_out("comments"), parts[place])
+        parts[place] = _STRUCK.sub(left_out("struck"), _TABLE.sub(table, part))
+    return Extracted("".join(parts), lost=dict(+lost))
 
 
 def read_vtt(file: GivenFile) -> Extracted:
