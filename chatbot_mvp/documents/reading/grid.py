@@ -102,24 +102,18 @@ def _named(grid: Sequence[Sequence[Cell]]) -> int:
     first, body = grid[0], grid[1:]
     if not any(cell.text for cell in first[1:]):
         return 0
+    columns = [[row[column].text for row in body if row[column].text] for column in range(len(first))]
+    # Years are names, unless years stand below them, too.
     years = all(_YEAR.fullmatch(cell.text) for cell in first[1:] if is_number(cell.text))
-    for column, cell in enumerate(first):
-        values = [row[column].text for row in body if row[column].text]
-        numbers = sum(map(is_number, values))
-        if values and 2 * numbers > len(values) and not years and is_number(cell.text):
-            return 0  # a number above numbers is one of them
-    for column, cell in enumerate(first):
-        values = [row[column].text for row in body if row[column].text]
-        if (
-            column
-            and values
-            and 2 * sum(map(is_number, values)) > len(values)
-            and cell.text
-            and not is_number(cell.text)
-        ):
-            return 1  # a word above numbers is their name
-    if all(is_number(cell.text) for cell in first if cell.text):
-        return int(not any(is_number(cell.text) for row in body for cell in row))  # numbers above words
+    years = years and not all(_YEAR.fullmatch(text) for values in columns[1:] for text in values)
+    counted = [2 * sum(map(is_number, values)) > len(values) for values in columns]
+    number = [is_number(cell.text) and not (years and column) for column, cell in enumerate(first)]
+    if any(below and above for below, above in zip(counted, number, strict=True)):
+        return 0  # a number above numbers is one of them
+    if any(is_values and cell.text for is_values, cell in zip(counted[1:], first[1:], strict=True)):
+        return 1  # a word above numbers is their name
+    if all(number[column] for column, cell in enumerate(first) if cell.text):
+        return int(not any(is_number(text) for values in columns for text in values))  # numbers above words
     full = [bool(cell.text) for cell in first]
     if not full[0]:
         return int(all(full[1:]))  # an empty corner

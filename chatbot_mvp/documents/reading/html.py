@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _UNSEEN = frozenset(
     "script style template noscript iframe object embed applet svg canvas audio video picture img map option "
-    "datalist dialog link meta base head".split()
+    "datalist dialog link meta base title".split()
 )
 _MENUS = frozenset(("nav", "menu", "footer"))
 _MENU_ROLES = ("navigation", "contentinfo", "search", "menu", "menubar", "dialog")
@@ -111,6 +111,7 @@ def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
             _raise(element)
         elif element.name == "button" and not _opens(element):
             element.decompose()  # what it does when it is pressed, not text
+    soup.smooth()  # otherwise the blanks on both sides of what went stay
 
 
 def _opens(button: Tag) -> bool:

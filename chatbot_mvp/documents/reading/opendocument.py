@@ -82,7 +82,8 @@ class _Page:
         if name in ("tab", "line-break"):
             return " " if name == "tab" else "<br>"
         if name == "note":
-            return f" ({self.inner(element.find(f'{_TEXT}note-body')).strip()})".replace("<p>", "").replace("</p>", " ")
+            inside = self.inner(element.find(f"{_TEXT}note-body")).replace("<p>", " ").replace("</p>", " ")
+            return f" ({inside.strip()})"
         if name == "list":
             style = style or numbered
             tag = "ol" if self._numbered.get(style, {}).get(str(depth + 1)) else "ul"

@@ -37,7 +37,7 @@ _GAP = 1.35
 _FULL = 0.7
 """A line of at least this share of the usual length continues in the next line."""
 
-_BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·]|-)\s+(?=\S)")
+_BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·\uf0b7\uf0a7\uf0d8\uf0fc]|-)\s+(?=\S)")
 _PAGE_NUMBER = re.compile(r"^[-–— ]*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|de|of)\s*\d{1,4})?[-–— ]*$")
 _ITEM = re.compile(r"^(?:- |\(?\d{1,3}[.)]\s|\(?[a-z][.)]\s)")
 
@@ -48,7 +48,7 @@ class Line:
 
     text: str
     size: float
-    """Font size of most of its letters, in points."""
+    """Font size of most of its letters, in points; 0 for a table, whose text are its rows."""
     bold: bool
     x: float
     """Left end, in points."""
@@ -80,7 +80,7 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
         first = True
         for row, line in enumerate(page):
             level = levels.get((number, row), 0)
-            text = _BULLET.sub("- ", line.text)
+            text = _BULLET.sub("- ", line.text) if line.size else line.text
             if last is None:
                 joint = ""
             elif not (line.size and last.size):
@@ -122,7 +122,7 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         edges = {*heights[:_EDGE], *heights[-_EDGE:]}
 
         def running(line: Line, edges: set[float] = edges, heights: list[float] = heights) -> bool:
-            if line.y not in edges:
+            if line.y not in edges or not line.size:
                 return False
             # The outermost line may change with each chapter, so fewer repetitions suffice. A lone number there is
             # the page number.
@@ -154,7 +154,8 @@ def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEn
     weights: Counter[float] = Counter()
     for page in pages:
         for line in page:
-            weights[round(line.size * 2) / 2] += len(line.text)
+            if line.size:
+                weights[round(line.size * 2) / 2] += len(line.text)
     if not weights:
         return {}
     body = weights.most_common(1)[0][0]
@@ -175,7 +176,12 @@ def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEn
             if line.bold and apart and len(line.text) <= 80 and (number, row) not in found:
                 following = page[row + 1]
                 # A bold line above short lines is the head of a table, not a heading.
-                if not following.bold and len(following.text) > _PROSE and _like_a_heading(line.text):
+                if (
+                    following.size
+                    and not following.bold
+                    and len(following.text) > _PROSE
+                    and _like_a_heading(line.text)
+                ):
                     found[number, row] = deepest
     return found
 
@@ -197,7 +203,7 @@ def _usual_gap(page: Sequence[Line]) -> float:
 
 
 def _usual_length(pages: Sequence[Sequence[Line]]) -> float:
-    lengths = sorted(len(line.text) for page in pages for line in page)
+    lengths = sorted(len(line.text) for page in pages for line in page if line.size)
     return lengths[int(0.8 * (len(lengths) - 1))] if lengths else 0.0
 
 

@@ -221,13 +221,12 @@ def _goes_on(
     numbers = [any(is_number(cell.text) for column, cell in part.items() if column) for part in (last, row)]
     if all(numbers):
         return False
-    both = [column for column in row if column in last]
-    if 0 in row and 0 not in last and not uniform:
-        return False
     # A line is broken where the next word has no room.
-    broken = [_is_full(last[column], row[column], columns) for column in both]
+    broken = [_is_full(last[column], row[column], columns) for column in row if column in last]
     if 0 not in row:
-        return not numbers[1] and bool(both) and (not uniform or all(broken))
+        return not numbers[1] and bool(broken) and (not uniform or all(broken))
+    if set(row) == set(last) != {0} and uniform:
+        return False
     return bool(broken) and all(broken)
 
 

@@ -120,7 +120,7 @@ def _lines(body: Any, listed: bool) -> Iterator[str]:
 
 def _rows(table: Any) -> Iterator[list[Cell]]:
     for number, row in enumerate(table.iter(f"{_A}tr")):
-        cells = [cell for cell in row.findall(f"{_A}tc") if not {"hMerge", "vMerge"} & cell.attrib.keys()]
+        cells = [cell for cell in row.findall(f"{_A}tc") if not {"hMerge", "vMerge"} & set(cell.attrib)]
         look = table.find(f"{_A}tblPr")
         head = number == 0 and look is not None and look.get("firstRow") in ("1", "true")
         yield [

@@ -51,7 +51,7 @@ def read_md(file: GivenFile) -> Extracted:
 
     def left_out(kind: str) -> Callable[[re.Match[str]], str]:
         def count(match: re.Match[str]) -> str:
-            lost[kind] += len(re.sub(r"<[^>]*>|<!--|-->", " ", match.group()).split())
+            lost[kind] += len(re.sub(r"<!--|-->|</?\w[^>]*>|~~", " ", match.group()).split())
             return ""
 
         return count
