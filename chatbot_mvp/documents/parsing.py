@@ -79,6 +79,7 @@ def parse_upload(
     max_pages: int = 3_000,
     check: Callable[[], None] = lambda: None,
     on_page: Callable[[int, int], None] = lambda done, total: None,
+    reader: str = "",
 ) -> ParsedText:
     """Read the text of a file, and cut it at a paragraph if it is longer than ``max_chars`` characters.
 
@@ -88,6 +89,7 @@ def parse_upload(
         max_pages: limit of a PDF's pages.
         check: called a few times a second while a file is read by a reader; an exception from it ends the reading.
         on_page: called with (pages read, pages to read) while an added reader reads the pages without text.
+        reader: as in ``readers.reading_of``.
 
     Raises:
         UploadError: the file cannot be used.
@@ -114,8 +116,8 @@ def parse_upload(
             found = read_apart(MARKDOWN, name, text.encode("utf-8", "surrogatepass"), max_pages, check)
     else:
         encoding = kind
-        said = reading_name(kind)
-        found = _read(kind, name, content, max_pages, check, on_page)
+        said = reading_name(kind, reader)
+        found = _read(kind, name, content, max_pages, check, on_page, reader)
     if not found.text.strip():
         raise UploadError("upload_empty", name=name)
     cut = cut_at_paragraph(found.text, max_chars)
@@ -128,18 +130,24 @@ def parse_upload(
 
 
 def _read(
-    kind: str, name: str, content: bytes, max_pages: int, check: Callable[[], None], on_page: Callable[[int, int], None]
+    kind: str,
+    name: str,
+    content: bytes,
+    max_pages: int,
+    check: Callable[[], None],
+    on_page: Callable[[int, int], None],
+    reader: str,
 ) -> Extracted:
     """Read a file that is not plain text, and the pages on which its reader finds no text, if something reads them."""
     readers, scanned = page_readers_of(kind), None
     try:
-        found = read_apart(kind, name, content, max_pages, check)
+        found = read_apart(kind, name, content, max_pages, check, reader=reader)
     except UploadScanned as error:
         count = int(str(error.params["pages"]))
         found, scanned = Extracted("", (0,) * count, count), error
-    for reader in readers:
+    for of_pages in readers:
         if pages := empty_pages(found):
-            found = with_pages(found, read_pages_apart(reader, name, content, pages, check, on_page))
+            found = with_pages(found, read_pages_apart(of_pages, name, content, pages, check, on_page))
     if scanned is not None and not found.text.strip():
         raise scanned
     return found

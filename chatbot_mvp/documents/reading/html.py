@@ -210,6 +210,7 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             return f"\n\n{text}\n\n"
 
         convert_th = convert_td
+        convert_summary = convert_td
 
         def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             """Write an item with its mark or number; the library counts all previous items for each."""

@@ -54,23 +54,29 @@ def reader_of(suffix: str) -> Reader | None:
     )
 
 
-def reading_of(suffix: str) -> Reader:
+def reading_of(suffix: str, name: str = "") -> Reader:
     """Return what the confined process reads a file with.
+
+    Args:
+        name: of a reader; it is taken if it reads such files and may be used here. "" for the usual one.
 
     Raises:
         KeyError: nothing does.
     """
+    named = READERS.get(name)
+    if named is not None and suffix in named.suffixes and (fenced() or not named.native):
+        return named
     found = _MARKDOWN if suffix == MARKDOWN else reader_of(suffix)
     if found is None:
         raise KeyError(suffix)
     return found
 
 
-def reading_name(suffix: str) -> str:
-    """Return name and version of the reader of files with a suffix."""
-    reader = reader_of(suffix)
-    if reader is None:
+def reading_name(suffix: str, name: str = "") -> str:
+    """Return name and version of what ``reading_of`` returns; "" for text files."""
+    if suffix in TEXT_SUFFIXES or reader_of(suffix) is None:
         return ""
+    reader = reading_of(suffix, name)
     return f"{reader.name} {version(reader.package or 'chatbot-mvp')}" if is_own(reader) else reader.name
 
 
@@ -86,10 +92,16 @@ def page_readers_of(suffix: str) -> list[PageReader]:
     return [reader for reader in found if not reader.package or find_spec(reader.package)]
 
 
-def reading_key(suffix: str) -> str:
-    """Return what, beside the program's version, decides what is read of a file; "" without anything added."""
-    readers = page_readers_of(suffix)
-    return " ".join(f"{reader.name} {json.dumps(dict(reader.options()), sort_keys=True)}" for reader in readers)
+def reading_key(suffix: str, name: str = "") -> str:
+    """Return what, beside the program's version, decides what is read of a file.
+
+    Args:
+        name: as in ``reading_of``.
+    """
+    pages = (
+        f"{reader.name} {json.dumps(dict(reader.options()), sort_keys=True)}" for reader in page_readers_of(suffix)
+    )
+    return " ".join([reading_name(suffix, name), *pages])
 
 
 def is_own(reader: Reader) -> bool:

@@ -92,20 +92,22 @@ def read_apart(
     max_pages: int,
     check: Callable[[], None] = lambda: None,
     seconds: float = READ_SECONDS,
+    reader: str = "",
 ) -> Extracted:
     """Read a file of ``kind``: a suffix that has a reader (".pdf", ".docx", ".html", or one that is added).
 
     Args:
         check: called a few times a second; an exception from it ends the reading.
         seconds: time limit.
+        reader: as in ``readers.reading_of``.
 
     Raises:
         UploadError: the file cannot be read, or exceeds a limit.
         MissingPackage: the reader of its format is not installed.
     """
-    reader = reading_of(kind)
-    per_page = CPU_SECONDS_PER_PAGE if reader.has_pages else 0.0
-    job = Job(kind, name, max_pages, reader.read, cpu_seconds_per_page=per_page)
+    found = reading_of(kind, reader)
+    per_page = CPU_SECONDS_PER_PAGE if found.has_pages else 0.0
+    job = Job(kind, name, max_pages, found.read, cpu_seconds_per_page=per_page)
     with _started(job, content, subprocess.PIPE) as process:
         deadline = time.monotonic() + seconds
         while True:
