@@ -407,6 +407,21 @@ def test_a_table_of_a_pdf_is_found_by_its_white_space() -> None:
     )
 
 
+def test_white_text_on_white_is_hidden_and_on_a_dark_ground_is_not() -> None:
+    stream = b"1 g BT /F1 11 Tf 70 700 Td (No se ve) Tj ET 0 g BT /F1 11 Tf 70 650 Td (Se ve.) Tj ET"
+    found = read(".pdf", pdf([], content=[zlib.compress(stream)]))
+    assert (found.text, found.lost) == ("Se ve.", {"hidden": 3})
+    stream = b"0 0 0.5 rg 60 690 300 30 re f 1 g BT /F1 11 Tf 70 700 Td (Se ve.) Tj ET"
+    assert read(".pdf", pdf([], content=[zlib.compress(stream)])).text == "Se ve."
+
+
+def test_a_page_whose_font_has_no_map_of_characters_is_counted_and_not_indexed() -> None:
+    said = "Las vacaciones se piden en administración con un mes de antelación y por escrito. " * 3
+    rubbish = "".join(chr(ord(char) - 29) if "a" <= char <= "z" else char for char in said)
+    found = read(".pdf", pdf([[("Se lee.", 11.0)], [(rubbish[at : at + 80], 11.0) for at in range(0, 240, 80)]]))
+    assert (found.text, found.lost, found.empty_pages) == ("Se lee.", {"unreadable": 1}, 1)
+
+
 def test_columns_are_read_one_after_the_other() -> None:
     left = [f"En la primera columna va la línea {n} del texto" for n in range(8)]
     right = [f"En la segunda columna va la línea {n} del texto" for n in range(8)]

@@ -19,13 +19,26 @@ _FUSED = 0.1
 """Share of cells with several numbers from which on the rows of a table were not found."""
 _BESIDE = 0.5
 """Pieces of text beside a table, a row, from which on it lacks a column."""
+_WHITE = 0xF8
+_LETTERS = 100
+"""Letters in words of four and more from which on their vowels are counted."""
+_VOWELS = 0.24
+"""Share of vowels below which they are no words; in Spanish and English 0.38 to 0.5."""
 _COLUMN = 25
 """Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
 
 
 def lines_of(page: Any, lost: Counter[str]) -> list[Line]:
     """Return the lines of a page as liteparse found it, with a table as one line."""
-    items = [_item(found) for found in page.text_items if clean_line(found.text)]
+    seen = [found for found in page.text_items if clean_line(found.text)]
+    dark = [shape.bbox for shape in page.vector_graphics.shapes if shape.fill and not _is_white(shape.fill_color)]
+    pictures = page.complexity is not None and page.complexity.image_block_count > 0
+    hidden = [one for one in seen if _is_white(one.fill_color) and not pictures and not _over(one, dark)]
+    lost["hidden"] += sum(len(one.text.split()) for one in hidden)
+    items = [_item(one) for one in seen if all(one is not other for other in hidden)]
+    if is_rubbish(" ".join(item.text for item in items)):
+        lost["unreadable"] += 1
+        return []
     tables = [_Table(block) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
     marks = {id(table.mark): table for table in tables}
     lines: list[Line] = []
@@ -67,6 +80,27 @@ def _item(found: Any) -> Item:
     size = found.font_height or found.font_size or found.height
     text = clean_line(found.text)
     return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
+
+
+def _is_white(color: str | None) -> bool:
+    """Return whether a colour, as in "ffrrggbb", is white."""
+    return bool(color) and all(int(color[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
+
+
+def _over(found: Any, boxes: Sequence[tuple[float, float, float, float]]) -> bool:
+    x, y = found.x + found.width / 2, found.y + found.height / 2
+    return any(left <= x <= left + width and top <= y <= top + height for left, top, width, height in boxes)
+
+
+def is_rubbish(text: str) -> bool:
+    """Return whether a text is what a font without a map of its characters leaves: hardly any vowels, or no letters."""
+    unknown = sum(char == "\ufffd" or "\ue000" <= char <= "\uf8ff" for char in text)
+    words = re.findall(r"[A-Za-z]{4,}", text)
+    letters = "".join(words).lower()
+    if unknown > 0.2 * len(text) or len(letters) < _LETTERS:
+        return unknown > 0.2 * len(text)
+    latin = sum(char.isascii() for char in text if char.isalpha()) > 0.6 * sum(map(str.isalpha, text))
+    return latin and sum(letters.count(vowel) for vowel in "aeiouy") < _VOWELS * len(letters)
 
 
 def _plain(text: str) -> str:
