@@ -264,7 +264,7 @@ def _is_layout(table: Tag) -> bool:
         return False
     rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
     widest = max((len(row.find_all("td", recursive=False)) for row in rows), default=0)
-    return widest < 2 or len(rows) < 2 or any(len(e.find_parent("td").get_text()) > _LAYOUT_CELL for e in inner)
+    return widest < 2 or len(rows) < 2 or any(len((e.find_parent("td") or e).get_text()) > _LAYOUT_CELL for e in inner)
 
 
 def table_rows(table: Tag, text_of: Callable[[Tag], str]) -> str:

@@ -67,8 +67,8 @@ class _Page:
 
     def one(self, element: Any, depth: int, numbered: str) -> str:
         """Write an element; ``depth`` counts the lists around it, whose style is ``numbered``."""
-        name = element.tag.rpartition("}")[2]
-        style = element.get(f"{_TEXT}style-name", "")
+        name = str(element.tag.rpartition("}")[2])
+        style: str = element.get(f"{_TEXT}style-name", "")
         if name in _SILENT:
             return ""
         if name == "annotation":

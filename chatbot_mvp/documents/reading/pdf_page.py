@@ -11,7 +11,7 @@ from typing import Any
 from chatbot_mvp.documents.reading.extracted import clean_line
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.pdf_layout import Line
-from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, with_tables
+from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, usual_size, with_tables
 
 _EMPHASIS = re.compile(r"(\\*\\*\\*|\\*\\*|~~)(?=\\S)|(?<=\\S)(\\*\\*\\*|\\*\\*|~~)")
 _NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
@@ -47,7 +47,7 @@ def lines_of(page: Any, lost: Counter[str]) -> list[Line]:
         for item in region:
             if (table := marks.get(id(item))) is not None and (read := table.read_from(texts)):
                 texts = [item for item in texts if all(item is not one for one in read)]
-                texts.append(replace(table.mark, text=rows_of(table.rows)))
+                texts.append(replace(table.mark, text=rows_of(table.rows), size=-usual_size(read)))
         lines += _lines(texts)
     return lines
 
@@ -136,7 +136,7 @@ def _gutter(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _is_column(side: Sequence[Item]) -> bool:
-    texts = [item for item in side if item.size]
+    texts = [item for item in side if item.size > 0]
     return len(texts) >= 3 and sorted(len(item.text) for item in texts)[len(texts) // 2] >= _COLUMN
 
 

@@ -32,7 +32,7 @@ class Item:
     right: float
     bottom: float
     size: float
-    """Font size; 0 for a table that is written already."""
+    """Font size; for a table that is written already, that of its text below zero."""
     bold: bool
 
     @property
@@ -48,7 +48,11 @@ def rows_among(items: Sequence[Item]) -> list[Row]:
     rows: list[Row] = []
     for item in sorted(items, key=lambda item: item.middle):
         row = rows[-1] if rows else []
-        if row and item.size and row[0].size and abs(item.middle - row[0].middle) < 0.4 * max(item.size, row[0].size):
+        if (
+            row
+            and min(item.size, row[0].size) > 0
+            and abs(item.middle - row[0].middle) < 0.4 * max(item.size, row[0].size)
+        ):
             row.append(item)
         else:
             rows.append([item])
@@ -70,12 +74,16 @@ def with_tables(rows: Sequence[Row]) -> list[Row]:
         if end > at + 1 and text is not None:
             parts = [item for row in rows[at:end] for item in row]
             box = min(i.left for i in parts), min(i.top for i in parts), max(i.right for i in parts)
-            out.append([Item(text, *box, max(i.bottom for i in parts), 0.0, False)])
+            out.append([Item(text, *box, max(i.bottom for i in parts), -usual_size(parts), False)])
             at = end
         else:
             out.append(rows[at])
             at += 1
     return out
+
+
+def usual_size(items: Sequence[Item]) -> float:
+    return sorted(item.size for item in items)[len(items) // 2]
 
 
 def _cells(row: Row) -> Row:
@@ -96,7 +104,7 @@ def _run(rows: Sequence[Row], at: int) -> int:
     last = at
     for place in range(at, len(rows)):
         row = rows[place]
-        if not row[0].size or _LEADER.search(row[-1].text) or _LEADER.search(row[0].text):
+        if row[0].size <= 0 or _LEADER.search(row[-1].text) or _LEADER.search(row[0].text):
             break
         if place > at and row[0].middle - rows[place - 1][0].middle > _APART * row[0].size:
             break

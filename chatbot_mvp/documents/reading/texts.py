@@ -33,7 +33,8 @@ def read_rtf(file: GivenFile) -> Extracted:
         from striprtf.striprtf import rtf_to_text
     except ImportError as error:
         raise missing("striprtf") from error
-    text = clean_text(rtf_to_text(file.content.decode("latin-1"), errors="ignore"))
+    converted: Any = rtf_to_text
+    text = clean_text(converted(file.content.decode("latin-1"), errors="ignore"))
     parts = []
     for is_row, group in itertools.groupby(text.split("\n"), lambda line: line.rstrip().endswith("|")):
         lines = list(group)
