@@ -35,6 +35,7 @@ _LABEL = re.compile("\ue000([^\ue001\\n]*)\ue001[ \t]*")
 """The number of a paragraph in a Word document."""
 _PLAIN_LABEL = re.compile(r"\d{1,3}[.)]")
 _TICK = re.compile(r"^\[[x ]\] (?=\S)", re.M)
+_BLANKS = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
@@ -111,7 +112,6 @@ def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
             _raise(element)
         elif element.name == "button" and not _opens(element):
             element.decompose()  # what it does when it is pressed, not text
-    soup.smooth()  # otherwise the blanks on both sides of what went stay
 
 
 def _opens(button: Tag) -> bool:
@@ -243,8 +243,11 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
         escape_misc=False,
         newline_style="backslash",
     )
-    text = _LABEL.sub(r"\1 ", converter.convert_soup(root).replace("\\\n", "\n"))
-    return _TICK.sub(r"- \g<0>", clean_text(text))
+    text = clean_text(_LABEL.sub(r"\1 ", converter.convert_soup(root).replace("\\\n", "\n")))
+    parts = text.split("```")
+    # The blanks on both sides of what was left out are one.
+    parts[::2] = [_TICK.sub(r"- \g<0>", _BLANKS.sub(" ", part)) for part in parts[::2]]
+    return "```".join(parts)
 
 
 def lower_headings_under_title(soup: BeautifulSoup) -> None:
@@ -262,9 +265,10 @@ def _is_layout(table: Tag) -> bool:
         return True
     if table.find(["caption", "th"]) or not (inner := table.find_all(["table", *_HEADINGS])):
         return False
+    around = {id(cell): cell for element in inner if (cell := element.find_parent("td")) is not None}
     rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
     widest = max((len(row.find_all("td", recursive=False)) for row in rows), default=0)
-    return widest < 2 or len(rows) < 2 or any(len((e.find_parent("td") or e).get_text()) > _LAYOUT_CELL for e in inner)
+    return widest < 2 or len(rows) < 2 or any(len(cell.get_text()) > _LAYOUT_CELL for cell in around.values())
 
 
 def table_rows(table: Tag, text_of: Callable[[Tag], str]) -> str:

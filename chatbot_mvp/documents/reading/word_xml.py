@@ -31,7 +31,7 @@ _CODE_NAME = re.compile(
 _MONOSPACED = re.compile(r"courier|consolas|mono\b|menlo|monaco|lucida console|fixed", re.I)
 _LIKE_CODE = re.compile(r"[{}();=<>\\$_#]|^\s{2}")
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"))
-_ROMAN_UNITS = ((9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_ROMAN += ((9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
 def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
@@ -296,6 +296,6 @@ def _numeral(number: int, form: str) -> str:
 
 
 def _digits(number: int) -> Iterator[str]:
-    for value, letters in (*_ROMAN, *_ROMAN_UNITS):
+    for value, letters in _ROMAN:
         yield letters * (number // value)
         number %= value
