@@ -227,8 +227,8 @@ def _goes_on(
 ) -> bool:
     """Return whether a row is the next line of the cells above it."""
     numbers = [any(is_number(cell.text) for column, cell in part.items() if column) for part in (last, row)]
-    if all(numbers):
-        return False
+    if all(numbers) or (numbers[1] and set(last) != {0}):
+        return False  # numbers are of a row of their own, or stand beside the last line of its name
     # A line is broken where the next word has no room.
     broken = [_is_full(last[column], row[column], columns) for column in row if column in last]
     if 0 not in row:

@@ -178,10 +178,8 @@ class _Looks:
 
     def left_out(self, run: Any) -> str:
         """Return as what a run is no content, or ""."""
-        for kind, names in (("hidden", ("vanish", "webHidden")), ("struck", ("strike", "dstrike"))):
-            if any(self._is(run, name) for name in names if name != "webHidden"):
-                return kind
-        return ""
+        kinds = ("vanish", "hidden"), ("strike", "struck"), ("dstrike", "struck")
+        return next((kind for name, kind in kinds if self._is(run, name)), "")
 
     def is_code(self, paragraph: Any) -> bool:
         if (style := _value(paragraph, "pPr/pStyle")) is not None and style in self._code:
