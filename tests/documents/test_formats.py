@@ -215,7 +215,7 @@ def test_of_a_page_its_text_stays_with_headings_lists_and_tables() -> None:
     assert "Multas\n\n- Material: Libro; Por día: 0,15 €\n- Material: Vídeo; Por día: 0,50 €" in text
     for gone in ("Menú", "alert", "color", "Oculto", "Aviso legal", "x.invalid", "[3]"):
         assert gone not in text
-    assert {section.split(" > ")[0] for section in sections(text)} == {"Préstamos", "Plazos", "Multas"}
+    assert {section.split(" > ")[0] for section in sections(text)} == {"Portada", "Préstamos"}
 
 
 def test_a_page_is_read_whole_and_its_title_serves_as_heading() -> None:

@@ -243,8 +243,8 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
         escape_misc=False,
         newline_style="backslash",
     )
-    text = clean_text(_LABEL.sub(r"\1 ", converter.convert_soup(root).replace("\\\n", "\n")))
-    parts = text.split("```")
+    written = clean_text(_LABEL.sub(r"\1 ", converter.convert_soup(root).replace("\\\n", "\n")))
+    parts = written.split("```")
     # The blanks on both sides of what was left out are one.
     parts[::2] = [_TICK.sub(r"- \g<0>", _BLANKS.sub(" ", part)) for part in parts[::2]]
     return "```".join(parts)

@@ -109,8 +109,8 @@ class _Page:
             return f'<h1 class="title">{inside}</h1>' if inside and self._is_title(style) else f"<p>{inside}</p>"
         if name == "frame" and element.get(f"{_NS % 'presentation'}class") == "title":
             return f"<h1>{inside.replace('<p>', ' ').replace('</p>', ' ')}</h1>"
-        tag = {"list-item": "li", "list-header": "li", "table-header-rows": "thead", "page": "div"}.get(name)
-        return f"<{tag}>{inside}</{tag}>" if tag else inside
+        inner = {"list-item": "li", "list-header": "li", "table-header-rows": "thead", "page": "div"}.get(name)
+        return f"<{inner}>{inside}</{inner}>" if inner else inside
 
     def _cell(self, element: Any) -> str:
         across, down = (element.get(f"{_TABLE}number-{kind}-spanned", "1") for kind in ("columns", "rows"))

@@ -84,7 +84,7 @@ def _item(found: Any) -> Item:
 
 def _is_white(color: str | None) -> bool:
     """Return whether a colour, as in "ffrrggbb", is white."""
-    return bool(color) and all(int(color[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
+    return color is not None and all(int(color[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
 
 
 def _over(found: Any, boxes: Sequence[tuple[float, float, float, float]]) -> bool:
