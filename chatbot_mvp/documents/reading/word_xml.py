@@ -30,18 +30,8 @@ _CODE_NAME = re.compile(
 )
 _MONOSPACED = re.compile(r"courier|consolas|mono\b|menlo|monaco|lucida console|fixed", re.I)
 _LIKE_CODE = re.compile(r"[{}();=<>\\$_#]|^\s{2}")
-_ROMAN: tuple[tuple[int, str], ...] = (
-    (1000, "m"),
-    (900, "cm"),
-    (500, "d"),
-    (400, "cd"),
-    (100, "c"),
-    (90, "xc"),
-    (50, "l"),
-    (40, "xl"),
-    (10, "x"),
-)
-_ROMAN += ((9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+_ROMAN = tuple(zip(_ROMAN_VALUES, "m cm d cd c xc l xl x ix v iv i".split(), strict=True))
 
 
 def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
