@@ -19,6 +19,7 @@ test: style
 check: style
 	$(MAKE) --no-print-directory --jobs=2 types tests WHICH="not slow"
 
+# All tests, with many random cases; .ci/run has every test once with few of them.
 test-all: lint
 	HYPOTHESIS_EXAMPLES=150 $(BIN)/python -m pytest -n 3 --dist loadgroup
 
@@ -26,13 +27,14 @@ WHICH := not slow
 tests: $(VENV)/.installed-dev
 	nice -n 5 $(BIN)/python -m pytest -n 3 --dist loadgroup -m "$(WHICH)"
 
-# Everything that attacks: hostile input of all kinds, injections, kills, fuzz targets under atheris. At most 15 minutes on
-# two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times as many executions.
+# Everything that attacks: hostile input of all kinds, injections, kills with all random cases, fuzz targets under
+# atheris. At most 15 minutes on two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times
+# as many executions.
 ATTACKED_TOO := tests/test_chaos.py tests/test_faults.py tests/test_full_disk.py tests/test_hostile_json.py \
 	tests/wings/sharing/test_clocks.py
 attack: $(VENV)/.installed-dev
 	$(PIP_INSTALL) 'atheris>=3'
-	failed=; \
+	export HYPOTHESIS_EXAMPLES=40; failed=; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/hostile || failed="$$failed hostile"; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(ATTACKED_TOO) || failed="$$failed tests"; \
 	$(BIN)/python -m benchmarks fuzz all --executions 10000 --at-once 2 || failed="$$failed fuzz"; \

@@ -11,6 +11,7 @@ from chatbot_mvp.chat.claims.comparison import Difference
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, MODES, Mode, UserContext
 from chatbot_mvp.chat.conversation import FEEDBACK_REASONS, Conversation, Turn
 from chatbot_mvp.chat.feedback import KINDS
+from chatbot_mvp.chat.inert import outside_code
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.records import AnswerRecord

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import weakref
 from collections.abc import Iterator
-from threading import RLock
+from contextlib import suppress
+from threading import RLock, Thread
 from typing import Any, Protocol, Self, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -15,6 +17,7 @@ from chatbot_mvp.chat.purging import purge_chat
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.datasets.dataset_service import DatasetService
 from chatbot_mvp.embedding.registry import Embedders
+from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.evaluation.benchmark.preparation import reopen_run
 from chatbot_mvp.evaluation.benchmark.presets import Presets
@@ -48,6 +51,11 @@ from chatbot_mvp.settings.access import AdminAccess
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.data_folder import use_folder
+
+START_S = 10.0
+"""How long a server waits for what a plugin does at its start, in seconds."""
+
+_log = logging.getLogger(__name__)
 
 
 class Service(Protocol):
@@ -152,19 +160,45 @@ class App:
         return purge_chat(start.conversations_dir, (start.metrics_log_path, start.errors_log_path), purged)
 
     def _added_references(self, kb_id: str) -> Iterator[str]:
-        for keeper in added("kb_keeper", KbKeeper).values():
-            if keeper.references is not None:
-                yield from keeper.references(self, kb_id)
+        for name, keeper in added("kb_keeper", KbKeeper).items():
+            if keeper.references is None:
+                continue
+            try:
+                yield from list(keeper.references(self, kb_id))
+            except Exception as error:  # noqa: BLE001 - of a stranger's code
+                # The change is made by now. Every version stays, since the plugin might refer to any of them.
+                _log.exception("kb_keeper %r does not say what it refers to: %s", name, error)
+                for version_id in self.kbs.store.versions_kept(kb_id):
+                    with suppress(ChatbotError):
+                        yield self.kbs.store.version(kb_id, version_id).sha256
 
     def _purge_added(self, purged: Purged) -> int:
-        keepers = added("kb_keeper", KbKeeper).values()
-        return sum(keeper.purge(self, purged) for keeper in keepers if keeper.purge is not None)
+        count, failed = 0, ""
+        for name, keeper in added("kb_keeper", KbKeeper).items():
+            try:
+                count += keeper.purge(self, purged) if keeper.purge is not None else 0
+            except Exception as error:  # noqa: BLE001 - of a stranger's code
+                _log.exception("kb_keeper %r does not purge", name)
+                failed = f"kb_keeper {name!r}: {type(error).__name__}: {error}"
+        if failed:  # told as what could not be written, when the other keepers are done
+            raise OSError(failed)
+        return count
 
     def start(self) -> None:
         """Begin what a server does beside answering: called once, when its pages or ``serve`` start."""
         self.kb_changes.finish_purges()
-        for work in added("start", Start).values():
+        for name, work in added("start", Start).items():
+            thread = Thread(target=self._begin, args=(name, work), name=f"start-{name}", daemon=True)
+            thread.start()
+            thread.join(START_S)
+            if thread.is_alive():
+                _log.error("start %r has not returned within %s s; the server goes on without waiting", name, START_S)
+
+    def _begin(self, name: str, work: Start) -> None:
+        try:
             work.run(self)
+        except Exception:  # noqa: BLE001 - of a stranger's code
+            _log.exception("start %r failed; the server goes on without it", name)
 
     @property
     def settings(self) -> Settings:

@@ -12,6 +12,9 @@ from functools import partial
 from typing import Any, Literal
 
 from chatbot_mvp.datasets.dataset_service import DatasetService
+from chatbot_mvp.documents.reading.fences import require_fences
+from chatbot_mvp.documents.reading.sandbox import read_apart
+from chatbot_mvp.documents.trial import read_each_format
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.providers import Providers
@@ -108,8 +111,8 @@ class Check:
     """One configured part, and whether it works, as ``doctor`` prints it."""
 
     name: str
-    """"provider", "embedder", "data", "words" (the local search for words) or, where they are configured, "storage"
-    and those of added parts."""
+    """"provider", "embedder", "data", "readers" (of documents), "words" (the local search for words), "fences" (around
+    readers) or, where they are configured, "storage" and those of added parts."""
     ok: bool
     detail: str
 
@@ -134,10 +137,17 @@ WORDS = Part(
     on_home=False,
 )
 """The search for words on this machine."""
+READERS = Part("readers", identity=lambda _: "own", attempt=lambda _: read_each_format(), on_home=False)
+"""What reads documents, in the process that is kept from everything else."""
+FENCES = Part("fences", identity=lambda _: "readers", attempt=lambda _: _fences(), on_home=False)
+"""What keeps the readers of uploads from everything else."""
 _ALWAYS = ("provider", "embedder", "data", "storage")
 """Names of what ``ConfiguredParts`` checks by itself."""
 PARTS: Mapping[str, Part] = Registry(
-    "part", Part, (WORDS,), lambda part: f"there is already a part {part.name!r}" if part.name in _ALWAYS else ""
+    "part",
+    Part,
+    (WORDS, READERS, FENCES),
+    lambda part: f"there is already a part {part.name!r}" if part.name in _ALWAYS else "",
 )
 """Name -> part."""
 
@@ -211,6 +221,12 @@ class ConfiguredParts:
 
     def _ask_storage(self) -> None:
         self._datasets.try_storage()
+
+
+def _fences() -> str:
+    """Read a file, and return what held around its reader."""
+    read_apart(".html", "doctor.html", b"<p>1</p>", 1)
+    return str(require_fences())
 
 
 def _seconds(work: Callable[[], object]) -> float:

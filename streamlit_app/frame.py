@@ -6,7 +6,7 @@ import streamlit as st
 
 from streamlit_app.home.tour import keep_tour
 from streamlit_app.shared.errors import begin_log, watch_errors
-from streamlit_app.shared.guard import require_known_host, sign_out_button
+from streamlit_app.shared.guard import sign_out_button
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, current_language, t, words_of_streamlit
 from streamlit_app.shared.session import keep_session
 from streamlit_app.shared.state import PAGES, get_app
@@ -25,7 +25,6 @@ def draw_page() -> None:
     begin_log(get_app().settings, str(get_app().settings.errors_log_path))
     keep_session()
     choose_language(get_app().settings.ui_language)
-    require_known_host()
     keep_tour()
     frame_style()
     speak(current_language(), words_of_streamlit(current_language()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,6 +11,19 @@ import pytest
 
 COSTS = Path(__file__).with_name("costs.txt")
 """What tests cost more than a budget, a line each: "cases kept/all cases", seconds, test function."""
+
+
+def draws(every: int, few: int) -> int:
+    """Return how many random cases of one claim are tried: ``every`` where many examples are asked for, else ``few``.
+
+    More of them say the same of other numbers, unlike the cases of a table, which CI runs all.
+    """
+    return every if "HYPOTHESIS_EXAMPLES" in os.environ else few
+
+
+def batches(every: int, few: int = 2) -> range:
+    """Return the numbers of batches of random cases, as many as ``draws`` says."""
+    return range(draws(every, few))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marks

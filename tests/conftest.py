@@ -18,6 +18,8 @@ from chatbot_mvp.app import App
 from chatbot_mvp.cli import main as command_line
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
+from tests.again import pytest_sessionfinish as pytest_sessionfinish
+from tests.again import pytest_terminal_summary as pytest_terminal_summary
 from tests.browser import browser as browser
 from tests.browser import page as page
 from tests.browser import playwright as playwright

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.conversation import Conversation, Turn
+from chatbot_mvp.chat.inert import inert, inert_line
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.quality import Quality, rephrase
 from chatbot_mvp.chat.records import AnswerRecord
@@ -124,7 +126,7 @@ def answer_text(answer: AnswerRecord, language: str) -> str:
         parts.append(words["not_kb"])
     parts.extend(f"[{s.number}] {s.chunk.section} ({_place(s, words, '{start}-{end}')})" for s in answer.sources)
     if answer.nearest is not None:
-        parts.extend(["", *_nearest_lines(answer, answer.nearest, words)])
+        parts.extend(["", *_nearest_lines(answer, answer.nearest, words, _one_line)])
     if answer.hint and answer.outcome != "asks":
         parts.append(rephrase(language))
     parts.append(quality_line(answer.quality, language))
@@ -156,7 +158,10 @@ def quality_line(quality: Quality, language: str) -> str:
 def as_markdown(conversation: Conversation, language: str) -> str:
     """Format a conversation as Markdown, with headings in ``language``."""
     words = _WORDS.get(language, _WORDS["en"])
-    parts = [f"# {words['title'].format(name=', '.join(conversation.kb_names.values()))}", conversation.started_at]
+    parts = [
+        f"# {words['title'].format(name=inert_line(', '.join(conversation.kb_names.values())))}",
+        conversation.started_at,
+    ]
     parts.append(words["outcomes"].format(**conversation.outcomes))
     if conversation.damaged:
         parts.append(f"> {words['damaged'].format(count=conversation.damaged)}")
@@ -172,14 +177,16 @@ def turn_markdown(turn: Turn, language: str, question: bool) -> str:
         question: whether its question stands above it.
     """
     words, answer = _WORDS.get(language, _WORDS["en"]), turn.answer
-    parts = [f"**{' '.join(turn.question.split())}**"] if question else []
+    parts = [f"**{inert_line(turn.question)}**"] if question else []
     if answer is None or answer.outcome == "asks" or answer.nearest is None or not answer.nearest.passages:
-        parts.append(turn.text)
+        parts.append(inert(turn.text))
     if answer is not None and answer.sources:
-        lines = [f"- [{s.number}] {s.chunk.section} ({_place(s, words)})" for s in answer.sources]
+        lines = [
+            f"- [{s.number}] {inert_line(s.chunk.section)} ({inert_line(_place(s, words))})" for s in answer.sources
+        ]
         parts.append("\n".join([f"{words['sources']}:", "", *lines]))
     if answer is not None and answer.nearest is not None:
-        parts.append("\n".join(_nearest_lines(answer, answer.nearest, words)))
+        parts.append("\n".join(_nearest_lines(answer, answer.nearest, words, inert_line)))
     return "\n\n".join(parts)
 
 
@@ -206,26 +213,28 @@ def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], l
         about.append(words["chosen" if answer.chosen and answer.outcome == "answered" else answer.outcome])
     if conversation.alternatives(turn)[0] is not turn:
         about.append(words["other"])
-    parts = [f"## {' '.join(turn.question.split())}", f"*{' · '.join(about)}*"]
-    parts.append(turn.text or words["none"])
+    parts = [f"## {inert_line(turn.question)}", f"*{' · '.join(about)}*"]
+    parts.append(inert(turn.text) or words["none"])
     if answer is not None:
         if answer.failure:
             parts.append(f"> {words['fallback']}")
         if not answer.from_kb and not answer.abstained:
             parts.append(f"> {words['not_kb']}")
         unsupported = [answer.text[s.start : s.end] for s in answer.statements if not s.supported]
-        parts.extend(f"> {words['unsupported']}: {' '.join(text.split())}" for text in unsupported)
+        parts.extend(f"> {words['unsupported']}: {inert_line(text)}" for text in unsupported)
         if answer.sources:
-            lines = [f"- [{s.number}] {s.chunk.section} ({_place(s, words)})" for s in answer.sources]
+            lines = [
+                f"- [{s.number}] {inert_line(s.chunk.section)} ({inert_line(_place(s, words))})" for s in answer.sources
+            ]
             parts.append("\n".join([f"**{words['sources']}**", "", *lines]))
         if answer.nearest is not None:
-            parts.extend(_nearest_lines(answer, answer.nearest, words))
+            parts.extend(_nearest_lines(answer, answer.nearest, words, inert_line))
         if answer.hint and answer.outcome != "asks":
             parts.append(rephrase(language))
         parts.append(f"*{quality_line(answer.quality, language)}*")
     if turn.feedback is not None:
         said = [words["good" if turn.feedback.good else "bad"], *(words[name] for name in turn.feedback.reasons)]
-        parts.append(f"*{' · '.join([*said, turn.feedback.note] if turn.feedback.note else said)}*")
+        parts.append(f"*{' · '.join([*said, inert_line(turn.feedback.note)] if turn.feedback.note else said)}*")
     return parts
 
 
@@ -255,18 +264,28 @@ def _marked(answer: AnswerRecord) -> str:
     return "".join([*parts, answer.text[position:]])
 
 
-def _nearest_lines(answer: AnswerRecord, nearest: Nearest, words: dict[str, str]) -> list[str]:
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _nearest_lines(
+    answer: AnswerRecord, nearest: Nearest, words: dict[str, str], form: Callable[[str], str]
+) -> list[str]:
+    """
+    Args:
+        form: makes one line of a text of others.
+    """
     if answer.outcome == "asks":
         pairs = zip(nearest.did_you_mean, nearest.passages, strict=True)
-        return [f"- {reading.question} {' '.join(source.chunk.text.split())}" for reading, source in pairs]
+        return [f"- {form(reading.question)} {form(source.chunk.text)}" for reading, source in pairs]
     lines = [words[f"why_{answer.why}"]] if f"why_{answer.why}" in words else []
     lines.append(words["near"])
     for source in nearest.passages:
-        lines.append(f"- {source.chunk.section} ({_place(source, words)}): {' '.join(source.chunk.text.split())}")
+        lines.append(f"- {form(source.chunk.section)} ({form(_place(source, words))}): {form(source.chunk.text)}")
     if nearest.missing:
-        lines.append(words["missing"].format(words=", ".join(f"«{word}»" for word in nearest.missing)))
+        lines.append(words["missing"].format(words=", ".join(f"«{form(word)}»" for word in nearest.missing)))
     if nearest.did_you_mean:
-        lines.append(words["meant"].format(questions=" ".join(each.question for each in nearest.did_you_mean)))
+        lines.append(words["meant"].format(questions=" ".join(form(each.question) for each in nearest.did_you_mean)))
     return lines
 
 

@@ -23,7 +23,7 @@ from chatbot_mvp.cli.filters import (
 )
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.origins import source_of
-from chatbot_mvp.errors import KbNotFound, RunError
+from chatbot_mvp.errors import CacheUnusable, KbNotFound, RunError
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.terminal import say
 
@@ -67,7 +67,12 @@ def kb_ask(
     with ProgressLine() as progress:
         record = app.kbs.store.record(stored) if stored else app.kbs.add_from(document, progress)
         asked = [record.kb_id, *(kb_of(app, other) for other in also or ())]
-        pipeline = app.kbs.over(asked, progress, search).complete(progress)
+        growing = app.kbs.over(asked, progress, search)
+        try:
+            pipeline = growing.complete(progress)
+        except CacheUnusable as error:  # a data folder that is full or can only be read: words need nothing there
+            say(f"The question is asked by words alone. {error}", error=True)
+            pipeline = growing.best()
     language = pipeline.index.analyzer.language_of(question)
     chosen: Mode = "strict" if mode == "strict" else "general"
     context = UserContext(chosen, language, documents=documents, retrieval=search)

@@ -50,8 +50,12 @@ def kb_list(
         _list_documents(app, stored_kb(app, name), version, as_json)
         return
     records = app.kbs.records()
+    unreadable = app.kbs.store.unreadable()
+    for kb_id, error in unreadable.items():
+        say(f"left out: {kb_id}: {error}", error=True)
     if as_json:
-        print_json({"knowledge_bases": [kb_json(store, record) for record in records]})
+        out = [{"kb_id": kb_id, "reason": str(error)} for kb_id, error in unreadable.items()]
+        print_json({"knowledge_bases": [kb_json(store, record) for record in records], "left_out": out})
         return
     for record in records:
         count = len(store.documents(record.kb_id))

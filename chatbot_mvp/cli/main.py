@@ -16,12 +16,19 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.cli.commands import PROGRAM, cli
+from chatbot_mvp.ending import whole_ending
 from chatbot_mvp.errors import ChatbotError, RunStopped
 from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.terminal import json_line, say, stdout_kept
 
 _UsageError: Any = typer.BadParameter.mro()[1]
 """Click's UsageError. Newer versions of Typer bundle their own Click, so it is not imported by name."""
+
+
+def program() -> None:
+    """``main`` as the whole of a process."""
+    with whole_ending():
+        main()
 
 
 def main() -> None:

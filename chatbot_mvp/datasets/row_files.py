@@ -123,6 +123,9 @@ def _parquet(path: Path, needed: Columns, optional: Iterable[str], batch_rows: i
         # With its default, Arrow keeps every row group that was read.
         with pq.ParquetFile(path, pre_buffer=False) as file:
             names = file.schema_arrow.names
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                reason = f"it has two columns of the name {twice[0]!r}"
+                raise DatasetError("dataset_file_unreadable", path=str(path), reason=reason)
             found = _resolved(path, needed, names)
             columns = [*found.values(), *(name for name in optional if name in names and name not in found.values())]
             renamed = {actual: name for name, actual in found.items()}

@@ -7,6 +7,7 @@ They are loaded first in a separate process with limited time and memory:
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -57,18 +58,19 @@ def take_upload(files: Sequence[UploadedFile], folder: Path, limit_mb: int) -> N
 
     Args:
         files: one zip, or the three Parquet files.
-        limit_mb: size limit per file in megabytes (10^6 bytes).
+        limit_mb: size limit of all files together in megabytes (10^6 bytes).
 
     Raises:
         DatasetError: the upload is too large, damaged, unsafe or incomplete.
         DatasetError: the loader rejects the data set.
     """
     shown = ", ".join(name for name, _ in files)
-    for name, content in files:
-        size = content.seek(0, 2)
+    size = 0
+    for _, content in files:
+        size += content.seek(0, 2)
         content.seek(0)
-        if size > limit_mb * 1_000_000:
-            raise DatasetError("dataset_upload_too_large", name=name, size_mb=round(size / 1e6), limit_mb=limit_mb)
+    if size > limit_mb * 1_000_000:
+        raise DatasetError("dataset_upload_too_large", name=shown, size_mb=math.ceil(size / 1e6), limit_mb=limit_mb)
     with replaced_folder(folder) as work:
         if len(files) == 1 and files[0][0].lower().endswith(".zip"):
             _unpack(*files[0], work, limit_mb * EXPANSION)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chatbot_mvp.errors import UploadError
 from chatbot_mvp.plugins.registry import Registry
+from chatbot_mvp.storage.regular_files import read_regular
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class DocumentSource:
 
 def _file(rest: str, settings: Settings, progress: ProgressCallback) -> list[tuple[str, bytes]]:
     path = Path(rest)
-    return [(path.name, path.read_bytes())]
+    return [(path.name, read_regular(path, settings.kb_max_upload_mb * 1_000_000))]
 
 
 DOCUMENT_SOURCES: Mapping[str, DocumentSource] = Registry(

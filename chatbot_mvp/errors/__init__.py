@@ -16,7 +16,9 @@ class of its own has what code catches by name, or what ends a command with anot
     │   ├── StorageUnreachable, with StorageUnavailable: an error of its own, 5xx
     │   └── StorageFailed, with StorageChanged, StorageDamaged, StorageFull
     ├── UploadError, with UploadScanned: a file for a knowledge base              (exit code 2)
-    ├── KbNotFound, ConversationNotFound                                          (exit code 2)
+    ├── ReaderFailed                a reader of documents cannot work here
+    ├── ReaderUnfenced              a fence around the readers of files does not hold
+    ├── KbNotFound, KbPassageChanged, ConversationNotFound                        (exit code 2)
     ├── KbChangeError               a change to documents that cannot be made     (exit code 2)
     ├── KbUnreadable, KbNotWritten, KbPurgeUnfinished
     ├── KbEvaluationError           evaluation questions or their results         (exit code 2)

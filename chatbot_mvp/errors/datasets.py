@@ -61,8 +61,8 @@ class DatasetNotReceived(DatasetError):
 
     exit_code = 1
     texts = {
-        "download_failed": "{url!r} could not be downloaded: {reason}. Check the address and try again; what has "
-        "already arrived is kept.",
+        "download_failed": "{url!r} could not be downloaded: {reason}. Check the address and try again; a "
+        "download whose connection broke continues.",
         "dataset_source_failed": "The source of data sets {source!r} gave nothing for {found!r}: {reason}. Check its "
         "settings; an earlier copy of the data set is unchanged.",
     }

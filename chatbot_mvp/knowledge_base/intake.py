@@ -87,6 +87,7 @@ class Intake:
             reader: as in ``parse_upload``.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
+        self._done = 0
         self._contents = [content for _, content in files]
         self._limits = limits
         self._parsed = parsed
@@ -99,8 +100,10 @@ class Intake:
 
     @property
     def done(self) -> int:
-        """Number of files that need no more reading."""
-        return sum(state.stage not in ("waiting", "reading") for state in self.states)
+        """Number of files that need no more reading. They are read in their order."""
+        while self._done < len(self.states) and self.states[self._done].stage not in ("waiting", "reading"):
+            self._done += 1
+        return self._done
 
     def read(
         self, report: Callable[[str], None], gives_way: Callable[[], bool] = lambda: False

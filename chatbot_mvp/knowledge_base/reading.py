@@ -11,7 +11,7 @@ from pathlib import Path
 from chatbot_mvp.documents.chunked_files import ChunkedFiles, chunk_files
 from chatbot_mvp.documents.chunking import TARGET_CHARS
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
-from chatbot_mvp.errors import FileOfLaterVersion, KbChangeError, KbNotFound, KbUnreadable
+from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbChangeError, KbNotFound, KbUnreadable
 from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.version_files import VersionFiles
@@ -57,6 +57,22 @@ class KbReader:
             with suppress(KbNotFound, KbUnreadable):
                 found.append(self.record(path.parent.name))
         return sorted(found, key=lambda record: (record.added_at, record.kb_id), reverse=True)
+
+    def unreadable(self) -> dict[str, ChatbotError]:
+        """Return why each of the others is left out of ``records``: id -> error."""
+        found: dict[str, ChatbotError] = {}
+        for path in self._root.iterdir() if self._root.is_dir() else ():
+            try:
+                if not path.name.startswith(".") and path.is_dir():
+                    next(path.iterdir(), None)  # a folder of somebody else's seems to be none
+                    self.record(path.name)
+            except KbNotFound:
+                continue
+            except OSError as error:
+                found[path.name] = KbUnreadable(kb_id=path.name, reason=error.strerror or str(error))
+            except ChatbotError as error:
+                found[path.name] = error
+        return found
 
     def record(self, kb_id: str, version: str = "") -> KbRecord:
         """Return the record of a KB, with the facts of one of its versions."""

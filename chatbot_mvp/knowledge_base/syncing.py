@@ -42,16 +42,20 @@ class SyncPlan:
             raise KbChangeError("kb_sync_removes_most", kb_id=kb_id, removed=removed, count=self.count)
 
 
-def sync_plan(documents: Sequence[KbDocument], files: Mapping[str, str], present: Collection[str]) -> SyncPlan:
+def sync_plan(
+    documents: Sequence[KbDocument], files: Mapping[str, str], ignored: Collection[str], failed: Collection[str]
+) -> SyncPlan:
     """Return what makes documents equal to files.
 
     Args:
         documents: those that the folder stands for.
         files: path -> SHA-256 of each file that can be read, in hex.
-        present: paths of files in the folder that cannot be used; documents under them stay as they are.
+        ignored: paths of other files in the folder; documents under them stay as they are.
+        failed: paths of what cannot be used. Documents under them and below them stay: one may be a link to a folder.
     """
+    stay, below = {*ignored, *failed}, tuple(f"{path}/" for path in failed)
     here = {document.path: document for document in documents}
-    gone = {path: one for path, one in here.items() if path not in files and path not in present}
+    gone = {path: one for path, one in here.items() if path not in {*files, *stay} and not path.startswith(below)}
     same = [path for path, sha256 in files.items() if path in here and here[path].original == sha256]
     moves = []
     for path, sha256 in files.items():

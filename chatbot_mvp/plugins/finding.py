@@ -6,9 +6,10 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterator
 from configparser import ConfigParser
+from configparser import Error as ConfigParserError
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, distributions
+from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 from typing import TypeVar
 
@@ -136,23 +137,49 @@ def _of_wings() -> Iterator[Addition]:
         for path in (_PROJECT / folder).glob("*/entry_points.txt"):
             groups = ConfigParser(delimiters="=", interpolation=None)
             groups.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
-            groups.read_string(path.read_text("utf-8"))
+            try:
+                groups.read_string(path.read_text("utf-8"))
+            except (OSError, ValueError, ConfigParserError) as error:
+                yield _unreadable(path.parent.name, True, error)
+                continue
             for group in groups.sections():
                 for name, value in groups[group].items():
                     yield Addition(EntryPoint(name, value, group), path.parent.name, True)
 
 
 def _of_packages() -> Iterator[Addition]:
-    packages = list(distributions())
-    if not any(f"[{_PREFIX}" in (package.read_text("entry_points.txt") or "") for package in packages):
+    found = [(package, _entry_points(package)) for package in distributions()]
+    if not any(isinstance(text, Exception) or f"[{_PREFIX}" in text for _, text in found):
         return  # reading the names of 200 packages would take 0.2 s of every command
     seen: set[str] = set()
-    for package in packages:
-        name = re.sub(r"[-_.]+", "-", package.name).lower()  # as installers compare names
+    for package, text in found:
+        called = package.metadata["Name"] or "a package without a name"
+        name = re.sub(r"[-_.]+", "-", called).lower()  # as installers compare names
         if name in seen:  # of two with one name, Python imports the first
             continue
         seen.add(name)
-        if _PREFIX in (package.read_text("entry_points.txt") or ""):
-            for entry in package.entry_points:
-                if entry.group.startswith(_PREFIX):
-                    yield Addition(entry, f"{package.name} {package.version}", False)
+        try:
+            if isinstance(text, Exception):
+                raise text
+            every = package.entry_points if _PREFIX in text else ()
+        except Exception as error:  # noqa: BLE001 - whatever a stranger's file makes its reader raise
+            yield _unreadable(called, False, error)
+            continue
+        for entry in every:
+            if entry.group.startswith(_PREFIX):
+                yield Addition(entry, f"{called} {package.version}", False)
+
+
+def _entry_points(package: Distribution) -> str | Exception:
+    """Return the text of a package's file, or why it has none."""
+    try:
+        return package.read_text("entry_points.txt") or ""
+    except (OSError, ValueError) as error:
+        return error
+
+
+def _unreadable(source: str, is_wing: bool, error: Exception) -> Addition:
+    """Return what stands for a file that cannot be read. Only who asks for the problems is told."""
+    one = Addition(EntryPoint("entry_points.txt", "", "file"), source, is_wing)
+    _problems[one] = Problem(one, f"it cannot be read: {type(error).__name__}: {' '.join(str(error).split())}")
+    return one

@@ -90,4 +90,5 @@ class Start:
     """Work that begins when a server of pages or of ``serve`` starts."""
 
     run: Callable[[Any], None]
-    """Called once with the App; it must return at once."""
+    """Called once with the App, in a thread of its own; it must return at once. A server waits for it 10 s at most, and
+    goes on without one that fails."""

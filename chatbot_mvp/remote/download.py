@@ -6,6 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -49,7 +50,14 @@ def download(
                     raise failed(str(error)) from error
                 time.sleep(pause * 2 ** (attempt - 1))
             except OSError as error:
+                _forget(target)  # on a full disk, what has come would keep it full
                 raise failed(f"it cannot be kept: {error}") from error
+
+
+def _forget(target: Path) -> None:
+    for ending in ("part", "etag"):
+        with suppress(OSError):
+            target.with_name(f"{target.name}.{ending}").unlink(missing_ok=True)
 
 
 class _Broken(Exception):
@@ -84,6 +92,8 @@ def _attempt(client: httpx.Client, url: str, target: Path, progress: ProgressCal
                 for piece in reply.iter_raw():
                     file.write(piece)
                     done += len(piece)
+                    if size is not None and done > size:
+                        break  # refused below, by its size
                     progress(Progress("download", done, size or 0, time.monotonic() - started, begin))
     except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
         raise _Broken(f"that is no address: {error}", final=True) from error
@@ -108,12 +118,12 @@ def _refuse(reply: httpx.Response) -> None:
 def _size(reply: httpx.Response, begin: int) -> int | None:
     """Return the size of the whole file in bytes as the server states it, or None."""
     if reply.status_code == 206:
-        match = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", reply.headers.get("Content-Range", ""))
+        match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})", reply.headers.get("Content-Range", ""))
         if match is None or int(match[1]) != begin:
             raise _Broken("the server sent another part than the one asked for")
         return int(match[2])
     length = reply.headers.get("Content-Length", "")
-    return int(length) if length.isdecimal() else None
+    return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
 
 
 def _sha256(reply: httpx.Response) -> str:

@@ -6,13 +6,12 @@ import asyncio
 from typing import Any
 
 import h11
-from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from chatbot_mvp.server.errors import BadRequest
 
 RECEIVE_SECONDS = 15.0
-"""Longest time that a client may take to send a request, headers and body together."""
+"""Longest time that a client may take to send the head of a request, and longest silence while it sends the body."""
 SEND_SECONDS = 30.0
 """Longest time that a client may take to read what waits for it."""
 KEEP_ALIVE_SECONDS = 5
@@ -22,9 +21,10 @@ KEEP_ALIVE_SECONDS = 5
 class BoundedConnection(H11Protocol):
     """uvicorn's connection with limits on the time to send a request, the time to read a reply, and on connections.
 
-    A client that sends or reads a byte now and then would keep its connection forever. If all places are taken, the
-    connection that has waited longest for its request makes room, so that slow clients do not keep others out. If
-    every connection has a request under way, the new one gets status 503.
+    A client that sends or reads a byte of a head now and then would keep its connection forever. If all places are
+    taken, the connection that has waited longest for its request, or for the next piece of it, makes room, so that slow
+    clients do not keep others out. If every connection has a request under way, the new one gets status 503. A request
+    that was begun and is given up is answered.
     """
 
     limit = 200
@@ -37,7 +37,7 @@ class BoundedConnection(H11Protocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self.waiting_since = 0.0
-        """When it began to wait for a request, on the loop's clock."""
+        """When it began to wait for a request or for the next piece of its body, on the loop's clock."""
 
     @property
     def receiving(self) -> bool:
@@ -53,11 +53,14 @@ class BoundedConnection(H11Protocol):
         if len(taken) > self.limit:
             idle = [each for each in taken if each is not self and each.receiving]
             if idle:
-                min(idle, key=lambda each: each.waiting_since).drop()
+                min(idle, key=lambda each: each.waiting_since).give_up(_too_many(self.limit, self.limited_by))
             else:
-                self.app = _too_many(self.limit, self.limited_by)
+                self.app = _too_many(self.limit, self.limited_by).response(Retry_After="1", Connection="close")
 
     def data_received(self, data: bytes) -> None:
+        if self.conn.their_state is h11.SEND_BODY:
+            self._unwatch()  # the time begins anew with each piece of a body
+            self.waiting_since = self.loop.time()
         super().data_received(data)
         self._watch()
 
@@ -84,11 +87,34 @@ class BoundedConnection(H11Protocol):
         self.connections.discard(self)
         self.transport.abort()
 
+    def give_up(self, refusal: BadRequest) -> None:
+        """Answer a request that is not there in full, if it was begun and has no reply yet; close the connection."""
+        begun = self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]
+        if not begun or self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.drop()
+            return
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # its handler has nobody to answer any more
+        reply = refusal.response(Connection="close")
+        head = h11.Response(status_code=reply.status_code, headers=reply.raw_headers)
+        for event in (head, h11.Data(data=bytes(reply.body)), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.connections.discard(self)
+        self.transport.close()
+
+    def _late(self) -> None:
+        self._deadline = None
+        if self.flow is not None and self.flow.read_paused:  # the server is behind, not the client
+            self._watch()
+        else:
+            told = f"Nothing of the request came for {RECEIVE_SECONDS:g} s. Send it again."
+            self.give_up(BadRequest(told, 408, code="request_timeout"))
+
     def _watch(self) -> None:
         if not self.receiving:
             self._unwatch()
         elif self._deadline is None:
-            self._deadline = self.loop.call_later(RECEIVE_SECONDS, self.drop)
+            self._deadline = self.loop.call_later(RECEIVE_SECONDS, self._late)
 
     def _unwatch(self) -> None:
         if self._deadline is not None:
@@ -101,13 +127,13 @@ class BoundedConnection(H11Protocol):
             self._unread = None
 
 
-def _too_many(limit: int, limited_by: str) -> ASGIApp:
+def _too_many(limit: int, limited_by: str) -> BadRequest:
     return BadRequest(
         f"The server has {limit} connections, its limit{limited_by}. Try again in a moment.",
         503,
         "server_error",
         "too_many_connections",
-    ).response(Retry_After="1", Connection="close")
+    )
 
 
 def connection_with(limit: int) -> type[BoundedConnection]:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
@@ -48,6 +49,20 @@ def _usable_key(value: SecretStr) -> SecretStr:
 def _no_password(value: str) -> str:
     if "@" in value:
         raise ValueError("an address is recorded with every run and must not contain a user name or password")
+    value = value.strip()
+    if not value.isprintable() or " " in value:
+        raise ValueError("an address has no spaces and no control characters")
+    return value
+
+
+def _of_the_web(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no port has this number
+        usable = False
+    if value and not usable:
+        raise ValueError("legal is http:// or https:// with a host, for example http://127.0.0.1:11434/v1")
     return value
 
 
@@ -152,8 +167,10 @@ Secret = Annotated[SecretStr, PlainSerializer(_masked, when_used="json")]
 """A setting whose value is never logged, saved or shown."""
 Key = Annotated[Secret, AfterValidator(_usable_key)]
 """A secret that is sent in an HTTP header."""
-Address = Annotated[str, IS_ADDRESS]
-"""An address that requests are sent to."""
+ServerAddress = Annotated[str, IS_ADDRESS]
+"""An address in the form of some server's own clients."""
+Address = Annotated[ServerAddress, AfterValidator(_of_the_web)]
+"""An address that HTTP requests are sent to."""
 NoneOrContextChars = Annotated[int, AfterValidator(_room_for_a_passage)]
 """A length of a context in characters; 0 for a length that is derived."""
 NoneOrSeveral = Annotated[int, AfterValidator(_none_or_several)]

@@ -30,7 +30,7 @@ class BoundedFolder:
         """Keep a file. On a full disk it is not kept."""
         with suppress(OSError):
             make_folder(self._folder)
-            write_atomically(self._folder / name, content, durable=False)
+            write_atomically(self._folder / name, content, durable=False, tidy=False)  # ``prune`` tidies
 
     def drop(self, names: Iterable[str]) -> None:
         """Delete files. What a read-only disk refuses stays until ``prune``."""

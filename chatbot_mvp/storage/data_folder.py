@@ -60,9 +60,17 @@ class DataFolder:
 
         Returns:
             None if the folder does not exist or has no locks.
+
+        Raises:
+            DataFolderUnusable: this account may not look into the folder.
         """
-        if not self.root.is_dir():
-            return None
+        try:
+            if not self.root.is_dir():
+                return None
+            (self.root / IN_USE).exists()  # to enter it needs another right than to list it
+            names_in(self.root)
+        except PermissionError as error:
+            raise DataFolderUnusable(path=str(self.root), reason=error.strerror or str(error)) from error
         self._tidy()
         if not HAS_LOCKS:
             return None

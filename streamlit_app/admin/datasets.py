@@ -15,6 +15,7 @@ from streamlit_app.shared.jobs import draw_live, show_end, show_progress, stop_b
 from streamlit_app.shared.state import confirm, errors_shown, get_app, show_error
 from streamlit_app.shared.style import translate_uploader
 from streamlit_app.shared.tables import draw_table
+from streamlit_app.web.uploaded import box_limit
 
 
 def datasets_section() -> None:
@@ -163,7 +164,7 @@ def _upload() -> None:
         t("admin.data.upload", limit_mb=number(limit)),
         accept_multiple_files=True,
         # Above the limit, so that our own error, in the session's language, refuses a larger file.
-        max_upload_size=limit + 50,
+        max_upload_size=box_limit(limit),
         key=f"data_upload-{count}",
         help=t("admin.data.upload_help"),
     )

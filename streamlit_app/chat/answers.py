@@ -26,7 +26,7 @@ _ASKER, _ANSWERER = ":material/person:", str(MARK)
 _FRAME_S = 0.04  # seconds between redraws; faster would not be noticed
 _ALMOST_DONE_S = 0.05  # seconds; an answer ready this soon is shown at once, without first showing the passages
 
-_CITATION = re.compile(r"\\?\[(\d+)\\?\]")  # plain, or with escaped brackets
+_CITATION = re.compile(r"\\?\[(\d{1,3})\\?\]")  # plain, or with escaped brackets
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+•]|\d+[.)])\s+)?")
 
 

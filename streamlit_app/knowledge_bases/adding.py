@@ -11,7 +11,6 @@ from chatbot_mvp.api import SUFFIXES, KbDocument, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.dropped import readable
-from streamlit_app.knowledge_bases.upload import ABOVE_MB
 from streamlit_app.knowledge_bases.upload_progress import follow, panel_of
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import t
@@ -19,7 +18,7 @@ from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.style import translate_uploader
 from streamlit_app.web.scripts import FOLDERS, run_script
-from streamlit_app.web.uploaded import release
+from streamlit_app.web.uploaded import box_limit, release
 
 _BY_NAME = "*"
 
@@ -58,7 +57,7 @@ def _dropped(label: str, key: str, whole: bool) -> list[tuple[str, bytes]]:
     files = st.file_uploader(
         label,
         accept_multiple_files="directory" if whole else True,
-        max_upload_size=get_app().settings.kb_max_upload_mb + ABOVE_MB,
+        max_upload_size=box_limit(get_app().settings.kb_max_upload_mb),
         key=f"{key}-{count}-{whole}",
         **guarded(Action.CHANGE_KB, t("kbdoc.drop_help")),
     )

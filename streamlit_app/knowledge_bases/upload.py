@@ -25,9 +25,7 @@ from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import errors_shown, get_app, show_error
 from streamlit_app.shared.style import translate_uploader
 from streamlit_app.web.scripts import FOLDERS, run_script
-from streamlit_app.web.uploaded import release
-
-ABOVE_MB = 90
+from streamlit_app.web.uploaded import box_limit, release
 
 
 def upload_popover(where: DeltaGenerator, into: KbRecord) -> None:
@@ -65,7 +63,7 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
         ),
         accept_multiple_files=True,
         # Above the limit, so that our own error, in the session's language, refuses a larger file.
-        max_upload_size=limits.kb_max_upload_mb + ABOVE_MB,
+        max_upload_size=box_limit(limits.kb_max_upload_mb),
         key=f"kb_upload-{place}-{count}",
         help=t("admin.upload_help"),
     )

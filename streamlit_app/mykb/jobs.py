@@ -52,6 +52,8 @@ def job_panel(kb: KbRecord) -> None:
     if not jobs:
         return
     if not jobs[0].status.active:
+        if jobs[0].status.job_id == st.session_state.get("mykb_job"):
+            st.rerun()  # it has ended since ``take_ended`` looked, and nothing else would draw its result
         _show_ended(jobs[0])
         return
     # After a reload the session no longer knows which job it started.

@@ -11,7 +11,7 @@ from typing import TypedDict
 import streamlit as st
 
 from chatbot_mvp.settings.access import Action, Who, identity_of
-from chatbot_mvp.settings.network import HostRule, client_of
+from chatbot_mvp.settings.network import client_of
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.permissions import (
     SIGNED_IN,
@@ -21,20 +21,6 @@ from streamlit_app.shared.permissions import (
     sign_in_providers,
 )
 from streamlit_app.shared.state import errors_shown, get_app
-
-
-def require_known_host() -> None:
-    """Show a message and stop if the pages were opened under a name that is not theirs.
-
-    A page of another site can point its own name to this machine and let the visitor's browser read what is here. The
-    browser then gives that name as the host.
-    """
-    host = st.context.headers.get("Host")
-    rule = HostRule(get_app().settings.allowed_hosts, st.get_option("server.address") or "")
-    # Only tests of pages have no host: a browser always sends one.
-    if host is not None and not rule.allows(host):
-        st.error(t("guard.host", host=plain(host)), icon=":material/gpp_bad:")
-        st.stop()
 
 
 def is_admin() -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import h11
 import uvicorn.config
 
 from chatbot_mvp.server.connections import BoundedConnection
 
 
 class PageConnection(BoundedConnection):
-    """A connection of a browser: it may send a large file for as long as it goes on, and become a WebSocket."""
+    """A connection of a browser, which may become a WebSocket."""
 
     limit = 500
     """Maximum number of connections that are no WebSocket."""
@@ -21,11 +20,6 @@ class PageConnection(BoundedConnection):
     @property
     def receiving(self) -> bool:
         return not self._is_websocket and super().receiving
-
-    def data_received(self, data: bytes) -> None:
-        if self.conn.their_state is h11.SEND_BODY:
-            self._unwatch()  # the time begins anew with each piece of a body
-        super().data_received(data)
 
     def handle_websocket_upgrade(self, event: Any) -> None:
         self._is_websocket = True

@@ -1,4 +1,4 @@
-"""Stands between browsers and Streamlit: cookie and headers of pages, and places for pages and files."""
+"""Stands between browsers and Streamlit: who may open a page, its cookie and headers, places for pages and files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -17,7 +18,7 @@ from streamlit import file_util, get_option
 
 from chatbot_mvp.settings.kinds import names_of
 from chatbot_mvp.settings.model import Settings, load_settings
-from chatbot_mvp.settings.network import client_of
+from chatbot_mvp.settings.network import HostRule, client_of
 from streamlit_app.web.places import Places
 from streamlit_app.web.scripts import FOCUS, FOLDERS, LANGUAGE, PICTURES, SOURCES
 from streamlit_app.web.uploaded import Uploaded
@@ -62,21 +63,42 @@ class PageGuard:
                 app = PlainTextResponse(refusal, 413) if refusal else self._app
                 await app(scope, receive, guarded)
             return
+        app = self._app
         # The refusal of its connection alone would leave the page blank, so the page itself says it.
-        if Headers(scope=scope).get("sec-fetch-dest") == "document" and (
-            refusal := self._places.refusal(*self._asker(scope))
-        ):
-            await PlainTextResponse(refusal, 429, {"Retry-After": "60"})(scope, receive, guarded)
-            return
-        await self._app(scope, receive, guarded)
+        if _asks_for_a_page(scope):
+            if not self._hosts.allows(host := Headers(scope=scope).get("host")):
+                app = PlainTextResponse(_not_ours(host), 403)
+            elif refusal := self._places.refusal(*self._asker(scope)):
+                app = PlainTextResponse(refusal, 429, {"Retry-After": "60"})
+        await app(scope, receive, guarded)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         asker = self._asker(scope)
-        if self._places.refusal(*asker):
+        if not self._is_of_our_page(scope) or self._places.refusal(*asker):
             await send({"type": "websocket.close", "code": 1013})  # before it is accepted: status 403
             return
         with self._places.taken(*asker):
             await self._app(scope, receive, send)
+
+    def _is_of_our_page(self, scope: Scope) -> bool:
+        """Return whether a page of this server opens a connection, or a program that is no browser.
+
+        Streamlit lets in every origin of this machine, whatever its port, and every name that is both host and origin.
+        A browser sends the visitor's cookie to all ports of a host.
+        """
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host"), headers.get("origin")
+        if not self._hosts.allows(host):
+            return False
+        # Streamlit's own options for other origins: exact ones, or none is checked.
+        if origin is None or origin in get_option("server.corsAllowedOrigins") or not get_option("server.enableCORS"):
+            return True
+        try:
+            scheme, opened = urlsplit(origin)[:2]
+        except ValueError:
+            return False
+        # Port 80 of the same name is another origin than 443, and neither is written out.
+        return opened == host and (scheme == "https" or not self._is_secure(scope))
 
     def _asker(self, scope: Scope) -> tuple[str, str]:
         """Return the visitor ("" for none) and the client's address."""
@@ -91,6 +113,10 @@ class PageGuard:
         return load_settings()
 
     @cached_property
+    def _hosts(self) -> HostRule:
+        return HostRule(self._settings.allowed_hosts, get_option("server.address") or "")
+
+    @cached_property
     def _cookie(self) -> VisitorCookie:
         return visitor_cookie(self._settings.visitor_key_path)
 
@@ -103,8 +129,7 @@ class PageGuard:
         if scope["method"] != "GET":
             return False
         # A page that the browser has already is confirmed without its type.
-        asked = Headers(scope=scope).get("sec-fetch-dest")
-        return asked == "document" if status == 304 else headers.get("content-type", "").startswith("text/html")
+        return _asks_for_a_page(scope) if status == 304 else headers.get("content-type", "").startswith("text/html")
 
     def _set_cookie(self, scope: Scope) -> str:
         return self._cookie.set_cookie(self._asker(scope)[0] or new_visitor(), self._is_secure(scope))
@@ -113,7 +138,24 @@ class PageGuard:
         """Return whether the browser asked by https, here or at a proxy that TRUSTED_PROXIES names."""
         peer = (scope.get("client") or ("",))[0]
         told = Headers(scope=scope).get("x-forwarded-proto", "").partition(",")[0].strip().lower()
-        return scope["scheme"] == "https" or (told == "https" and peer in names_of(self._settings.trusted_proxies))
+        return scope["scheme"] in ("https", "wss") or (
+            told == "https" and peer in names_of(self._settings.trusted_proxies)
+        )
+
+
+def _asks_for_a_page(scope: Scope) -> bool:
+    """Return whether a browser opens a page; to an address without TLS it does not send ``Sec-Fetch-Dest``."""
+    headers = Headers(scope=scope)
+    asked = headers.get("sec-fetch-dest")
+    return asked == "document" if asked else "text/html" in headers.get("accept", "")
+
+
+def _not_ours(host: str | None) -> str:
+    return (
+        f"Estas páginas no se sirven con el nombre {host!r}. Si es suyo, añádalo a ALLOWED_HOSTS y reinicie el "
+        f"servidor. / These pages are not served under the name {host!r}. If it is yours, add it to ALLOWED_HOSTS and "
+        "restart the server."
+    )
 
 
 def _announced(scope: Scope) -> int:

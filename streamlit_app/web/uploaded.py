@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 
+from streamlit import config, get_option
 from streamlit.runtime import Runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
+_OPTION = "server.maxUploadSize"
 MOST_PAGE_MB = 250
-"""Files that one open page has in memory, in megabytes (10^6 bytes); a drop of many files is below it."""
+"""Files that one open page has in memory, in megabytes (10^6 bytes), or one file if that may be larger."""
 MOST_SERVER_MB = 1_000
 """Files that all pages together have in memory."""
+ABOVE_MB = 30
+"""By how much a box lets more through than its limit, so that the page itself refuses a larger file, in the reader's
+language; in megabytes."""
 KEPT_S = 30.0
 """How long the files of a closed page are kept, in seconds: a lost connection is made again before."""
+
+
+def box_limit(limit_mb: int) -> int:
+    """Return the largest file that a box lets through, in units of 2^20 bytes. From now on the server takes it, too.
+
+    Args:
+        limit_mb: the setting that limits a file, in megabytes.
+    """
+    found = limit_mb + ABOVE_MB
+    if get_option(_OPTION) < found:
+        config.set_option(_OPTION, found)
+    return found
 
 
 class Uploaded:
@@ -36,10 +54,12 @@ class Uploaded:
         coming = list(self._coming.values())
         own = kept.get(session_id, 0) + sum(announced for page, announced in coming if page == session_id) + size
         of_all = sum(kept.values()) + sum(announced for _, announced in coming) + size
-        if own > MOST_PAGE_MB * 1_000_000:
-            yield _refusal(own, MOST_PAGE_MB, "esta página", "this page")
-        elif of_all > MOST_SERVER_MB * 1_000_000:
-            yield _refusal(of_all, MOST_SERVER_MB, "este servidor", "this server")
+        one = math.ceil((get_option(_OPTION) + 1) * 2**20 / 1e6)  # with what its transfer adds
+        of_page, of_server = max(MOST_PAGE_MB, one), max(MOST_SERVER_MB, one)
+        if own > of_page * 1_000_000:
+            yield _refusal(own, of_page, "esta página", "this page")
+        elif of_all > of_server * 1_000_000:
+            yield _refusal(of_all, of_server, "este servidor", "this server")
         else:
             transfer = object()
             self._coming[transfer] = (session_id, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -250,6 +251,39 @@ def test_sync_never_empties_a_knowledge_base_by_accident(cli: Cli, folder: Path)
     assert paths(cli) == ["gastos.md"]
 
 
+def test_links_in_a_folder_are_told_and_not_followed(cli: Cli, folder: Path) -> None:
+    secret = folder.parent / "secreto.md"
+    secret.write_text("# Secreto\n\nLa clave es 4711.\n", "utf-8")
+    (folder / "enlace.md").symlink_to(secret)
+    (folder / "otros").symlink_to(folder.parent)
+    os.mkfifo(folder / "tubo.md")
+    made = one_object(cli("kb", "create", "Manual", str(folder), "--json", code=6).stdout)
+    assert what(made) == {**dict.fromkeys(ALL, "added"), "enlace.md": "failed", "otros": "failed"}
+    assert {file.get("code") for file in made["files"]} == {None, "upload_link"}
+    assert sorted(made["ignored"]) == [".oculto.md", "foto.png", "tubo.md"]
+    assert paths(cli) == ALL
+    # One that is named itself is meant.
+    assert what(cli.json("kb", "add", "Manual", str(folder / "enlace.md"))) == {"enlace.md": "added"}
+
+
+def test_a_subfolder_that_became_a_link_keeps_its_documents(cli: Cli, folder: Path) -> None:
+    cli("kb", "create", "Manual", str(folder))
+    (folder / "viajes").rename(folder.parent / "viajes")
+    (folder / "viajes").symlink_to(folder.parent / "viajes")
+    done = cli("kb", "sync", "Manual", str(folder), "--yes", code=6)
+    assert "failed: viajes: 'viajes' is a link" in done.stderr
+    assert paths(cli) == ALL
+
+
+def test_a_special_file_that_is_named_is_refused_at_once(cli: Cli, folder: Path) -> None:
+    for place in ("file:/dev/zero", f"file:{folder / 'tubo.md'}"):
+        if not (folder / "tubo.md").exists():
+            os.mkfifo(folder / "tubo.md")
+        error = one_object(cli("kb", "create", "Manual", place, "--json", code=2).stdout)["error"]
+        assert error["code"] == "document_source_failed"
+        assert "regular file" in error["message"]
+
+
 def test_a_folder_of_the_knowledge_base_can_stand_for_a_folder(cli: Cli, folder: Path) -> None:
     cli("kb", "create", "Manual", str(folder / "gastos.md"))
     cli("kb", "sync", "Manual", str(folder / "rrhh año"), "--into", "rrhh")
@@ -352,3 +386,29 @@ def test_ctrl_c_leaves_the_version_before_and_the_same_command_continues(cli: Cl
     assert process.returncode == 130
     assert paths(cli) == ALL
     assert cli.json("kb", "add", "Manual", str(many))["counts"] == {"added": 150}
+
+
+def test_a_knowledge_base_that_cannot_be_read_is_named_by_the_list(cli: Cli, folder: Path) -> None:
+    made = [
+        cli.json("kb", "create", name, str(folder / file))["kb_id"]
+        for name, file in (("A", "gastos.md"), ("B", "viajes"))
+    ]
+    (cli.data / "kb" / made[0] / "kb.json").write_text('{"format_version": 99}', "utf-8")
+    (cli.data / "kb" / made[1] / "kb.json").write_text("{", "utf-8")
+    told = cli("kb", "list", "--json")
+    found = one_object(told.stdout)
+    assert found["knowledge_bases"] == []
+    reasons = {row["kb_id"]: row["reason"] for row in found["left_out"]}
+    assert set(reasons) == set(made)
+    assert "written by a later version" in reasons[made[0]]
+    assert all(f"left out: {kb_id}: " in told.stderr for kb_id in made)
+
+
+def test_a_folder_of_caches_that_cannot_be_written_costs_vectors_and_no_answer(cli: Cli, folder: Path) -> None:
+    cli("kb", "create", "Manual", str(folder), "--no-vectors")
+    shutil.rmtree(cli.data / "cache", ignore_errors=True)
+    (cli.data / "cache").write_text("")  # as a folder that root may not write either
+    cli.env["RETRIEVAL_STRATEGY"] = "BRIDGE_HYBRID"
+    done = cli.process("kb", "ask", "Manual", "¿Cuántos días laborables de vacaciones hay?")
+    assert "23 días laborables" in done.stdout
+    assert "The question is asked by words alone. The cache" in done.stderr

@@ -342,8 +342,10 @@ def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) 
 
 def test_doctor_tells_what_answers(cli: Cli) -> None:
     checks = cli.json("doctor")
-    assert set(checks) == {"settings", "provider", "embedder", "data", "plugins", "words", "providers"}
+    parts = {"settings", "provider", "embedder", "data", "plugins", "words", "readers", "fences", "providers"}
+    assert set(checks) == parts
     providers = checks.pop("providers")
+    assert "Landlock" in checks.pop("fences")["detail"] or sys.platform != "linux"
     assert [name for name, check in checks.items() if not check["ok"]] == []
     assert {name for name, status in providers.items() if status["configured"]} == {"demo"}
     assert providers["demo"]["reachable"]

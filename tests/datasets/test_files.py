@@ -160,6 +160,14 @@ def test_ids_that_do_not_fit_together_are_named(
         load_dataset(write(tmp_path / "x", **{file: rows}))
 
 
+def test_two_columns_of_one_name_are_refused_in_words(tmp_path: Path) -> None:
+    folder = write_parquet(tmp_path / "x")
+    columns = [pa.array(["a"]), pa.array(["b"]), pa.array(["c"])]
+    pq.write_table(pa.Table.from_arrays(columns, names=["doc_id", "text", "text"]), folder / "corpus.parquet")
+    with raises("dataset_file_unreadable", match="two columns of the name .text."):
+        load_dataset(folder)
+
+
 @pytest.mark.parametrize(
     ("file", "column"),
     [

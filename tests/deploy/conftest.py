@@ -1,10 +1,9 @@
-"""The wheel, built from a copy of the tracked files, and an environment in which only the wheel is installed."""
+"""The wheel, built from a copy of the tracked files."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import pytest
@@ -39,22 +38,3 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert built.returncode == 0, built.stderr
     [path] = folder.glob("*.whl")
     return path
-
-
-@pytest.fixture(scope="session")
-def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command ``chatbot-mvp`` of an environment that has the wheel and sees no checkout.
-
-    Its dependencies are those of the tests' own environment, by a ``.pth`` file. Python reads no ``.pth`` file of a
-    folder that was added by one, so an editable install of the checkout stays out of sight.
-    """
-    folder = tmp_path_factory.mktemp("installed")
-    venv.create(folder, with_pip=False)
-    python = folder / "bin" / "python"
-    [packages] = (folder / "lib").glob("python*/site-packages")
-    import streamlit
-
-    (packages / "dependencies.pth").write_text(f"{Path(streamlit.__file__).parents[1]}\n")
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--force-reinstall"]
-    subprocess.run([*install, str(wheel)], check=True)
-    return folder / "bin" / "chatbot-mvp"

@@ -97,6 +97,11 @@ def test_the_compose_file_keeps_to_its_schema(tmp_path: Path) -> None:
     assert told["proxy"]["networks"]["inside"]["ipv4_address"] == told["pages"]["environment"]["TRUSTED_PROXIES"]
 
 
+@pytest.mark.parametrize("name", [*OURS, *RAY])
+def test_a_container_has_time_to_end(name: str) -> None:
+    assert COMPOSE["services"][name]["stop_grace_period"] == "60s"
+
+
 def test_profiles_add_what_a_team_may_not_need() -> None:
     services = COMPOSE["services"]
     assert {name: found["profiles"] for name, found in services.items() if "profiles" in found} == {

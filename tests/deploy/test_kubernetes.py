@@ -233,6 +233,34 @@ def test_a_run_joins_the_ray_cluster_with_its_address_and_token_and_the_same_fol
     assert {group["rayStartParams"]["node-manager-port"] for group in groups} == {str(raylet)}
 
 
+def test_a_run_that_is_to_end_is_told_and_what_it_has_is_exchanged(tmp_path: Path) -> None:
+    """Kubernetes signals the shell, which is the first process: it passes the signal on and waits."""
+    [container] = [container for name, container in containers() if name == "run"]
+    shell, *options = container["command"]
+    (tmp_path / "ray").write_text("#!/bin/sh\n")
+    (tmp_path / "chatbot-mvp").write_text(
+        f"#!{sys.executable}\n"
+        "import signal, sys\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+        "print(*sys.argv[1:], flush=True)\n"
+        "if 'run' in sys.argv:\n"
+        "    signal.sigwait({signal.SIGTERM})\n"
+        "    print('stopped', flush=True)\n"
+        "    sys.exit(130)\n"
+    )
+    for program in ("ray", "chatbot-mvp"):
+        (tmp_path / program).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    command = [shell, *options, *container["args"]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline(), process.stdout.readline()]
+        process.terminate()
+        lines += process.stdout.readlines()
+        assert process.wait() == 130
+    assert [line.strip() for line in lines] == ["sync", "benchmark run --dataset hotpotqa", "stopped", "sync"]
+
+
 def test_every_command_of_the_program_exists_with_its_options() -> None:
     starts = [container["args"] for name, container in containers() if name in ("pages", "endpoint", "run")]
     assert len(starts) == 3

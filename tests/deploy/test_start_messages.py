@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.server import run
+from chatbot_mvp.storage import data_folder
 from tests.conftest import Command
 from tests.loopback import free_port
 
@@ -93,3 +95,19 @@ def test_a_folder_that_is_read_only_or_full_is_a_warning_because_it_can_be_read(
     code, _, err = start(name)
     assert (code, started) == (0, [name])
     assert warning in err
+
+
+@pytest.mark.parametrize("words", [("doctor",), ("kb", "list"), ("serve",), ("kb", "ask", "manual", "¿y?")])
+def test_a_data_folder_of_somebody_else_is_told_in_one_line_with_code_2(
+    words: tuple[str, ...], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(folder: Path) -> list[str]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))  # root is never refused
+
+    (tmp_path / "data").mkdir()
+    monkeypatch.setattr(data_folder, "names_in", refused)
+    code, _, told = command(*words)
+    assert (code, len(told.splitlines())) == (2, 1)
+    assert told.startswith(
+        f"chatbot-mvp: DATA_DIR is '{tmp_path / 'data'}', and nothing can be written there: Permission"
+    )

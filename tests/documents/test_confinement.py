@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.documents.reading.confinement import readable_folders
 from chatbot_mvp.settings.installation import PROJECT_ROOT
 from tests.documents.made import pdf
 
@@ -115,6 +116,18 @@ ctypes.CDLL = lambda *arguments, **options: Old()
 print(json.dumps([confinement.confine(["/nowhere"]), open("/etc/hostname").read() != ""]))
 """
     assert run(code) == [0, True]
+
+
+@pytest.mark.parametrize(("installed", "readable"), [(True, True), (False, False)], ids=["wheel", "checkout"])
+def test_where_packages_are_installed_all_of_them_are_readable_and_of_a_checkout_the_package_alone(
+    tmp_path: Path, installed: bool, readable: bool
+) -> None:
+    (tmp_path / "chatbot_mvp").mkdir()
+    if installed:
+        (tmp_path / "chatbot_mvp-1.0.0.dist-info").mkdir()
+    found = readable_folders(tmp_path, ["", str(tmp_path), "/elsewhere"])
+    assert (f"{tmp_path}{os.sep}" in found) == readable
+    assert {f"{tmp_path / 'chatbot_mvp'}{os.sep}", f"/elsewhere{os.sep}"} <= set(found)
 
 
 def test_an_environment_that_is_reached_through_a_link_reads_a_pdf(tmp_path: Path) -> None:

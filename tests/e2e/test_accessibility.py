@@ -42,11 +42,9 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("scheme", "whole"), [("light", False), *(pytest.param(s, True, marks=pytest.mark.slow) for s in ("light", "dark"))]
-)
-def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> None:  # type: ignore[no-untyped-def]
-    """``whole``: every tab and view as well, and an answer with its passage open."""
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_finding(browser, worked_in, scheme) -> None:  # type: ignore[no-untyped-def]
+    """Nor has any tab and view, or an answer with its passage open."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme, reduced_motion="reduce")
     context.set_default_timeout(SOON_MS)
     page = context.new_page()
@@ -58,14 +56,14 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> Non
         f"Evaluacion?run={runs[0]}",
         f"Evaluacion?compare={','.join(runs)}",
     )
-    for path in (*PAGES, *(views if whole else ())):
+    for path in (*PAGES, *views):
         visit(page, worked_in, path)
         found += serious(page, path)
-        for tab in page.get_by_role("tab").all() if whole else ():
+        for tab in page.get_by_role("tab").all():
             tab.click()
             settle(page)
             found += serious(page, f"{path} {tab.inner_text()}")
-        if whole and path == "Evaluar_mi_KB":
+        if path == "Evaluar_mi_KB":
             become(page, worked_in, SESSION)
             visit(page, worked_in, path)
             page.get_by_text("3. Revisar el chat").click()
@@ -74,7 +72,7 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme, whole) -> Non
             page.locator(".st-key-review-item").wait_for()
             settle(page)
             found += serious(page, "the review")
-        if whole and path == "Chat":
+        if path == "Chat":
             ask(page, "¿Cuántos días de vacaciones tengo al año?")
             page.locator("[class*='st-key-sources-']").wait_for()
             settle(page)

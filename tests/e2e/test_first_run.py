@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -13,19 +12,16 @@ from tests.e2e.test_tour import settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e"), pytest.mark.slow]
 
-LIMIT_S = 120
-
 
 def press(page, name: str, role: str = "button") -> None:  # type: ignore[no-untyped-def]
     page.get_by_role(role, name=name).click()
 
 
-def test_sample_question_benchmark_and_result_in_two_minutes(page, server: Server) -> None:  # type: ignore[no-untyped-def]
-    """Without a key or a setting; by one button after the other, and with a reload on the way."""
+def test_sample_question_benchmark_and_result_from_button_to_button(page, server: Server) -> None:  # type: ignore[no-untyped-def]
+    """Without a key or a setting; by eight buttons, one link and one key, and with a reload on the way."""
     from playwright.sync_api import expect
 
     page.context.set_default_timeout(SOON_MS)
-    started = time.monotonic()
     visit(page, server)
     press(page, "Cargar el manual de ejemplo")
     press(page, "Abrir el chat con una pregunta")
@@ -44,7 +40,6 @@ def test_sample_question_benchmark_and_result_in_two_minutes(page, server: Serve
     page.reload()
     press(page, "Abrir el resultado")
     page.get_by_text("40 de 40 puntuadas").first.wait_for()
-    assert time.monotonic() - started < LIMIT_S
     settle(page)
 
     press(page, "Inicio", "link")

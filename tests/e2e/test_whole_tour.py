@@ -78,6 +78,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
 
     go(page, "Evaluar mi base")
     page.get_by_text("Nuevo conjunto de preguntas").click()
+    settle(page)  # a click on what the page is about to draw anew is lost
     page.locator(".st-key-mykb_propose button").click()
     page.locator(".st-key-mykb_run").wait_for()
     settle(page)

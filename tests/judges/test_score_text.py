@@ -72,6 +72,7 @@ SCORES: list[tuple[str, float | None]] = [
     ("", None),
     ("La respuesta es fiel al contexto.", None),
     ("no score", None),
+    ("score: 5/" + "9" * 5_000, None),
     ("<think>score: 3</think>score: 8", 0.8),
     ("<think>quizá 0.5", None),
 ]

@@ -136,6 +136,22 @@ def test_of_two_packages_that_add_one_name_the_first_by_name_counts(tmp_path: Pa
     }
 
 
+def test_a_package_whose_file_cannot_be_read_is_one_line_and_ends_nothing(tmp_path: Path) -> None:
+    site = install(tmp_path / "site", "sound", {EXPORT: {"ids": "good:FORMAT"}}, good=GOOD)
+    for name, content in {
+        "torn": b"[chatbot_mvp.v1.export]\nids\n",
+        "foreign": b"\xff\xfe[console_scripts]\n",
+        "early": b"ids = good:FORMAT\n[chatbot_mvp.v1.export]\n",
+    }.items():
+        install(site, name, {})
+        (site / f"{name}-1.dist-info" / "entry_points.txt").write_bytes(content)
+    rows = json.loads(program(tmp_path, site))["plugins"]
+    told = {row["source"]: row["problem"] for row in rows if not row["wing"] and row["problem"]}
+    assert set(told) >= {"torn", "foreign"}
+    assert all(reason.startswith("it cannot be read: ") and "\n" not in reason for reason in told.values())
+    assert [row["problem"] for row in rows if row["name"] == "ids" and row["source"] == "sound 1"] == [None]
+
+
 SETTINGS = """
 from pydantic_settings import BaseSettings
 from chatbot_mvp.plugins.rows import SettingsSection
@@ -147,13 +163,14 @@ SECTION = SettingsSection(Fields)
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("field", "problem"),
     [
         ("garden_gate: str = 'open'", None),
         ("retrieval_k: int = 3", "there is already a setting RETRIEVAL_K"),
         ("admin_password: str = ''", "there is already a setting ADMIN_PASSWORD"),
+        ("garden_key: str", "the setting GARDEN_KEY has no default, so nothing would start without it"),
     ],
 )
 def test_a_setting_of_the_program_cannot_be_taken_over(tmp_path: Path, field: str, problem: str | None) -> None:

@@ -21,6 +21,7 @@ from chatbot_mvp.retrieval.stages.kb_chat.reading import FlatWords
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import last
+from tests.cases import batches
 from tests.retrieval.changes import (
     OPERATIONS,
     Documents,
@@ -60,7 +61,7 @@ def start(batch: int, first: int) -> Documents:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("batch", range(80))
+@pytest.mark.parametrize("batch", batches(80))
 def test_the_words_after_any_changes_are_those_of_the_documents_indexed_at_once(data: Path, batch: int) -> None:
     configs = {strategy: configured(data, strategy) for strategy in BY_WORDS}
 
@@ -104,7 +105,7 @@ def test_a_word_that_no_text_had_comes_back_with_the_term_that_it_has_now() -> N
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("batch", range(10))
+@pytest.mark.parametrize("batch", batches(10))
 @pytest.mark.parametrize("strategy", BY_VECTORS)
 def test_traces_with_vectors_after_any_changes_are_those_of_the_documents_at_once(
     data: Path, batch: int, strategy: str

@@ -26,6 +26,7 @@ from chatbot_mvp.retrieval.indexes.vector_store import StoreKind, VectorStoreCho
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Document, last
+from tests.cases import batches
 
 pytestmark = pytest.mark.xdist_group("chroma")  # one worker, because starting it takes seconds
 
@@ -186,7 +187,7 @@ def check_many(
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("short", [False, True], ids=["long", "short"])
 @pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
-@pytest.mark.parametrize("batch", range(126))
+@pytest.mark.parametrize("batch", batches(126))
 def test_vectors_in_memory_after_any_changes_are_those_of_one_build(
     tmp_path: Path, batch: int, embedder: type[RandomVectors], short: bool
 ) -> None:
@@ -196,7 +197,7 @@ def test_vectors_in_memory_after_any_changes_are_those_of_one_build(
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
-@pytest.mark.parametrize("batch", range(252))
+@pytest.mark.parametrize("batch", batches(252))
 def test_chroma_after_any_changes_finds_what_one_build_finds(
     tmp_path: Path, batch: int, embedder: type[RandomVectors]
 ) -> None:

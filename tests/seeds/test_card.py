@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
 import tomllib
 
 import pytest
+from _pytest.mark.expression import Expression
 
+from docs.generator.statements import read_statements
 from streamlit_app.shared.i18n import LANGUAGE_NAMES
 from streamlit_app.shared.state import PAGES
 from tests.docs.pages import ROOT
+from tests.seeds.ran import not_shown
 
 PACKAGES = """
 streamlit google-generativeai groq openai chromadb tantivy rapidfuzz boto3 pyarrow pandas httpx pytest
@@ -89,5 +93,25 @@ def test_the_core_has_no_event_loop_of_its_own() -> None:
     assert [path for path in sources if started.search(path.read_text("utf-8"))] == []
 
 
-def test_ci_runs_the_tests() -> None:
-    assert re.search(r"^make test$", (ROOT / ".ci" / "run").read_text("utf-8"), re.M)
+def expressions_of_ci() -> list[str]:
+    """What CI gives to pytest's ``-m``: by the target of README.md, then by others."""
+    rules = re.findall(r"^(\w+):.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    commands = {name: re.findall(r'WHICH="([^"]+)"', recipe) for name, recipe in rules}
+    calls = re.findall(r'^part .* make (\w+)(?: WHICH="([^"]+)")?$', (ROOT / ".ci" / "run").read_text("utf-8"), re.M)
+    return [expression for target, which in calls for expression in ([which] if which else commands[target])]
+
+
+def test_ci_runs_the_command_of_the_readme_and_leaves_no_test_out() -> None:
+    assert re.search(r"^make test\b", (ROOT / "README.md").read_text("utf-8"), re.M)
+    assert re.search(r"^part .* make test$", (ROOT / ".ci" / "run").read_text("utf-8"), re.M)
+    called = [Expression.compile(expression) for expression in expressions_of_ci()]
+    for marks in itertools.product((False, True), repeat=2):
+        has = dict(zip(("slow", "costly"), marks, strict=True))
+        assert any(expression.evaluate(has.__getitem__) for expression in called), f"nobody runs what is {has}"
+
+
+def test_a_statement_is_missed_if_none_of_its_tests_ran() -> None:
+    ran = {f"tests/{test}" for statement in read_statements() for test in statement.tests}
+    assert not_shown(ran) == []
+    without = ran - {"tests/knowledge_base/test_store.py::test_a_kb_is_there_for_a_new_store_over_the_same_folder"}
+    assert "K12" in {each.id for each in not_shown(without)}

@@ -7,8 +7,9 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import httpx
@@ -16,6 +17,7 @@ import openai
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
+from uvicorn.server import ServerState
 
 from chatbot_mvp.app import App
 from chatbot_mvp.llm.demo import DemoModel
@@ -181,6 +183,81 @@ def test_a_request_that_does_not_arrive_is_given_up_and_others_are_served_meanwh
             with contextlib.suppress(ConnectionError):
                 while each.recv(4096):
                     pass
+
+
+class _Clock:
+    """A loop whose time passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.timers: list[Mock] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Mock:
+        self.timers.append(Mock(at=self.now + seconds, call=call))
+        return self.timers[-1]
+
+    def create_task(self, work: Coroutine[Any, Any, None]) -> Mock:
+        work.close()
+        return Mock()
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+        due = [timer for timer in self.timers if timer.at <= self.now]
+        self.timers = [timer for timer in self.timers if timer.at > self.now]
+        for timer in due:
+            if not timer.cancel.called:
+                timer.call()
+
+
+def test_a_body_may_take_long_but_not_be_silent_and_silence_is_answered() -> None:
+    clock, sent = _Clock(), bytearray()
+    config = uvicorn.Config(PlainTextResponse("ok"), http=connections.connection_with(2))
+    config.load()
+    transport = Mock(write=sent.extend, is_closing=lambda: False, get_extra_info=lambda _: None)
+    one = connections.connection_with(2)(config, ServerState(), {}, _loop=clock)
+    one.connection_made(transport)
+    one.data_received(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(100):
+        clock.passes(connections.RECEIVE_SECONDS - 1)
+        one.data_received(b"a")
+    assert not sent and not transport.close.called
+    assert one.waiting_since == clock.now
+    clock.passes(connections.RECEIVE_SECONDS + 1)
+    assert sent.startswith(b"HTTP/1.1 408 ")
+    assert json.loads(sent.partition(b"\r\n\r\n")[2])["error"]["code"] == "request_timeout"
+    assert transport.close.called
+    assert one.cycle.disconnected
+
+
+@pytest.mark.parametrize(
+    ("begun", "status"),
+    [
+        (
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\nAuthorization: "
+            b"Bearer " + TOKEN.encode() + b"\r\nContent-Length: 100\r\n\r\n--x",
+            b"HTTP/1.1 408 ",
+        ),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nX-A: ", b"HTTP/1.1 408 "),
+        (b"", b""),
+    ],
+)
+def test_a_request_that_stops_half_way_has_a_reply(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, begun: bytes, status: bytes
+) -> None:
+    monkeypatch.setattr(connections, "RECEIVE_SECONDS", 0.3)
+    app, _ = app_with(settings)
+    with running(app) as url:
+        address = urlsplit(url)
+        with socket.create_connection((address.hostname, address.port), SOON_S) as stalled:
+            stalled.sendall(begun.replace(b"POST /", b"POST /v1/knowledge_bases"))
+            received = b""
+            with contextlib.suppress(ConnectionError):
+                while part := stalled.recv(4096):
+                    received += part
+    assert received[: len(b"HTTP/1.1 408 ")] == status
 
 
 def test_a_byte_now_and_then_does_not_keep_a_connection(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

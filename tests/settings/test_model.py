@@ -172,6 +172,24 @@ def test_a_key_that_no_header_can_hold_and_an_address_with_a_password_are_refuse
     assert secret not in str(raised.value) + repr(raised.value.params)
 
 
+WRONG_ADDRESSES = ("file:///etc/passwd", "file:/x", "hola", "ftp://host", "http://", "http://host:99999", "//host/v1")
+SPLIT_ADDRESSES = ("http://host/v1\r\nX-Key: a", "http://ho st/v1", "http://host/\x00v1")
+
+
+@pytest.mark.parametrize("address", [*WRONG_ADDRESSES, *SPLIT_ADDRESSES])
+def test_what_is_no_address_of_a_server_is_refused_where_it_is_set(settings: Settings, address: str) -> None:
+    names = ("openai_base_url", "llm_base_url", "ollama_base_url", "embedding_base_url", "hf_endpoint")
+    for name in names:
+        with pytest.raises(InvalidSetting, match=r"legal is http|no control characters") as raised:
+            settings.with_changes(**{name: address})
+        assert raised.value.params["name"] == name.upper()
+
+
+def test_addresses_of_servers_are_taken_as_they_are(settings: Settings) -> None:
+    for address in ("http://127.0.0.1:11434/v1", "https://host", "HTTP://Host:80/a?b=c", "http://[::1]:8000/v1"):
+        assert settings.with_changes(openai_base_url=f" {address}\n").openai_base_url == address
+
+
 def test_blanks_around_a_key_do_not_count(settings: Settings) -> None:
     assert settings.with_changes(openai_api_key=" sk-secret\n").openai_api_key.get_secret_value() == "sk-secret"
 

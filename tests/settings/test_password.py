@@ -98,10 +98,10 @@ def test_forty_wrong_tries_of_one_client_hold_up_no_other(guessers: int) -> None
     begun = time.monotonic()
     started = tries(gate, [f"203.0.113.{number % guessers}" for number in range(40)])
     gate.check(PASSWORD, "someone else")
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 40 * 0.5 / 2, "half of what their pauses one after the other take"
     for thread in started:
         thread.join(30)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 0.75 * 40 * 0.5
 
 
 def test_many_clients_together_guess_no_faster_than_a_few() -> None:

@@ -129,6 +129,8 @@ def test_a_time_that_no_calendar_has_breaks_no_list(two: tuple[App, str, str], w
         ("{run_id}.json", "queries", "1" + "0" * 30),
         ("{run_id}.json", "seconds", '{"retrieve": Infinity}'),
         ("{run_id}.json", "metrics", "[]"),
+        ("{run_id}.json", "metrics", '{"recall@5": 7.0}'),
+        ("{run_id}.json", "metrics", '{"ndcg@10": -0.5}'),
         ("{run_id}.json", "scored", "{}"),
         ("configuration.json", "queries", '"2"'),
         ("configuration.json", "documents", "Infinity"),
@@ -152,5 +154,7 @@ def test_a_bundle_with_a_mistyped_field_is_refused_and_the_field_is_named(
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
         for each, content in files.items():
             archive.writestr(f"{first}/{each}", content)
-    with raises("bundle_damaged", match=f"{field}|Infinity|NaN|levels|too large|recursion|expected value"):
+    with raises(
+        "bundle_damaged", match=f"{field}|legal: 0.0 to 1.0|Infinity|NaN|levels|too large|recursion|expected value"
+    ):
         read_bundle(tmp_path / "bad.zip")

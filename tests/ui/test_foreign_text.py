@@ -61,6 +61,8 @@ CODE = [
     "~~~\n![x](u)\n~~~",
     "Usa `a[0]` y `<b>` aquí.",
     "```\nsin fin ![x](u)",
+    "1. Haga:\n\n   ```bash\n   test [ -f a ]\n   ```",
+    "| `a[0]` | `<b>` |",
 ]
 
 
@@ -76,6 +78,8 @@ NO_CODE = [
     "a ``` ![x](http://c.example)",
     "- a\n\n  ```\n![x](http://c.example)\n  ```",
     "```\na\n```\n![x](http://c.example)",
+    "   ```\n```\n![x](http://c.example)\n```",
+    "<div>\n```\n</div>\n\n```\n![x](http://c.example)\n```",
     "```\na\r```\r![x](http://c.example)",
     "`\r\r![x](http://c.example)`",
     "\\\\[x](http://c.example)",

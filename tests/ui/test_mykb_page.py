@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import KbQuestion, KbRecord, SetQuestion
+from streamlit_app.mykb import jobs
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page, passages, texts
 from tests.waiting import wait_until
@@ -79,6 +80,29 @@ def test_with_a_knowledge_base_it_proposes_and_shows_what_was_proposed(kb: KbRec
     counts = get_app().question_sets.question_set(kb.kb_id, set_id).counts()
     assert counts["answerable"] > 0
     assert str(sum(counts.values())) in page.button(key="mykb_run").label
+
+
+def test_a_job_that_ends_while_the_page_is_drawn_shows_its_result(
+    kb: KbRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_set(kb)
+    page = open_page("mykb")
+    looks: list[bool] = []
+    taken = jobs.take_ended
+
+    def look(kb: KbRecord) -> None:
+        """See the job at work in the run after the click, though it ends before the rest of the page is drawn."""
+        started = bool(get_app().kb_evaluation.jobs(kb.kb_id))
+        if started and any(looks):
+            taken(kb)
+        elif started:
+            wait(kb)
+        looks.append(started)
+
+    monkeypatch.setattr(jobs, "take_ended", look)
+    page = page.button(key="mykb_run").click().run()
+    assert not page.exception
+    assert page.session_state["mykb_step"] == "results"
 
 
 def test_a_step_that_is_no_longer_there_gives_way_to_the_first(kb: KbRecord) -> None:

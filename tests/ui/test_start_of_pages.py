@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import subprocess
@@ -100,6 +101,14 @@ def first_page(port: int, host: str, origin: str = "") -> tuple[bool, str]:
                 return statistics, "\n".join(shown)
 
 
+def opened(port: int, host: str) -> tuple[int, str]:
+    """The status and text of a page, as a browser asks for it without TLS."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", "/", headers={"Host": host, "Accept": "text/html,*/*"})
+    reply = connection.getresponse()
+    return reply.status, reply.read().decode()
+
+
 needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux's /proc")
 
 
@@ -127,12 +136,27 @@ def test_pages_started_from_anywhere_listen_on_loopback_send_no_statistics_and_k
         assert not statistics
         assert "ALLOWED_HOSTS" not in shown
         assert "Cotejo" in shown
-        # A page that points its own name to this machine is of the same origin, so Streamlit lets it in.
-        _, refused = first_page(started.port, f"evil.example:{started.port}", f"http://evil.example:{started.port}")
-        assert "ALLOWED_HOSTS" in refused
-        assert "navigation" not in refused
-        with pytest.raises(InvalidStatus):
-            first_page(started.port, f"127.0.0.1:{started.port}", "http://evil.example")
+        # A page that points its own name to this machine is of the same origin.
+        evil = f"evil.example:{started.port}"
+        status, said = opened(started.port, evil)
+        assert status == 403
+        assert "ALLOWED_HOSTS" in said
+        for host, origin in (
+            (evil, f"http://{evil}"),
+            (evil, ""),
+            (f"127.0.0.1:{started.port}", "http://evil.example"),
+            # Other servers of this machine.
+            (f"127.0.0.1:{started.port}", "http://127.0.0.1:1"),
+            (f"127.0.0.1:{started.port}", "http://127.0.0.1"),
+            (f"127.0.0.1:{started.port}", f"http://localhost:{started.port}"),
+            (f"127.0.0.1:{started.port}", "null"),
+        ):
+            with pytest.raises(InvalidStatus, match="403"):
+                first_page(started.port, host, origin)
+        for host in ("127.0.0.1", "localhost", "[::1]"):
+            assert opened(started.port, f"{host}:{started.port}")[0] == 200
+            _, shown = first_page(started.port, f"{host}:{started.port}", f"http://{host}:{started.port}")
+            assert "navigation" in shown
         assert "statistics" not in started.log.read_text()
 
 

@@ -1,14 +1,18 @@
-"""What the server of the pages sends with each reply, over real HTTP: headers, and the visitor's cookie."""
+"""What the server of the pages sends with each reply, over real HTTP, and who may open the pages' WebSocket."""
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.types import Message, Scope
 
+from chatbot_mvp.settings.model import load_settings
+from streamlit_app.web import guard
 from tests.ui.test_start_of_pages import Pages, pages
 
 HEADERS = {
@@ -72,6 +76,52 @@ def test_a_page_that_the_browser_has_already_renews_the_cookie(started: Pages) -
 def test_a_cookie_that_was_asked_for_by_https_is_sent_by_https_only(started: Pages, proto: str, secure: bool) -> None:
     cookie = str(reply(started, "/", **({"X_Forwarded_Proto": proto} if proto else {})).getheader("Set-Cookie"))
     assert cookie.endswith("; Secure") is secure
+
+
+SITE = {"host": "chat.example.org"}
+BY_TLS = {**SITE, "x-forwarded-proto": "https"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "accepted"),
+    [
+        ({**BY_TLS, "origin": "https://chat.example.org"}, True),
+        ({**BY_TLS, "origin": "http://chat.example.org"}, False),  # port 80 of the site, perhaps another server's
+        ({**BY_TLS, "origin": "https://chat.example.org:8443"}, False),
+        ({**SITE, "origin": "https://chat.example.org"}, True),  # a proxy that does not tell of TLS
+        ({**SITE, "origin": "http://chat.example.org"}, True),
+        ({"host": "chat.example.org:8443", "origin": "https://chat.example.org:8443"}, True),
+        ({**SITE, "origin": "http://["}, False),
+        ({**SITE, "origin": ""}, False),
+        (BY_TLS, True),  # no browser
+        ({"host": "evil.example", "origin": "http://evil.example"}, False),
+        ({"origin": "https://chat.example.org"}, False),
+        ({**SITE, "origin": "https://portal.example"}, True),  # Streamlit's own option
+    ],
+)
+def test_behind_a_proxy_only_the_site_opens_the_socket(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, headers: dict[str, str], accepted: bool
+) -> None:
+    settings = load_settings(data_dir=tmp_path, allowed_hosts="chat.example.org", trusted_proxies="10.0.0.2")
+    monkeypatch.setattr(guard, "load_settings", lambda: settings)
+    options = {"server.corsAllowedOrigins": ["https://portal.example"], "server.enableCORS": True}
+    monkeypatch.setattr(guard, "get_option", lambda name: options.get(name, "127.0.0.1"))
+    reached: list[str] = []
+
+    async def streamlit(scope: Scope, *_: object) -> None:
+        reached.append(scope["type"])
+
+    async def send(message: Message) -> None:
+        assert message["type"] == "websocket.close"
+
+    scope = {
+        "type": "websocket",
+        "scheme": "ws",
+        "client": ("10.0.0.2", 1),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    asyncio.run(guard.PageGuard(streamlit)(scope, None, send))  # type: ignore[arg-type]
+    assert (reached == ["websocket"]) is accepted
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted
 from chatbot_mvp.documents.reading.reader import MEMORY_MB, GivenFile
-from chatbot_mvp.errors import ChatbotError, UploadError
+from chatbot_mvp.errors import ChatbotError, ReaderFailed, UploadError
 from chatbot_mvp.plugins.kinds import attribute
 
 
@@ -27,23 +27,38 @@ def read_with(source: str, kind: str, file: GivenFile) -> Extracted:
     Raises:
         UploadError: the file cannot be read, or its text is too large.
         MissingPackage: the reader's package is not installed.
+        ReaderFailed: it lacks a module, or was refused a file or a call. The document comes as bytes: no fault of it.
     """
     try:
         found = attribute(source)(file)
         if not isinstance(found, Extracted):
             raise TypeError(f"{source} returned a {type(found).__name__}, not Extracted")
-    except ChatbotError:
-        raise
     except OutOfTimeError as error:
         raise UploadError("upload_too_slow", name=file.name, seconds=math.ceil(time.process_time())) from error
     except MemoryError as error:
         raise UploadError("upload_expands", name=file.name, limit_mb=MEMORY_MB) from error
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}".strip(": ")[:200]
-        raise UploadError("upload_damaged", name=file.name, kind=kind, reason=reason) from error
+        refused = _refusal_in(error)
+        if isinstance(error, ChatbotError) and refused is None:
+            raise
+        parameters = {"name": file.name, "kind": kind, "reason": _reason(refused or error)}
+        if refused is not None or isinstance(error, ImportError):
+            raise ReaderFailed(**parameters) from error
+        raise UploadError("upload_damaged", **parameters) from error
     if len(found.text) > MAX_TEXT_CHARS:
         raise UploadError("upload_expands", name=file.name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
     return found
+
+
+def _refusal_in(error: BaseException | None) -> PermissionError | None:
+    """Return what was refused to a reader that failed, whatever its libraries made of it."""
+    while error is not None and not isinstance(error, PermissionError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".strip(": ")[:200]
 
 
 def read_pages(
@@ -62,4 +77,4 @@ def read_pages(
             write({"page": page, "text": text[:MAX_TEXT_CHARS]})
             file.on_pages(done)
     except (Exception, OutOfTimeError) as error:  # noqa: BLE001 -- the pages that were read are kept
-        write({"failed": f"{type(error).__name__}: {error}".strip(": ")[:200]})
+        write({"failed": _reason(error)})

@@ -10,6 +10,7 @@ import os
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _NO_NEW_PRIVS = 38
@@ -45,7 +46,7 @@ def confine(readable: Iterable[str]) -> int:
     open stay open.
 
     Args:
-        readable: paths of files and folders; those that do not exist are left out.
+        readable: paths of files and folders; those that cannot be reached are left out.
 
     Returns:
         Landlock's version; 0 if this system has none, or refuses. Nothing is then restricted.
@@ -69,17 +70,34 @@ def confine(readable: Iterable[str]) -> int:
         rules = call(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
         try:
             for path in (*readable, *_SYSTEM):
-                with suppress(FileNotFoundError, NotADirectoryError):
+                try:
                     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-                    try:
-                        access = _READ_FILE | (_READ_FOLDER if os.path.isdir(path) else 0)  # noqa: PTH112
-                        rule = struct.pack("=Qi", access, place)
-                        call(_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
-                    finally:
-                        os.close(place)
+                except (FileNotFoundError, NotADirectoryError, PermissionError):
+                    continue  # nothing can be read there anyway
+                try:
+                    access = _READ_FILE | (_READ_FOLDER if os.path.isdir(path) else 0)  # noqa: PTH112
+                    rule = struct.pack("=Qi", access, place)
+                    call(_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
+                finally:
+                    os.close(place)
             if libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
                 call(_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint32(0))
                 return version
         finally:
             os.close(rules)
     return 0
+
+
+def readable_folders(root: Path, path: Iterable[str]) -> list[str]:
+    """Return the folders, each with a separator at its end, that hold the program and its libraries.
+
+    Args:
+        root: the folder with the package ``chatbot_mvp``. Of a checkout, which also has settings and data, only the
+            package is readable; where packages are installed, all of it.
+        path: as ``sys.path``.
+    """
+    installed = any(root.glob("*.dist-info"))
+    libraries = [Path(entry) for entry in path if entry and (installed or Path(entry).resolve() != root)]
+    # Each under both names: an environment may be reached through a link, and modules are opened by its name.
+    names = [*(name for entry in libraries for name in {entry.absolute(), entry.resolve()}), root / "chatbot_mvp"]
+    return [str(name) + os.sep for name in names]

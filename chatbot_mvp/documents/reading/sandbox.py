@@ -32,11 +32,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from chatbot_mvp.documents.reading.calling import OutOfTimeError, read_pages, read_with
-from chatbot_mvp.documents.reading.confinement import confine
+from chatbot_mvp.documents.reading.confinement import confine, readable_folders
 from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.fences import tell
 from chatbot_mvp.documents.reading.reader import CPU_SECONDS_PER_PAGE, MEMORY_MB, GivenFile, PageReader
 from chatbot_mvp.documents.reading.readers import reading_of
-from chatbot_mvp.errors import ChatbotError, UploadError, all_errors
+from chatbot_mvp.errors import ChatbotError, ReaderFailed, UploadError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
 READ_SECONDS = 300
@@ -104,6 +105,7 @@ def read_apart(
     Raises:
         UploadError: the file cannot be read, or exceeds a limit.
         MissingPackage: the reader of its format is not installed.
+        ReaderFailed: the reader cannot work here, whatever the file.
     """
     found = reading_of(kind, reader)
     per_page = CPU_SECONDS_PER_PAGE if found.has_pages else 0.0
@@ -207,7 +209,11 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
     except ValueError as error:
         if code in (-signal.SIGXCPU, -signal.SIGKILL):
             raise UploadError("upload_too_slow", name=name, seconds=CPU_SECONDS) from error
-        raise UploadError("upload_damaged", name=name, kind=kind, reason=f"its reader ended with {code}") from error
+        reason = f"its reader ended with {code}"
+        if code == 1:  # by an exception of Python, which the reading itself never lets through
+            raise ReaderFailed(name=name, kind=kind, reason=reason) from error
+        raise UploadError("upload_damaged", name=name, kind=kind, reason=reason) from error
+    tell(answer.pop("fences"))
     if "code" in answer:
         raise all_errors()[answer["code"]](answer["code"], **answer["params"])
     return Extracted(**answer | {"page_starts": tuple(answer["page_starts"])})
@@ -226,9 +232,9 @@ def _allow_pages(job: Job, pages: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (round(seconds), resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def _lock_up(job: Job) -> None:
-    """Restrict this process for good: it can only read the files of its libraries."""
-    per_page, memory_mb = job.cpu_seconds_per_page, job.memory_mb
+def _lock_up(job: Job) -> dict[str, Any]:
+    """Restrict this process for good: it can only read the files of its libraries. Return its ``Fences``."""
+    per_page, memory_mb, limits = job.cpu_seconds_per_page, job.memory_mb, False
     # On systems without these limits, the parent process still enforces the time limit.
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
@@ -246,11 +252,9 @@ def _lock_up(job: Job) -> None:
         first = CPU_SECONDS + (round(per_page) if job.pages else 0)
         last = max(first, round(job.most_seconds)) if per_page else CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (first, last + 5))
-    libraries = [Path(entry) for entry in sys.path if entry and Path(entry).resolve() != _ROOT]
-    # Each under both names: an environment may be reached through a link, and modules are opened by its name.
-    readable = [str(path) + os.sep for entry in libraries for path in {entry.absolute(), entry.resolve()}]
-    readable.append(str(_ROOT / "chatbot_mvp") + os.sep)
-    confine([*readable, sys.base_prefix])
+        limits = True
+    readable = readable_folders(_ROOT, sys.path)
+    landlock = confine([*readable, sys.base_prefix])
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event.startswith((*_DENIED, *_CHANGES)):
@@ -262,6 +266,7 @@ def _lock_up(job: Job) -> None:
                 raise PermissionError(f"{path} may not be opened here")
 
     sys.addaudithook(hook)
+    return {"landlock": landlock, "limits": limits}
 
 
 def main() -> None:
@@ -270,7 +275,7 @@ def main() -> None:
     sys.setrecursionlimit(20_000)
     for module in job.loads:
         import_module(module)
-    _lock_up(job)
+    fences = _lock_up(job)
     out = io.TextIOWrapper(sys.stdout.buffer, "utf-8", errors="surrogatepass")
 
     def write(answer: dict[str, Any]) -> None:
@@ -283,9 +288,9 @@ def main() -> None:
         return
     try:
         file = GivenFile(job.name, content, job.max_pages, lambda pages: _allow_pages(job, pages))
-        write(asdict(read_with(job.source, job.kind, file)))
+        write({**asdict(read_with(job.source, job.kind, file)), "fences": fences})
     except ChatbotError as error:
-        write({"code": error.code, "params": error.params})
+        write({"code": error.code, "params": error.params, "fences": fences})
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ weights, and a folder that is incomplete or damaged is made again.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from chatbot_mvp.storage.json_object import parse_json
 _VERSION = 1
 """Part of the folder's name. Raise it when the same weights are converted in another way."""
 _MANIFEST = "sha256.json"
+_ROWS = 8_192
+"""Rows that are 32-bit floats at once: 12 MB of the vocabulary."""
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +70,7 @@ def _save(file: E5File, folder: Path) -> None:
         sizes.layers, sizes.heads, pre_norm=False, activation=common_spec.Activation.GELU, layernorm_embedding=True
     )
     encoder.scale_embeddings = False
-    encoder.embeddings[0].weight = file.matrix("emb.word", sizes.vocabulary, width)
+    _quantize(encoder.embeddings[0], file, ["emb.word"], sizes.vocabulary, width)
     # All tokens have type 0, so its embedding is added to every position.
     kind = file.floats("emb.type").reshape(-1, width)[0]
     encoder.position_encodings.encodings = file.floats("emb.pos").reshape(-1, width) + kind
@@ -75,7 +78,7 @@ def _save(file: E5File, folder: Path) -> None:
     for number, layer in enumerate(encoder.layer):
         name = f"l{number}"
         attention, feed_forward = layer.self_attention, layer.ffn
-        attention.linear[0].weight = np.concatenate([file.matrix(f"{name}.{x}.w", width, width) for x in "qkv"])
+        _quantize(attention.linear[0], file, [f"{name}.{x}.w" for x in "qkv"], width, width)
         attention.linear[0].bias = np.concatenate([file.floats(f"{name}.{x}.b") for x in "qkv"])
         _linear(attention.linear[1], file, f"{name}.ao", width, width)
         _norm(attention.layer_norm, file, f"{name}.aln")
@@ -88,12 +91,32 @@ def _save(file: E5File, folder: Path) -> None:
     spec.config.unk_token = str(file.special.unknown)
     spec.config.layer_norm_epsilon = sizes.layer_norm_epsilon
     spec.validate()
-    spec.optimize(quantization="int8")
+    spec.optimize()
     spec.save(str(folder))
 
 
 def _linear(spec: Any, file: E5File, name: str, rows: int, columns: int) -> None:
-    spec.weight, spec.bias = file.matrix(f"{name}.w", rows, columns), file.floats(f"{name}.b")
+    _quantize(spec, file, [f"{name}.w"], rows, columns)
+    spec.bias = file.floats(f"{name}.b")
+
+
+def _quantize(spec: Any, file: E5File, names: Sequence[str], rows: int, columns: int) -> None:
+    """Set the weights of a layer, matrices one below the other, as ``optimize(quantization="int8")`` would.
+
+    It would need all of the model as 32-bit floats at once, a gigabyte; this takes a part of the rows at a time.
+    """
+    weights = np.empty((len(names) * rows, columns), np.int8)
+    scales = np.empty(len(weights), np.float32)
+    for number, name in enumerate(names):
+        for first in range(0, rows, _ROWS):
+            count = min(_ROWS, rows - first)
+            part, begin = file.matrix(name, count, columns, first), number * rows + first
+            largest = np.amax(np.absolute(part), axis=1)
+            largest[largest == 0] = 127.0
+            scale = np.float32(127.0) / largest
+            weights[begin : begin + count] = np.rint(part * scale[:, None])
+            scales[begin : begin + count] = scale
+    spec.weight, spec.weight_scale = weights, scales
 
 
 def _norm(spec: Any, file: E5File, name: str) -> None:

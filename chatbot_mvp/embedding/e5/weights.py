@@ -109,9 +109,11 @@ class E5File:
         tensor = self._tensors[name]
         return np.frombuffer(self._bytes, "<f4", tensor.bytes // 4, tensor.offset).astype(np.float32)
 
-    def matrix(self, name: str, rows: int, columns: int) -> Vectors:
-        """Return a 4-bit tensor as 32-bit floats, shape (rows, columns)."""
-        blocks = np.frombuffer(self._bytes, _BLOCK, rows * columns // _BLOCK_WEIGHTS, self._tensors[name].offset)
+    def matrix(self, name: str, rows: int, columns: int, first: int = 0) -> Vectors:
+        """Return rows of a 4-bit tensor, from row ``first`` on, as 32-bit floats, shape (rows, columns)."""
+        of_row = columns // _BLOCK_WEIGHTS
+        begin = self._tensors[name].offset + first * of_row * _BLOCK.itemsize
+        blocks = np.frombuffer(self._bytes, _BLOCK, rows * of_row, begin)
         halves = np.concatenate([blocks["nibbles"] & 15, blocks["nibbles"] >> 4], axis=1)
         signed: NDArray[np.int8] = halves.astype(np.int8) - 8
         return (signed * blocks["scale"].astype(np.float32)[:, None]).reshape(rows, columns)

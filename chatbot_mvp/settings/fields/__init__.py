@@ -43,6 +43,8 @@ def _refusals() -> Callable[[SettingsSection], str]:
         names = section.fields.model_fields.keys()
         if both := sorted(taken & names):
             return f"there is already a setting {both[0].upper()}"
+        if required := [name for name, field in section.fields.model_fields.items() if field.is_required()]:
+            return f"the setting {required[0].upper()} has no default, so nothing would start without it"
         taken.update(names)
         return ""
 

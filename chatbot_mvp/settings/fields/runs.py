@@ -9,7 +9,16 @@ from pydantic import Field, SecretStr, field_validator
 
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, OWN
 from chatbot_mvp.plugins.finding import names_added
-from chatbot_mvp.settings.kinds import IN_ADMIN, OF_THE_MACHINE, Address, Fields, Key, NoneOrContextChars, Row, names_of
+from chatbot_mvp.settings.kinds import (
+    IN_ADMIN,
+    OF_THE_MACHINE,
+    Fields,
+    Key,
+    NoneOrContextChars,
+    Row,
+    ServerAddress,
+    names_of,
+)
 
 if TYPE_CHECKING:
     RunEngineName = str
@@ -41,9 +50,9 @@ class RunFields(Fields):
     dev_corpus_size: Annotated[int, IN_ADMIN, Row("sample", form=40)] = Field(4_000, ge=1)
     """Documents in the sample of DEV_MODE, gold ones and others."""
     dataset_max_upload_mb: Annotated[int, IN_ADMIN, Row(run_group="other")] = Field(200, ge=1, le=2_000)
-    """Maximum size of a file uploaded as a data set in Admin (MB); unpacked, eight times that."""
+    """Maximum size of a data set uploaded in Admin, all its files together (MB); unpacked, eight times that."""
 
-    minio_endpoint: Address = ""
+    minio_endpoint: ServerAddress = ""
     """Address of a MinIO or other S3 server with data sets, e.g. http://host:9000; empty: none."""
     minio_access_key: Key = SecretStr("")
     """Access key for the S3 server."""

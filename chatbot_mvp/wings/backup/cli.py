@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import stat
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -25,7 +29,7 @@ from chatbot_mvp.wings.backup.writing import Written, save_backup, write_backup
 
 backups = typer.Typer()
 
-_STDOUT = Path("-")
+_STDOUT = _STDIN = Path("-")
 
 
 @backups.command("backup")
@@ -52,6 +56,7 @@ def make_backup(
     try:
         secrets = _secret_files(env) if with_secrets else {}
         if file == _STDOUT:
+            _make_private(sys.stdout.buffer)
             written = write_backup(sys.stdout.buffer, folder, __version__, with_caches, secrets)
         else:
             written = save_backup(file, folder, __version__, with_caches, secrets)
@@ -59,6 +64,26 @@ def make_backup(
         if held is not None:
             os.close(held)
     _report(file, written, as_json)
+
+
+def _make_private(out: BinaryIO) -> None:
+    """Take the rights of others to a file that stdout leads to: the shell has made it as its umask says."""
+    with suppress(OSError):
+        if stat.S_ISREG(os.fstat(out.fileno()).st_mode):
+            os.chmod(out.fileno(), 0o600)  # noqa: PTH101 -- a path has no descriptor
+
+
+@contextmanager
+def _at_hand(file: Path) -> Iterator[Path]:
+    """Give the archive's path; what comes on stdin is kept in the temporary folder meanwhile, for its owner alone."""
+    if file != _STDIN:
+        yield file
+        return
+    with tempfile.NamedTemporaryFile(prefix="restore-", suffix=".zip") as kept:
+        with naming(Path(kept.name)):
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+            kept.flush()
+        yield Path(kept.name)
 
 
 def _report(file: Path, written: Written, as_json: bool) -> None:
@@ -74,7 +99,7 @@ def _report(file: Path, written: Written, as_json: bool) -> None:
 
 @backups.command("restore")
 def restore_backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive of the command backup")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive of the command backup; - for stdin")],
     replace: Annotated[bool, typer.Option("--replace", help="Delete the data that are there")] = False,
     with_secrets: Annotated[
         bool, typer.Option("--with-secrets", help="Also write .env and .streamlit/secrets.toml to this folder")
@@ -92,7 +117,7 @@ def restore_backup(
         raise typer.BadParameter(
             f"64 hexadecimal digits are needed, and {sha256!r} is something else", param_hint="--sha256"
         )
-    with open_backup(file, sha256) as backup:
+    with _at_hand(file) as path, open_backup(path, sha256) as backup:
         if check:
             for entry in (*backup.data, *backup.secrets):
                 backup.copy(entry)

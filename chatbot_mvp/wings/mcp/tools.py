@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from typing_extensions import TypedDict  # on Python 3.11 the SDK makes no schema of one of `typing`
@@ -13,8 +14,8 @@ from chatbot_mvp.api import MODES, Mode, UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.context import require_short
 from chatbot_mvp.chat.records import record_of
-from chatbot_mvp.documents.kb_files import FilePlace, place_of
-from chatbot_mvp.errors import ChatbotError, KbNotFound, UnknownChoice
+from chatbot_mvp.documents.kb_files import FilePlace, place_of, text_hash
+from chatbot_mvp.errors import ChatbotError, KbNotFound, KbPassageChanged, UnknownChoice
 from chatbot_mvp.types import Chunk
 
 _SEARCHED = 20
@@ -22,6 +23,7 @@ _SEARCHED = 20
 _RESULTS = 10
 _PATIENCE_S = 1.5
 """How long a search waits for the vectors of a knowledge base; without them it searches by words."""
+_SPAN = re.compile(r"([0-9]{1,12})-([0-9]{1,12})-([0-9a-f]{12})")
 _AROUND_CHARS = 4_000
 """Text that ``fetch`` adds on each side of a passage."""
 
@@ -105,18 +107,22 @@ class Tools:
         """Return a passage that ``search`` found, with the text around it.
 
         Args:
-            id: "<knowledge base>/<first character>-<character behind the last>".
+            id: "<knowledge base>/<first character>-<character behind the last>-<hash of file and passage>".
 
         Raises:
-            KbNotFound: there is no such knowledge base, or the text has no such place.
+            KbNotFound: there is no such knowledge base, or it is no such id.
+            KbPassageChanged: another passage stands there now.
         """
         kb_id, _, span = id.partition("/")
-        start, _, end = span.partition("-")
+        found = _SPAN.fullmatch(span)
         text = self._app.kbs.document(kb_id).text
-        if not (start.isdecimal() and end.isdecimal() and int(start) < int(end) <= len(text)):
+        if found is None:
             raise KbNotFound(kb_id=id, legal="an id that search returned")
-        begin, stop = max(0, int(start) - _AROUND_CHARS), int(end) + _AROUND_CHARS
-        place = self._place(kb_id, int(start))
+        start, end = int(found[1]), int(found[2])
+        place = self._place(kb_id, start)
+        if _digest(place, text[start:end]) != found[3]:
+            raise KbPassageChanged(id=id)
+        begin, stop = max(0, start - _AROUND_CHARS), end + _AROUND_CHARS
         return {
             "id": id,
             "title": _title(place, ""),
@@ -126,7 +132,7 @@ class Tools:
                 "knowledge_base": self._app.kbs.store.record(kb_id).kb_name,
                 "file": place.file if place else "",
                 "page": str(place.page) if place and place.page else "",
-                "passage": text[int(start) : int(end)],
+                "passage": text[start:end],
             },
         }
 
@@ -161,11 +167,16 @@ class Tools:
 
     def _found(self, kb_id: str, chunk: Chunk) -> Found:
         place = self._place(kb_id, chunk.start)
-        own = f"{kb_id}/{chunk.start}-{chunk.end}"
+        own = f"{kb_id}/{chunk.start}-{chunk.end}-{_digest(place, chunk.text)}"
         return {"id": own, "title": _title(place, chunk.section), "url": _url(own, place)}
 
     def _place(self, kb_id: str, offset: int) -> FilePlace | None:
         return place_of(self._app.kbs.files(kb_id), offset)
+
+
+def _digest(place: FilePlace | None, passage: str) -> str:
+    """Return 12 hexadecimal digits that tell a passage from one that stands at its place after a change."""
+    return text_hash(f"{place.file if place else ''}\n{passage}")[:12]
 
 
 def _title(place: FilePlace | None, section: str) -> str:

@@ -6,13 +6,13 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings
 
 from chatbot_mvp.plugins.rows import SettingsSection
-from chatbot_mvp.settings.kinds import Address, Key
+from chatbot_mvp.settings.kinds import Key, ServerAddress
 
 
 class MilvusSettings(BaseSettings):
     """The server that INDEX_ENGINE=milvus uses."""
 
-    milvus_address: Address = Field("", description="Address of the Milvus server, e.g. http://localhost:19530.")
+    milvus_address: ServerAddress = Field("", description="Address of the Milvus server, e.g. http://localhost:19530.")
     milvus_token: Key = Field(
         SecretStr(""), description="user:password or API key for the Milvus server; empty: without sign-in."
     )

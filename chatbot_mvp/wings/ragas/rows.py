@@ -216,5 +216,8 @@ def _parquet_rows(path: Path, source: str) -> list[dict[str, Any]]:
         table = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
         raise DatasetError("dataset_file_unreadable", path=source, reason=str(error)) from error
+    if twice := sorted({name for name in table.column_names if table.column_names.count(name) > 1}):
+        reason = f"it has two columns of the name {twice[0]!r}"
+        raise DatasetError("dataset_file_unreadable", path=source, reason=reason)
     rows: list[dict[str, Any]] = json.loads(json.dumps(table.to_pylist(), default=str))
     return rows

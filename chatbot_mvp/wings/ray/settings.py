@@ -9,13 +9,13 @@ from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
 from chatbot_mvp.plugins.rows import SettingsSection
-from chatbot_mvp.settings.kinds import OF_THE_MACHINE, Address
+from chatbot_mvp.settings.kinds import OF_THE_MACHINE, ServerAddress
 
 
 class RaySettings(BaseSettings):
     """The cluster that EVAL_ENGINE=ray uses."""
 
-    ray_address: Annotated[Address, OF_THE_MACHINE] = Field(
+    ray_address: Annotated[ServerAddress, OF_THE_MACHINE] = Field(
         "",
         description="Address of the Ray cluster, host:port of its head, or `auto` for the one that this machine "
         "belongs to; empty: Ray is started on this machine for each run.",

@@ -23,6 +23,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import is_held
 from chatbot_mvp.storage.jsonl import read_lines
 from chatbot_mvp.types import Progress, ignore_progress
+from tests.cases import draws
 from tests.evaluation.benchmark.judge_stub import EMBED, GENERATE, JUDGE, OTHER, Asked, ModelStub
 from tests.fakes import FakeEmbedder, fake_app
 from tests.file_sizes import files_of_at_most
@@ -108,11 +109,12 @@ def test_killed_five_times_at_random_moments_a_run_is_what_an_unbroken_one_is(tm
 
 @pytest.mark.slow
 @pytest.mark.timeout(1_800)
-def test_killed_fifty_times_at_random_moments_runs_are_what_an_unbroken_one_is(tmp_path: Path) -> None:
-    report = script("chaos").chaos(tmp_path, kills=50)
+def test_killed_many_times_at_random_moments_runs_are_what_an_unbroken_one_is(tmp_path: Path) -> None:
+    kills = draws(50, 8)
+    report = script("chaos").chaos(tmp_path, kills=kills)
     assert report.differences == []
-    assert sum(report.kills.values()) == 50
-    assert len(report.kills) >= 5, "they fall into all kinds of phases"
+    assert sum(report.kills.values()) == kills
+    assert len(report.kills) >= draws(5, 2), "they fall into all kinds of phases"
 
 
 # --- stopped in between

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -16,6 +18,7 @@ from chatbot_mvp.metrics.statistics.noninferiority import (
     power,
     questions_needed,
 )
+from tests.cases import draws
 from tests.metrics.statistics import gate_simulation
 
 TOLERANCE = 0.02
@@ -133,8 +136,9 @@ def test_the_printed_power_and_the_promised_rates_hold_in_a_sample_of_the_simula
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_printed_power_and_the_promised_rates_hold() -> None:
-    """Every kind of score, 1,000 trials: as printed within 0.05, which is three standard errors, and false alarms."""
-    for row in gate_simulation.measure(trials=1_000):
-        assert row.rates["worse"] == pytest.approx(row.rates["printed"], abs=0.05), row
+    """Every kind of score: as printed within three standard errors, and false alarms, of few trials within two."""
+    trials = draws(1_000, 200)
+    for row in gate_simulation.measure(trials=trials):
+        assert row.rates["worse"] == pytest.approx(row.rates["printed"], abs=3 * math.sqrt(0.25 / trials)), row
         if row.drop == 0.0:
-            assert row.rates["worse"] <= 0.05, row
+            assert row.rates["worse"] <= 0.05 + draws(0, 2) * math.sqrt(0.05 * 0.95 / trials), row

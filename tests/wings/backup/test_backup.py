@@ -10,6 +10,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -139,6 +140,26 @@ def test_check_changes_nothing(
     new = to_empty(tmp_path, monkeypatch)
     assert command("restore", str(archive), "--check")[0] == 0
     assert not new.exists()
+
+
+def test_a_backup_on_stdout_is_private_and_is_restored_from_stdin(
+    data: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "b.zip"
+    with archive.open("wb") as out:
+        archive.chmod(0o644)
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", SimpleNamespace(buffer=out, flush=out.flush))
+            assert command("backup", "-")[0] == 0
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    new, kept = to_empty(tmp_path, monkeypatch), tmp_path / "tmp"
+    kept.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(kept))
+    with archive.open("rb") as given:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=given))
+        code, _, told = command("restore", "-")
+    assert (code, found(new)) == (0, DATA), told
+    assert list(kept.iterdir()) == []
 
 
 @pytest.mark.parametrize("to_stdout", [False, pytest.param(True, marks=pytest.mark.slow)])

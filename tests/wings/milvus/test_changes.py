@@ -11,6 +11,7 @@ from benchmarks.random_vectors import RandomTokens, RandomVectors
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.wings.milvus.engine import MilvusIndexes
+from tests.cases import batches
 from tests.retrieval.test_changes_of_vectors import PER_BATCH, Place, check, check_many
 from tests.wings.milvus.server import MilvusProcess
 
@@ -35,7 +36,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("embedder", [RandomTokens, RandomVectors])
-@pytest.mark.parametrize("batch", range(252))
+@pytest.mark.parametrize("batch", batches(252))
 def test_words_and_vectors_on_milvus_after_any_changes_are_those_of_one_build(
     tmp_path: Path, place: Place, batch: int, embedder: type[RandomVectors]
 ) -> None:

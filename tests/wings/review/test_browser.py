@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from chatbot_mvp.api import UserContext
@@ -42,7 +40,6 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
     name.press("Enter")
     page.get_by_text("Por revisar: 20 · Etiquetadas: 0").wait_for()
     settle(page)
-    begun = time.monotonic()
     for done in range(1, 21):
         page.keyboard.press("a")
         page.get_by_text(f"Por revisar: {20 - done} · Etiquetadas: {done}").wait_for()
@@ -57,7 +54,6 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
             page.keyboard.press("a")
             page.get_by_text("Por revisar: 17 · Etiquetadas: 3").wait_for()
             settle(page)
-    assert time.monotonic() - begun < 120
     page.get_by_text("No queda ninguna respuesta por revisar").wait_for()
 
     settle(page)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from chatbot_mvp.wings.tune.power import power_of
+from tests.cases import draws
 from tests.wings.tune.simulation import CASES, MIN_EFFECT, measure, search
 
 
@@ -26,9 +27,9 @@ def test_a_planted_configuration_is_found_and_none_is_invented_in_a_sample_of_th
 @pytest.mark.slow
 @pytest.mark.timeout(1_800)
 def test_the_printed_power_holds_and_null_searches_name_no_winner() -> None:
-    searches = 500
+    searches = draws(500, 60)
     noise = 1.645 * math.sqrt(0.05 * 0.95 / searches)
     for row in measure(searches, searches):
         assert row.found is not None
         assert row.found >= 0.95 - noise, row
-        assert row.false_winners <= 0.05, row
+        assert row.false_winners <= 0.05 + draws(0, 1) * noise, row

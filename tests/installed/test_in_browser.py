@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.e2e.test_tour import ask, settle, upload, visit
+from tests.installed.conftest import Installed
 from tests.loopback import free_port
 from tests.ui.test_start_of_pages import addresses
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e"), pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("installed"), pytest.mark.slow, pytest.mark.timeout(600)]
 
 DOCUMENT = "# Garantía\n\nLa garantía del molino dura treinta y siete meses desde la compra.\n"
 
 
 @contextmanager
-def started(program: Path, folder: Path, home: Path) -> Iterator[SimpleNamespace]:
+def started(installed: Installed, home: str) -> Iterator[SimpleNamespace]:
     """``chatbot-mvp ui`` with nothing in its environment but a home."""
     port = free_port()
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
-    log = home / "ui.log"
+    log = installed.folder / f"{home}.log"
     with log.open("wb") as out:
-        command = [str(program), "ui", "--port", str(port)]
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=out)
+        process = installed.start("ui", "--port", str(port), home=home, out=out, err=out)
 
     def answers() -> bool:
         assert process.poll() is None, log.read_text()
@@ -49,14 +45,11 @@ def started(program: Path, folder: Path, home: Path) -> Iterator[SimpleNamespace
         process.wait(20)
 
 
-def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, program: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, installed: Installed) -> None:  # type: ignore[no-untyped-def]
     from playwright.sync_api import expect
 
-    empty, home = tmp_path / "empty", tmp_path / "home"
-    empty.mkdir()
-    home.mkdir()
     page.context.set_default_timeout(60_000)
-    with started(program, empty, home) as server:
+    with started(installed, "newcomers") as server:
         assert addresses(server.port) == {"0100007F"}
         visit(page, server)
         page.get_by_role("button", name="Cargar el manual de ejemplo").click()
@@ -81,7 +74,7 @@ def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, program:
         ask(page, "¿Cuánto dura la garantía del molino?")
         page.locator("[data-testid='stChatMessage']").get_by_text("treinta y siete meses").first.wait_for()
         settle(page)
-    assert not any(empty.iterdir())
-    data = home / ".local" / "share" / "chatbot-mvp"
+    assert not any((installed.folder / "empty").iterdir())
+    data = installed.folder / "newcomers" / ".local" / "share" / "chatbot-mvp"
     assert len(list(data.glob("kb/*/kb.json"))) == 2
     assert len(list(data.glob("results/*/*_summary.csv"))) == 1

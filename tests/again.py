@@ -1,0 +1,68 @@
+"""What CI adds to pytest: a test that fails is run once more, alone; and which tests ran is written down.
+
+``RUN_AGAIN=1`` in the environment switches the first on, ``TESTS_THAT_RAN=file`` the second. A test that fails twice
+fails the run. One that passes alone is printed under a heading of its own; ``flaky.txt`` lists those that are known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cases import function_of
+
+FLAKY = Path(__file__).with_name("flaky.txt")
+"""A line each: the day, and the test function."""
+ONCE = "failed once"
+_MOST = 30
+"""If more tests fail than that, something is broken, and no test is run again."""
+
+
+@pytest.hookimpl(trylast=True)  # when the workers of pytest-xdist have ended
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or hasattr(session.config, "workerinput"):
+        return
+    stats: dict[str, list[pytest.TestReport]] = reporter.stats
+    names = {report.nodeid for kind in ("failed", "error") for report in stats.get(kind, ())}
+    tests_failed = session.exitstatus == pytest.ExitCode.TESTS_FAILED
+    if tests_failed and os.environ.get("RUN_AGAIN") == "1" and len(names) <= _MOST:
+        passed = {name for name in sorted(names) if _passes_alone(name, session.config)}
+        for kind in ("failed", "error"):
+            stats[ONCE] = stats.get(ONCE, []) + [report for report in stats.get(kind, ()) if report.nodeid in passed]
+            stats[kind] = [report for report in stats.get(kind, ()) if report.nodeid not in passed]
+        if passed == names:
+            session.exitstatus = pytest.ExitCode.OK
+    if path := os.environ.get("TESTS_THAT_RAN"):
+        ran = [*stats.get("passed", ()), *stats.get(ONCE, ())]
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.writelines(f"{function_of(report.nodeid)}\n" for report in ran)
+
+
+def _passes_alone(name: str, config: pytest.Config) -> bool:
+    """Run a test in a process of its own, while no other runs. What it prints is told if it fails again."""
+    case = re.sub(r"@[^@\]]+$", "", name)  # without the group of pytest-xdist
+    environment = {key: value for key, value in os.environ.items() if key not in ("RUN_AGAIN", "TESTS_THAT_RAN")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", case]
+    done = subprocess.run(
+        command, cwd=config.rootpath, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
+    told = "passed" if done.returncode == 0 else f"failed again\n{done.stdout}{done.stderr}"
+    config.get_terminal_writer().line(f"\nrun alone: {case}: {told}")
+    return done.returncode == 0
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    once = sorted({function_of(report.nodeid) for report in terminalreporter.stats.get(ONCE, ())})
+    if once:
+        known = {line.split()[1] for line in FLAKY.read_text("utf-8").splitlines() if line and line[0] != "#"}
+        terminalreporter.section("Failed once, passed alone")
+        for name in once:
+            terminalreporter.write_line(
+                f"{name}: {'known' if name in known else 'new: mend it or list it in'} {FLAKY.name}"
+            )
