@@ -139,7 +139,7 @@ def slow() -> dict[str, tuple[str, bytes, str]]:
             "upload_too_many_parts",
         ),
         "a zip in it": ("a.docx", docx_of("<w:p/>", word__a__docx=docx_of("<w:p/>") * 1_000), "upload_empty"),
-        "forms": ("a.pdf", forms(9, 10), "upload_scanned"),
+        "forms": ("a.pdf", forms(9, 10), "upload_"),
         "operators": ("a.pdf", pdf([], content=[zlib.compress(b"BT (a) Tj ET " * 2_000_000, 9)]), "upload_"),
         "states": ("a.pdf", pdf([], content=[zlib.compress(b"q " * 5_000_000, 9)]), "upload_"),
         "arrays": ("a.pdf", pdf([], content=[zlib.compress(b"[" * 5_000_000, 9)]), "upload_"),

@@ -16,6 +16,9 @@ MAX_TEXT_CHARS = 20_000_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\ud800-\udfff\ufeff\ufffe\uffff]")
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_LOWERED = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
+
 
 @dataclass(frozen=True)
 class Extracted:
@@ -43,6 +46,23 @@ def clean_text(text: str) -> str:
     text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").translate(_LIGATURES).replace("\xa0", " "))
     lines = [line.rstrip() for line in normalize("NFC", text).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def raised(number: str, before: str, *, lowered: bool = False, note: bool = False) -> str:
+    """Return a raised number as it is written behind a text: apart from a number or a word, of which it is no part.
+
+    Args:
+        lowered: it is lowered, behind or before a number.
+        note: it links to one, so that it is no exponent.
+    """
+    if lowered:
+        return f" {number.translate(_LOWERED)}" if before.strip() else number.translate(_LOWERED)
+    small = number.translate(_RAISED)
+    if not note and re.search(r"(?:^|[^\w])[^\W\d_]{1,3}$", before):
+        return small  # of a unit
+    if not note and re.search(r"(?:^|\D)(?:10|2)$", before):
+        return f"^{number}"
+    return f" {small}" if before.strip() else small
 
 
 def joined(pages: Sequence[str]) -> tuple[str, tuple[int, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.documents.reading.decoding import decode
-from chatbot_mvp.documents.reading.extracted import Extracted, clean_text
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_text, raised
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
@@ -38,7 +38,6 @@ _TICK = re.compile(r"^\[[x ]\] (?=\S)", re.M)
 _BLANKS = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SPANS = ("colspan", "rowspan")
 _LAYOUT_CELL = 500
 """Characters of a cell with a heading or a table inside from which on the table around it only arranges a page."""
@@ -94,8 +93,8 @@ def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
     }
     # One pass over all elements: a CSS selector takes half of the time that a page of many elements needs.
     for element in soup.find_all(True):
-        if element.decomposed:
-            continue
+        if not element.name:
+            continue  # in what was left out; to ask ``decomposed`` would look for a child of that name
         if element.name in ("input", "textarea", "select"):
             element.replace_with(_value(element))
             continue
@@ -159,10 +158,7 @@ def _raise(mark: Tag) -> None:
     if _FOOTNOTE.fullmatch(text):
         mark.decompose()  # "[1]" would look like a citation in the app's answers
     elif re.fullmatch(r"[-+−]?\d{1,3}(?:\s*,\s*\d{1,3})*", text):
-        unit = re.search(r"(?:^|[^\w])[^\W\d_]{1,3}$", last) and not mark.find("a") and not mark.find_parent("a")
-        power = re.search(r"(?:^|\D)(?:10|2)$", last) and not mark.find("a")
-        small = text.translate(_RAISED)
-        mark.replace_with(small if unit else f"^{text}" if power else f" {small}" if last.strip() else text)
+        mark.replace_with(raised(text, last, note=bool(mark.find("a") or mark.find_parent("a"))))
 
 
 def _decoded(content: bytes, lost: Counter[str]) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
 from chatbot_mvp.documents.reading.html import missing
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
-from chatbot_mvp.documents.reading.pdf_page import lines_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.errors import MissingPackage, UploadError, UploadScanned
 
@@ -48,18 +47,21 @@ def read(file: GivenFile) -> Extracted:
     """
     try:
         from liteparse import LiteParse
+
+        from chatbot_mvp.documents.reading.pdf_glyphs import Document
+        from chatbot_mvp.documents.reading.pdf_page import lines_of
     except ImportError as error:
         raise missing("liteparse") from error
     lost: Counter[str] = Counter()
 
     def pages(reader: PdfReader) -> Iterator[list[Line]]:
-        count = len(reader.pages)
+        count, drawn = len(reader.pages), Document(file.content)
         for first in range(1, count + 1, _AT_ONCE):
             last = min(count, first + _AT_ONCE - 1)
             parser = LiteParse(**_OPTIONS, target_pages=f"{first}-{last}", max_pages=count)
             found = {page.page_num: page for page in parser.parse(file.content).pages}
             for number in range(first, last + 1):
-                yield lines_of(found[number], lost) if number in found else []
+                yield lines_of(found[number], drawn.glyphs(number), lost) if number in found else []
 
     return replace(_read(file, pages), lost=dict(+lost))
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import clean_line
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
+from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs, Mark, separated
 from chatbot_mvp.documents.reading.pdf_layout import Line
 from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, usual_size, with_tables
 
-_EMPHASIS = re.compile(r"(\\*\\*\\*|\\*\\*|~~)(?=\\S)|(?<=\\S)(\\*\\*\\*|\\*\\*|~~)")
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|~~)(?=\S)(.+?)(?<=\S)\1")
+_ESCAPED = re.compile(r"\\([^\w\s])")
 _NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
 _FUSED = 0.1
 """Share of cells with several numbers from which on the rows of a table were not found."""
@@ -28,18 +30,21 @@ _COLUMN = 25
 """Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
 
 
-def lines_of(page: Any, lost: Counter[str]) -> list[Line]:
+def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     """Return the lines of a page as liteparse found it, with a table as one line."""
     seen = [found for found in page.text_items if clean_line(found.text)]
     dark = [shape.bbox for shape in page.vector_graphics.shapes if shape.fill and not _is_white(shape.fill_color)]
     pictures = page.complexity is not None and page.complexity.image_block_count > 0
-    hidden = [one for one in seen if _is_white(one.fill_color) and not pictures and not _over(one, dark)]
+    # A scan has its text in white, or not drawn at all, over or under the picture.
+    hidden = [one for one in seen if not pictures and _is_hidden(one, dark, glyphs.invisible)]
     lost["hidden"] += sum(len(one.text.split()) for one in hidden)
-    items = [_item(one) for one in seen if all(one is not other for other in hidden)]
+    items = [_item(one, glyphs.marks) for one in seen if all(one is not other for other in hidden)]
     if is_rubbish(" ".join(item.text for item in items)):
         lost["unreadable"] += 1
         return []
-    tables = [_Table(block) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
+    tables = [
+        _Table(block, glyphs.marks) for block in page.blocks or () if block.kind == "table" and block.bbox is not None
+    ]
     marks = {id(table.mark): table for table in tables}
     lines: list[Line] = []
     for region in _regions([*items, *(table.mark for table in tables)]):
@@ -55,10 +60,12 @@ def lines_of(page: Any, lost: Counter[str]) -> list[Line]:
 class _Table:
     """A table as liteparse found it."""
 
-    def __init__(self, block: Any) -> None:
+    def __init__(self, block: Any, marks: Sequence[Mark]) -> None:
         box = block.bbox
         self.mark = Item("", box.x - 1, box.y - 1, box.x + box.width + 1, box.y + box.height + 1, 0.0, False)
-        self.rows = [[Cell(_plain(cell.text)) for cell in row] for row in (block.header or [], *(block.rows or ()))]
+        self.rows = [
+            [Cell(_cell_text(cell, marks)) for cell in row] for row in (block.header or [], *(block.rows or ()))
+        ]
 
     def read_from(self, items: Sequence[Item]) -> list[Item]:
         """Return the pieces of text that are its cells; none if it is no good."""
@@ -75,11 +82,27 @@ class _Table:
         return [] if fused > _FUSED * len(filled) or beside > _BESIDE * len(self.rows) else read
 
 
-def _item(found: Any) -> Item:
+def _item(found: Any, marks: Sequence[Mark]) -> Item:
     bold = "bold" in (found.font_name or "").lower() or "black" in (found.font_name or "").lower()
     size = found.font_height or found.font_size or found.height
-    text = clean_line(found.text)
+    text = separated(clean_line(found.text), _box(found), marks)
     return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
+
+
+def _cell_text(cell: Any, marks: Sequence[Mark]) -> str:
+    text = _plain(cell.text)
+    return separated(text, _box(cell.bbox), marks) if cell.bbox is not None else text
+
+
+def _is_hidden(found: Any, dark: Sequence[tuple[float, float, float, float]], invisible: Sequence[Box]) -> bool:
+    x, y = found.x + found.width / 2, found.y + found.height / 2
+    if any(left <= x <= right and top - 1 <= y <= bottom + 1 for left, top, right, bottom in invisible):
+        return True
+    return _is_white(found.fill_color) and not _over(found, dark)
+
+
+def _box(found: Any) -> Box:
+    return found.x, found.y, found.x + found.width, found.y + found.height
 
 
 def _is_white(color: str | None) -> bool:
@@ -104,7 +127,7 @@ def is_rubbish(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return clean_line(_EMPHASIS.sub("", text).replace("\\\\", ""))
+    return clean_line(_ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", text)))
 
 
 def _letters(text: str) -> str:

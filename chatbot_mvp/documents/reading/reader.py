@@ -42,6 +42,8 @@ class Reader:
     """Package on PyPI whose version decides what it reads; "" for this program itself."""
     native: bool = False
     """Whether it is used only where the kernel fences machine code."""
+    loads: tuple[str, ...] = ()
+    """As in ``PageReader``."""
 
     @property
     def kind(self) -> str:

@@ -19,7 +19,7 @@ MARKDOWN = ".md"
 
 _READING = "chatbot_mvp.documents.reading"
 _OWN = (
-    Reader("liteparse", (".pdf",), f"{_READING}.pdf:read", True, "liteparse", native=True),
+    Reader("liteparse", (".pdf",), f"{_READING}.pdf:read", True, "liteparse", True, ("pypdfium2",)),
     Reader("pypdf", (".pdf",), f"{_READING}.pdf:read_plain", True, "pypdf"),
     Reader("mammoth", (".docx", ".docm"), f"{_READING}.docx:read", package="mammoth"),
     Reader("html", (".html", ".htm", ".xhtml"), f"{_READING}.html:read", package="beautifulsoup4"),

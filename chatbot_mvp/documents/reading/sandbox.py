@@ -109,7 +109,7 @@ def read_apart(
     """
     found = reading_of(kind, reader)
     per_page = CPU_SECONDS_PER_PAGE if found.has_pages else 0.0
-    job = Job(kind, name, max_pages, found.read, cpu_seconds_per_page=per_page)
+    job = Job(kind, name, max_pages, found.read, cpu_seconds_per_page=per_page, loads=found.loads)
     with _started(job, content, subprocess.PIPE) as process:
         deadline = time.monotonic() + seconds
         while True:
