@@ -415,6 +415,53 @@ def test_white_text_on_white_is_hidden_and_on_a_dark_ground_is_not() -> None:
     assert read(".pdf", pdf([], content=[zlib.compress(stream)])).text == "Se ve."
 
 
+RAISED = (
+    ("Tf 70 {y} Td (Suma 320) Tj 5 Ts /F1 7 Tf (1) Tj 0 Ts /F1 11 Tf ( euros.)", "Suma 320 ¹ euros."),
+    ("Tf 70 {y} Td (Paga 410) Tj 4 Ts (2) Tj 0 Ts ( euros.)", "Paga 410 ² euros."),
+    (
+        "Tf 70 {y} Td (Debe 55) Tj ET BT /F1 6 Tf 111 {up} Td (3) Tj ET BT /F1 11 Tf 118 {y} Td (euros.)",
+        "Debe 55 ³ euros.",
+    ),
+    ("Tf 1 0 0 1 70 {y} Tm (No cambia 3201 ni CO) Tj -3 Ts /F1 7 Tf (2) Tj 0 Ts", "No cambia 3201 ni CO2"),
+    ("Tf 70 {y} Td (Hay 5 m) Tj 5 Ts /F1 7 Tf (2) Tj 0 Ts /F1 11 Tf ( y 10) Tj 5 Ts /F1 7 Tf (3)", "Hay 5 m² y 10^3"),
+    ("Tf 70 {y} Td 5 Ts /F1 7 Tf (4) Tj 0 Ts /F1 11 Tf (320 de ayer)", "⁴ 320 de ayer"),
+    ("Tf 70 {y} Td (Desde 2008.) Tj 5 Ts /F1 7 Tf (18) Tj 0 Ts /F1 11 Tf ( Ya no.)", "Desde 2008. ¹⁸ Ya no."),
+    ("Tf 0 1 -1 0 500 {y} Tm (Girado 320) Tj 5 Ts /F1 7 Tf (5) Tj 0 Ts /F1 11 Tf ( euros.)", "Girado 320 ⁵ euros."),
+)
+
+
+def test_a_raised_number_is_no_digit_of_the_number_that_it_touches() -> None:
+    drawn = [f"BT /F1 11 {how.format(y=740 - 60 * n, up=745 - 60 * n)} Tj ET" for n, (how, _) in enumerate(RAISED)]
+    late = "BT /F1 7 Tf 107.5 45 Td (6) Tj ET"  # after all that it could belong to
+    stream = " ".join(["BT /F1 11 Tf 70 40 Td (Vale 90) Tj ET", *drawn, late]).encode()
+    text = read(".pdf", pdf([], content=[zlib.compress(stream)])).text
+    assert [said for _, said in RAISED if said not in text] == []
+    assert "Vale 90 ⁶" in text
+
+
+def test_a_raised_number_in_a_table_of_a_pdf_is_no_digit_of_its_cell() -> None:
+    pieces = [
+        (x, 700 - 14 * row, cell)
+        for row, cells in enumerate(ROWS)
+        for x, cell in zip((70, 200, 300), cells, strict=True)
+    ]
+    raise_it = {"900": "5 Ts /F1 7 Tf (1) Tj"}
+    drawn = " ".join(f"BT /F1 11 Tf {x} {y} Td ({cell}) Tj {raise_it.get(cell, '')} ET" for x, y, cell in pieces)
+    rules = " ".join(f"70 {y} m 380 {y} l S" for y in range(655, 715, 14))
+    for stream in (drawn, f"{rules} {drawn}"):
+        text = read(".pdf", pdf([], content=[zlib.compress(stream.encode())])).text
+        assert text.endswith("- Puesto: Auxiliar; Sueldo: 900 ¹")
+
+
+def test_text_that_is_never_drawn_is_hidden_but_over_a_picture() -> None:
+    stream = "BT /F1 11 Tf 70 700 Td (Se ve.) Tj 0 -30 Td 3 Tr (No se ve) Tj ET"
+    found = read(".pdf", pdf([], content=[zlib.compress(stream.encode())]))
+    assert (found.text, found.lost) == ("Se ve.", {"hidden": 3})
+    picture = "q 400 0 0 300 60 500 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \x80 EI Q "
+    found = read(".pdf", pdf([], content=[zlib.compress((picture + stream).encode("latin-1"))]))
+    assert "No se ve" in found.text
+
+
 def test_a_page_whose_font_has_no_map_of_characters_is_counted_and_not_indexed() -> None:
     said = "Las vacaciones se piden en administración con un mes de antelación y por escrito. " * 3
     rubbish = "".join(chr(ord(char) - 29) if "a" <= char <= "z" else char for char in said)
