@@ -27,9 +27,9 @@ WHICH := not slow
 tests: $(VENV)/.installed-dev
 	nice -n 5 $(BIN)/python -m pytest -n 3 --dist loadgroup -m "$(WHICH)"
 
-# Everything that attacks: hostile input of all kinds, injections, kills with all random cases, fuzz targets under
-# atheris. At most 15 minutes on two cores: `make nightly` has the same tests, and gives the fuzz targets a hundred times
-# as many executions.
+# Everything that attacks: hostile input of all kinds, injections, kills with all random cases, random orders of changes to
+# a knowledge base, fuzz targets under atheris. At most 20 minutes on two cores: `make nightly` has the same tests, with
+# new orders, and gives the fuzz targets a hundred times as many executions.
 ATTACKED_TOO := tests/test_chaos.py tests/test_faults.py tests/test_full_disk.py tests/test_hostile_json.py \
 	tests/wings/sharing/test_clocks.py
 attack: $(VENV)/.installed-dev
@@ -37,6 +37,9 @@ attack: $(VENV)/.installed-dev
 	export HYPOTHESIS_EXAMPLES=40; failed=; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/hostile || failed="$$failed hostile"; \
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(ATTACKED_TOO) || failed="$$failed tests"; \
+	$(BIN)/python -m benchmarks attack_kb --sequences 150 --seed 1 & orders=$$!; \
+	$(BIN)/python -m benchmarks attack_kb --sequences 150 --seed 1 --first 150 || failed="$$failed orders"; \
+	wait $$orders || failed="$$failed orders"; \
 	$(BIN)/python -m benchmarks fuzz all --executions 10000 --at-once 2 || failed="$$failed fuzz"; \
 	test -z "$$failed" || { echo "attack failed:$$failed"; exit 1; }
 

@@ -12,6 +12,8 @@ COPIES = {
     "data/samples": "chatbot_mvp/data/samples",
     "data/env.example": "chatbot_mvp/data/env.example",
     "data/ragas_config.example.yaml": "chatbot_mvp/data/ragas_config.example.yaml",
+    # RAG_P's command, which has no place at the top level of a checkout.
+    "chatbot_mvp/cli/rag_p.py": "sandbox_mteb/run.py",
     # Beside the script that Streamlit runs, where it reads it in every working directory.
     ".streamlit/config.toml": "streamlit_app/.streamlit/config.toml",
 }

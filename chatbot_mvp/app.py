@@ -46,6 +46,7 @@ from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.rows import Start
 from chatbot_mvp.retrieval.factory import PipelineFactory
+from chatbot_mvp.retrieval.systems import changes_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.access import AdminAccess
 from chatbot_mvp.settings.live import LiveSettings
@@ -120,7 +121,7 @@ class App:
         """The queue of all runs but those over knowledge bases: only one of them is at work."""
         self.runs = RunService(live, self.sources, self.run_parts, jobs, kb_jobs, self)
         """Runs: planned, started, resumed, stopped."""
-        self.presets = Presets(start.presets_path)
+        self.presets = Presets(start.presets_path, live.is_outside)
         """Named parameters of runs."""
         self.details = RunDetails(live, providers, self.archive)
         """One finished run in full, and what the chat can take over from it."""
@@ -209,7 +210,7 @@ class App:
 def build_worker(settings: Settings, run_id: str) -> RunWorker:
     """The worker of a run in a process of its own, over the same data folder. Raises as ``reopen_run``."""
     threadpool_limits(1, "blas")
-    live = LiveSettings(settings)
+    live = LiveSettings(settings, changes_of)
     providers, embedders = Providers(live), Embedders(live)
     factory = PipelineFactory(embedders, providers)
     sources = RunSources(live, DatasetService(live), KnowledgeBases(live, factory, embedders))
@@ -220,7 +221,7 @@ def build_worker(settings: Settings, run_id: str) -> RunWorker:
 def build_app(settings: Settings) -> App:
     """The App with the implementations that ``settings`` name. A model is loaded when it is first used."""
     held = use_folder(settings.data_folder)
-    live = LiveSettings(settings)
+    live = LiveSettings(settings, changes_of)
     app = App(live, Providers(live), Embedders(live))
     if held is not None:
         weakref.finalize(app, os.close, held)

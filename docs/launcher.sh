@@ -2,6 +2,7 @@
 # Ragas evaluation of a data set as a Slurm job, from the folder that holds the data, config.yaml and .env:
 #
 #     DATASET=data.jsonl sbatch launcher.sh
+#     sbatch launcher.sh                      # the data set that config.yaml names, else data.jsonl
 #
 # A job that was pre-empted or ran out of time is queued again by Slurm (--requeue), or by you with the same line: it
 # goes on with the last unfinished run of this data set, and asks only for what has no score yet.
@@ -19,10 +20,24 @@
 set -euo pipefail
 
 cd "${SLURM_SUBMIT_DIR:-$PWD}"
-DATASET=${DATASET:-${1:-data.jsonl}}
+DATASET=${DATASET:-${1:-}}
 CONFIG=${CONFIG:-config.yaml}
 # shellcheck disable=SC1091
 source "${VENV:-.venv}/bin/activate"
+
+if [ -z "$DATASET" ]; then
+    # Where the configuration cannot be read, `ragas run` says why.
+    DATASET=$(python -c '
+import sys
+from pathlib import Path
+from chatbot_mvp.errors import ChatbotError
+from chatbot_mvp.wings.ragas.config import load_config
+try:
+    print(load_config(Path(sys.argv[1])).dataset or "data.jsonl")
+except ChatbotError:
+    print("data.jsonl")
+' "$CONFIG")
+fi
 
 RUN=$(chatbot-mvp benchmark list --json | python -c '
 import json, re, sys

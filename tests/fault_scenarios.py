@@ -20,8 +20,8 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, QuestionSetStore, SetQuestion
 from chatbot_mvp.knowledge_base.changes import Put, applied
 from chatbot_mvp.knowledge_base.store import KbStore
-from chatbot_mvp.knowledge_base.versioning import documents_of
 from chatbot_mvp.knowledge_base.versions import KEPT, NewDocument
+from chatbot_mvp.knowledge_base.writing import documents_of
 from chatbot_mvp.llm.base import Completion, Usage
 from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.runs.line import append_submission, read_submissions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import parse_upload
@@ -36,7 +37,7 @@ def document(path: str, text: str) -> NewDocument:
     return NewDocument(path, parse_upload(Path(path).name, content, 1_000_000, 10), content)
 
 
-def app_over(data: Path, **settings: object) -> App:
+def app_over(data: Path, **settings: Any) -> App:
     values = {"provider": "demo", "retrieval_strategy": "LEXICAL", **settings}
     return build_app(load_settings(data_dir=data, **values))
 

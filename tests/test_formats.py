@@ -101,7 +101,10 @@ def test_runs_are_found_ranked_compared_and_evaluated(app: App) -> None:
 @pytest.mark.parametrize("run_id", RUNS)
 def test_a_result_that_is_written_again_is_the_same(app: App, data: Path, run_id: str) -> None:
     before = json.loads((data / "results" / run_id / f"{run_id}.json").read_text("utf-8"))
-    assert json.loads(json.dumps(result_json(app.archive.run(run_id)))) == before
+    again = json.loads(json.dumps(result_json(app.archive.run(run_id))))
+    for row in again["per_query"]:
+        assert row.pop("retrieved_doc_ids", []) == row["retrieved"]  # its other name, which files did not have
+    assert again == before
 
 
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "zip"])

@@ -124,6 +124,14 @@ def test_text_lines_are_as_they_were(
     assert capsys.readouterr().err == "WARNING:chatbot_mvp.x:loud\nplain\n"
 
 
+def test_verbose_shows_the_lines_of_every_level(capsys: Captured, logging_as_it_was: None) -> None:
+    for verbose, shown in ((True, "DEBUG:chatbot_mvp.x:detail\nINFO:chatbot_mvp.x:quiet\n"), (False, "")):
+        logs.configure("text", verbose=verbose)
+        logging.getLogger("chatbot_mvp.x").debug("detail")
+        logging.getLogger("chatbot_mvp.x").info("quiet")
+        assert capsys.readouterr().err == shown
+
+
 def test_progress_is_a_line_every_few_seconds_with_failures_tokens_and_cost(
     capsys: Captured, logging_as_it_was: None
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 JSON = Any
 """What ``json`` reads and writes."""
-TIE = 2e-5
+TIE = 1e-4
 """What vectors in float32 leave open between processors; also the distance at which two hits may change places."""
 LATE = 2e-3
 """The same behind late interaction, which keeps tokens in 8 bits: one rounded the other way moves a score."""

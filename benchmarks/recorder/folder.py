@@ -22,8 +22,8 @@ def knowledge_bases(app: App) -> JSON:
     for record in sorted(app.kbs.records(), key=lambda one: one.kb_id):
         staged = app.kb_changes.staged(record.kb_id)
         steps = app.kb_changes.history(record.kb_id)
-        rows = [[f"{s.entry.number} {s.entry.what} {s.entry.note}".strip(), s.entry.version_id, s.kept] for s in steps]
-        rows += [["draft", staged.version_id, True]] if staged else []
+        rows = [(f"{s.entry.number} {s.entry.what} {s.entry.note}".strip(), s.entry.version_id, s.kept) for s in steps]
+        rows += [("draft", staged.version_id, True)] if staged else []
         found[record.kb_name] = {
             "id": record.kb_id,
             "versions": [

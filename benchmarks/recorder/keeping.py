@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from benchmarks.recorder.running import prepare
@@ -38,7 +39,7 @@ from chatbot_mvp.wings.tune.types import TuneOptions
 
 VISITOR = "0" * 31 + "a"
 LINK = "link.txt"
-SECRET = "Ornitorrinco"
+PURGED_WORD = "Ornitorrinco"
 _LEFT_OUT = ("cache", "chroma", "visitor.key", ".in-use")
 """What is made again where it is missing; the key is a secret."""
 
@@ -48,12 +49,12 @@ _HOLIDAYS = (
 _TRAVEL = (
     "# Dietas\n\nLa dieta completa es de 48 euros por cada día de viaje.\n\nEl hotel cuesta 90 euros como máximo.\n"
 )
-_PROJECT = f"# Proyecto\n\nEl proyecto se llama {SECRET} y empieza en marzo de 2027.\n"
+_PROJECT = f"# Proyecto\n\nEl proyecto se llama {PURGED_WORD} y empieza en marzo de 2027.\n"
 _GARDEN = "# Allotments\n\nA full plot costs 38 pounds a year.\n\nBonfires are allowed from October to March.\n"
 _WATER = "# Water\n\nThe taps are turned off on the first Monday of November.\n"
 
 
-def app_over(data: Path, **more: object) -> App:
+def app_over(data: Path, **more: Any) -> App:
     """Build the application over a folder, without a model and without vectors."""
     return build_app(
         load_settings(data_dir=data, provider="demo", retrieval_strategy="LEXICAL", generation_enabled=False, **more)
@@ -201,8 +202,8 @@ def archive(path: Path) -> None:
                     ):
                         content = content.replace(place.encode(), said.encode())
                     packed.writestr(f"data/{name.as_posix()}", content)
-            for name, text in more.items():
-                packed.writestr(name, text)
+            for other, text in more.items():
+                packed.writestr(other, text)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(out.getvalue())
 

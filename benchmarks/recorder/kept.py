@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from benchmarks.recorder.facts import JSON, Fact, Place
 from benchmarks.recorder.folder import digest, files_with, knowledge_bases
-from benchmarks.recorder.keeping import LINK, SECRET, VISITOR, app_over, archive
+from benchmarks.recorder.keeping import LINK, PURGED_WORD, VISITOR, app_over, archive
 from benchmarks.recorder.stable import Stable
 from benchmarks.script import ROOT
 from chatbot_mvp.app import App
@@ -43,7 +43,7 @@ def facts(place: Place) -> Iterator[Fact]:
     with at_time((place.work / "made_at.txt").read_text("utf-8")):
         app, stable = app_over(data), Stable({"work": place.work}, today=False)
         told = [*_kbs(app), *_chats(app, (place.work / LINK).read_text("utf-8")), *_measured(app), *_settings(app)]
-        told.append(("words", files_with(data, [SECRET, "vacaciones"])))
+        told.append(("words", files_with(data, [PURGED_WORD, "vacaciones"])))
         for name, value in told:  # with the times of the folder, which are always the same
             yield (
                 Fact(f"kept/{name}", _plain(value))
@@ -167,7 +167,8 @@ def _after(app: App, data: Path) -> Iterator[tuple[str, JSON]]:
     yield "published", _tried(lambda: app.kb_changes.publish(rules).number)
     oldest = app.kb_changes.history(rules)[-1].entry.version_id
     yield "restored", _tried(lambda: app.kb_changes.restore(rules, oldest).number)
-    yield "purged", _tried(lambda: asdict(app.kb_changes.purge(rules, ["rrhh/", "vacaciones.md"])))
+    yield "purged by a path it has left", _tried(lambda: asdict(app.kb_changes.purge(rules, ["rrhh/"])))
+    yield "purged", _tried(lambda: asdict(app.kb_changes.purge(rules, ["vacaciones.md"])))
     yield "words", files_with(data, ["Se piden por escrito", "vacaciones"])
     yield "kbs", knowledge_bases(app)
     yield "conversations", [dict(_chats(app, (data.parent / LINK).read_text("utf-8")))]

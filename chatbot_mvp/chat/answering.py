@@ -81,7 +81,8 @@ class Answering:
             UnknownChoice: there is no such system.
         """
         settings = self._live.current
-        return system_profile(name, settings, self._providers.language_model(settings) is not None)
+        has_model = self._providers.language_model(settings) is not None
+        return system_profile(name, settings, has_model, self._live.is_outside)
 
     def ask(
         self, kb_id: str, question: str, context: UserContext | None = None, history: Sequence[PastTurn] = ()

@@ -15,6 +15,7 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.followup import Search, leaning
 from chatbot_mvp.chat.nearest import Nearest, Suggestion, find_nearest
 from chatbot_mvp.chat.references import Reference, named_things, open_reference
+from chatbot_mvp.chat.relevance import outcome_of
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.text import fold
@@ -39,7 +40,8 @@ def ask_back(pipeline: Pipeline, question: str, history: Sequence[PastTurn], sea
         and at the same place the passage that it finds first.
     """
     hits = search.trace.hits[:_LOOKED_AT]
-    if len(hits) < FEWEST:
+    # What was said before may be what a question is about that is about something else by itself.
+    if len(hits) < FEWEST or (not history and outcome_of(False, search.trace) == "refused"):
         return None
     reference = open_reference(question, history)
     if reference is not None:

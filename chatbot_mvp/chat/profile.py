@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.fields import ROWS
 from chatbot_mvp.settings.kinds import RUN_GROUPS
-from chatbot_mvp.settings.model import SECRETS, Settings
+from chatbot_mvp.settings.model import MODEL_SETTINGS, SECRETS, Settings
 
 _BY_GROUP = sorted(ROWS, key=lambda name: RUN_GROUPS.index(ROWS[name].run_group))
 _SEARCH, _RERANKER, _EXPANSION, _EMBEDDER = (
@@ -98,16 +98,19 @@ def chat_profile(
     return ChatProfile(run_id, made.strategy, taken, changes, tuple(made.left))
 
 
-def system_profile(name: str, settings: Settings, has_model: bool) -> ChatProfile:
+def system_profile(
+    name: str, settings: Settings, has_model: bool, is_set: Callable[[str], bool] = lambda _: False
+) -> ChatProfile:
     """Derive the chat profile of a system: what it changes of the chat's settings, as far as the chat can take it over.
 
     Args:
         settings, has_model: as in ``chat_profile``.
+        is_set: as in ``System.over``.
 
     Raises:
         UnknownChoice: there is no such system.
     """
-    changes = get_system(name).changes
+    changes = get_system(name).over(is_set)
     # The address of a reranker is this machine's own, or none.
     here = settings.with_changes(reranker_base_url=changes.get("reranker_base_url", settings.reranker_base_url))
     made = _Making({**settings.model_dump(), **changes}, here, has_model)
@@ -195,7 +198,9 @@ class _Making:
 
     def only_of_runs(self, changes: Mapping[str, Any]) -> None:
         for name, value in changes.items():
-            if not ROWS[name].chat:
+            if name in MODEL_SETTINGS.values():  # the answering model is the one that is chosen for all
+                self.left.append(NotTaken(name, str(value), self._settings.language_model, "model"))
+            elif not ROWS[name].chat:
                 self.left.append(NotTaken(name, f"{name.upper()}={value}", "", "runs"))
 
     def _take(self, name: str) -> None:

@@ -23,6 +23,13 @@ def purge_chat(conversations: Path, logs: Iterable[Path], purged: Purged) -> int
 
 
 def _conversation(rows: list[Row], purged: Purged) -> list[Row]:
+    try:
+        return _rewritten(rows, purged)
+    except (AttributeError, KeyError, TypeError, ValueError):  # a line has another shape; its words go all the same
+        return [purged.text.without_in(row, purged.kb_id, made=True) for row in rows]
+
+
+def _rewritten(rows: list[Row], purged: Purged) -> list[Row]:
     if not any(row.get("type") == "conversation" and purged.kb_id in _asked(row) for row in rows):
         return rows
     touched = {row.get("turn") for row in rows if row.get("type") == "answer" and _quotes(row["answer"], purged)}

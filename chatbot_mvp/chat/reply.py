@@ -132,8 +132,8 @@ def _why_none(case: Case, completion: Completion | None, text: str, statements: 
         return "relevance" if case.decision.reason == "relevance" else "evidence"
     if not text or _declines(text):
         return "declined"
-    strict = case.context.mode == "strict" and not case.context.answer_in
-    return "unsupported" if strict and not any(statement.supported for statement in statements) else None
+    checked = case.context.mode == "strict" and not case.context.answer_in and case.settings.chat_withholds
+    return "unsupported" if checked and not any(statement.supported for statement in statements) else None
 
 
 def _checked(case: Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:

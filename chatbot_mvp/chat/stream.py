@@ -151,7 +151,8 @@ class AnswerStream:
 
     def _holding(self, case: Case) -> Holding | None:
         # A model that needs evidence copies its sentences from the passages.
-        if not self._hold or case.context.mode != "strict" or self._model.needs_evidence:
+        held = self._hold and case.context.mode == "strict" and self._settings.chat_withholds
+        if not held or self._model.needs_evidence:
             return None
         return Holding(lambda text: any(statement.supported for statement in verified(case, text)))
 

@@ -14,9 +14,9 @@ from chatbot_mvp.documents.origins import source_of
 from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.evaluation.run_sources import names_kb
 from chatbot_mvp.knowledge_base.naming import kb_named
-from chatbot_mvp.retrieval.systems import SYSTEMS
+from chatbot_mvp.retrieval.systems import SYSTEMS, get_system
 from chatbot_mvp.settings.early import log_format
-from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.settings.model import load_settings, where_set
 from chatbot_mvp.terminal import json_line, say
 
 EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
@@ -42,6 +42,11 @@ def open_app(env: Path | None, verbose: bool = False, **overrides: Any) -> App:
     settings = load_settings(env, **overrides)
     logs.configure(settings.log_format, verbose, settings.secret_values)
     return build_app(settings)
+
+
+def preset_changes(preset: str | None, env: Path | None) -> dict[str, Any]:
+    """Return the settings of a preset, those excepted that its users set themselves in the environment or a file."""
+    return get_system(preset).over(where_set(env).__contains__) if preset else {}
 
 
 def with_split(env: Path | None, dataset: str | None, split: str | None) -> str | None:

@@ -10,7 +10,16 @@ import typer
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
-from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, kb_of, open_app, print_json, stored_kb
+from chatbot_mvp.cli.common import (
+    EnvOption,
+    JsonOption,
+    PresetOption,
+    kb_of,
+    open_app,
+    preset_changes,
+    print_json,
+    stored_kb,
+)
 from chatbot_mvp.cli.filters import (
     AndOption,
     DatedOption,
@@ -24,7 +33,7 @@ from chatbot_mvp.cli.filters import (
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.origins import source_of
 from chatbot_mvp.errors import CacheUnusable, KbNotFound, RunError
-from chatbot_mvp.retrieval.systems import get_system
+from chatbot_mvp.settings.model import MODEL_SETTINGS
 from chatbot_mvp.terminal import say
 
 kb = typer.Typer()
@@ -56,8 +65,9 @@ def kb_ask(
     documents = filter_of(folder, tag, only, since, until, dated)
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
-    search = tuple(get_system(preset).changes.items()) if preset else ()
-    app = open_app(env)
+    changes = preset_changes(preset, env)
+    search = tuple(changes.items())
+    app = open_app(env, **{name: value for name, value in changes.items() if name in MODEL_SETTINGS.values()})
     try:
         stored = "" if source_of(document) else stored_kb(app, document)
     except KbNotFound as error:

@@ -13,12 +13,11 @@ import typer
 
 from chatbot_mvp import logs
 from chatbot_mvp.api import ProviderStatus
-from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, open_app, print_json
+from chatbot_mvp.cli.common import EnvOption, JsonOption, PresetOption, open_app, preset_changes, print_json
 from chatbot_mvp.errors import AddressUnavailable, DataFolderUnusable, MissingPackage
 from chatbot_mvp.health import Check
 from chatbot_mvp.plugins.finding import additions, problems
 from chatbot_mvp.plugins.kinds import KINDS, VERSION
-from chatbot_mvp.retrieval.systems import get_system
 from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
 from chatbot_mvp.settings.password import LEAST_CHARS, hash_password
 from chatbot_mvp.storage.data_folder import use_folder
@@ -61,7 +60,7 @@ def serve_chat(
     """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
     from chatbot_mvp.server.run import serve
 
-    app = open_app(env, **(get_system(preset).changes if preset else {}))
+    app = open_app(env, **preset_changes(preset, env))
     _require_free(host, port)
     _prepare_data(app.settings)
     app.start()

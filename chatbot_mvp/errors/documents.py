@@ -128,6 +128,11 @@ class KbChangeError(ChatbotError):
         "Nothing was written. Look at the new version, then make your change again.",
         "kb_version_not_found": "The knowledge base {kb_id!r} has no version {version!r} that is kept. Kept are: "
         "{legal}.",
+        "kb_version_incomplete": "The new version of the knowledge base {kb_id!r} cannot become the current one, "
+        "because its file {path!r} is missing. The version before stays. Make the change again; if it is missing "
+        "still, add the document again.",
+        "kb_document_purged": "{path!r} with this text was purged from the knowledge base {kb_id!r}, so it does not "
+        "come back. If it shall, add it under another path.",
         "kb_nothing_staged": "The knowledge base {kb_id!r} has no draft. Make one with `kb add --stage`.",
         "kb_quota_exceeded": "The files and texts of the knowledge base {kb_id!r} would take {needed_mb} MB, and the "
         "maximum is {limit_mb} MB (KB_QUOTA_MB). Remove documents, or raise the limit.",

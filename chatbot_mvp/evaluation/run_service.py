@@ -14,7 +14,13 @@ from chatbot_mvp.evaluation.benchmark.engine import run_engine
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.pilot import pilot_folder, run_pilot
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan, plan_run
-from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun, prepare_run, reopen_run, run_settings
+from chatbot_mvp.evaluation.benchmark.preparation import (
+    PreparedRun,
+    Readable,
+    prepare_run,
+    reopen_run,
+    run_settings,
+)
 from chatbot_mvp.evaluation.benchmark.runner import RunParts, execute
 from chatbot_mvp.evaluation.benchmark.worker import run_models
 from chatbot_mvp.evaluation.run_sources import RunSources, names_kb
@@ -63,7 +69,7 @@ class RunService:
         Raises:
             ConfigurationError, DatasetError, StorageError: as the run would.
         """
-        settings = self._asked_for(preset, changes)
+        settings = self._asked_for(preset, changes, lambda _: None)  # no request is sent for a plan
         found = self._sources.find(settings.mteb_dataset_name)
         path = vector_cache_path(settings.cache_dir)
 
@@ -224,11 +230,14 @@ class RunService:
 
     # --- wiring
 
-    def _asked_for(self, preset: str, changes: Mapping[str, Any]) -> Settings:
-        return self.of_run(with_system(self._live.current, preset).with_changes(**changes))
+    def _asked_for(self, preset: str, changes: Mapping[str, Any], readable: Readable = readable_chars) -> Settings:
+        settings = with_system(self._live.current, preset, self._live.is_outside)
+        return self.of_run(settings.with_changes(**changes), readable)
 
-    def of_run(self, settings: Settings) -> Settings:
+    def of_run(self, settings: Settings, readable: Readable = readable_chars) -> Settings:
         """Return the settings of a run that is started with ``settings``, after checking that its models can be used.
+
+        ``readable`` is as in ``run_settings``.
 
         Raises:
             ConfigurationError, ProviderNotConfigured
@@ -240,7 +249,7 @@ class RunService:
         if names_kb(settings.mteb_dataset_name):
             # Measured as the chat works: on the whole text, in its language, with the chat's context.
             return settings.with_changes(dev_mode=False, eval_max_corpus=0, retrieval_bm25_language="")
-        return run_settings(settings, readable_chars)
+        return run_settings(settings, readable)
 
     def reopen(
         self, run_id: str, progress: ProgressCallback = ignore_progress, retry_failed: bool = False

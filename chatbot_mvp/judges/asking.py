@@ -104,7 +104,7 @@ def ask(
             completion = model.complete(ChatRequest(turns, options))
         except ProviderReplyUnusable as error:
             # Usually the model used all tokens for thinking: there is no text to correct, but more tokens may help.
-            reason, detail = "provider", str(error)
+            reason, detail = "unusable_reply", str(error)
             if tokens > max_tokens:
                 break
             tokens = _MORE_TOKENS * max_tokens

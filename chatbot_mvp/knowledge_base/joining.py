@@ -29,7 +29,8 @@ def joined_heads(mine: Head, theirs: Head, read: Read, write: Write) -> Head:
     steps = _joined(mine.history[:same], left, right)
     name = next((step.note for step in reversed(steps) if step.what == RENAMED), theirs.kb_name)
     added_at = max(mine.added_at, theirs.added_at)
-    head = Head(mine.kb_id, name, added_at, steps, theirs.staged or mine.staged)
+    purged = tuple(sorted({*mine.purged, *theirs.purged}))
+    head = Head(mine.kb_id, name, added_at, steps, theirs.staged or mine.staged, purged)
     if _keys(left) <= _keys(right):
         return replace(head, history=theirs.history)
     if _keys(right) <= _keys(left):

@@ -26,6 +26,7 @@ from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
 from chatbot_mvp.retrieval.indexes.corpus import forget_index
 from chatbot_mvp.retrieval.indexes.engines import indexes_of
+from chatbot_mvp.retrieval.indexes.versions import forget_other_indexes
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
@@ -194,6 +195,11 @@ class KnowledgeBases(KbPipelines):
             with suppress(ConfigurationError):
                 embedder = self._embedders.of(settings)
         forget_index(chunks, record.language, settings.cache_dir, embedder, kb_id)
+
+    def forget_indexes(self, kb_id: str) -> None:
+        """Delete the files of all indexes of a knowledge base, also of versions that cannot be read."""
+        self._pipelines.drop(kb_id)
+        forget_other_indexes(self._live.current.cache_dir, kb_id, [])
 
     def _drop_vectors(self, kb_id: str) -> None:
         settings = self._live.current

@@ -42,24 +42,33 @@ def purge_lines(path: Path, change: Rewrite) -> bool:
 
     Lines that are no JSON objects cannot be shown to anybody, and go.
     """
-    return _replaced(path, lambda content: _written(change(_rows(content)), _rows(content)))
+    return path.is_file() and _replaced(path, lambda content: _written(change(_rows(content)), _rows(content)))
 
 
-def purge_caches(folder: Path, purged: Purged) -> int:
-    """Delete the rows of all SQLite files in a folder whose texts quote purged text; return their number.
+def purge_caches(folder: Path, purged: Purged) -> tuple[int, list[Path]]:
+    """Delete the rows of all SQLite files in a folder whose texts quote purged text.
 
-    What SQLite keeps of deleted rows goes too.
+    What SQLite keeps of deleted rows goes too, and so do damaged files: nobody can tell what is in them.
+
+    Returns:
+        (number of rows, damaged files that were deleted)
 
     Raises:
-        OSError: a file is in use or damaged; those before it are done.
+        OSError: a file is in use; those before it are done.
     """
-    count = 0
+    count, damaged = 0, []
     for path in sorted((*folder.rglob("*.sqlite"), *folder.rglob("*.sqlite3"))):
+        if not path.is_file():
+            continue
         try:
             count += _purge_cache(path, purged)
-        except sqlite3.Error as error:
+        except sqlite3.OperationalError as error:
             raise OSError(errno.EIO, str(error), str(path)) from error
-    return count
+        except sqlite3.Error:
+            damaged.append(path)
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+    return count, damaged
 
 
 def _purge_cache(path: Path, purged: Purged) -> int:

@@ -38,7 +38,11 @@ class Purged:
     mark: str
     """What stands in its place."""
     paths: frozenset[str]
-    """Every path that one of the documents has had."""
+    """Every path that one of the documents has had, and no other document."""
+
+    def note(self, text: str) -> str:
+        """Return a note that somebody wrote, or the mark if it names or quotes one of the documents."""
+        return self.mark if self.text.quoted_in(text) or self.text.named_in(text) else text
 
 
 class PurgedText:
@@ -77,6 +81,11 @@ class PurgedText:
     def quoted_in(self, text: str) -> bool:
         """Return whether a text quotes the documents, or names what only they name."""
         return next(self._spans(text), None) is not None
+
+    def named_in(self, text: str) -> bool:
+        """Return whether a text has a path or the name of a file of the documents, or a heading of theirs."""
+        folded = fold(text)
+        return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) for name in self._whole if name)
 
     def without(self, text: str, made: bool = True, opaque: str = "") -> str:
         """Return a text with the mark in place of what is quoted in it.

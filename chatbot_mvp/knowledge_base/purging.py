@@ -1,27 +1,33 @@
 """Purge documents: from every version of a knowledge base, and from everything that quotes them.
 
-A file in the knowledge base's folder says which documents a purge is about until it is done. Every step can be done
-again, and the documents themselves go last, so that a purge that was killed is continued from its beginning.
+While it is at work, nobody else changes the knowledge base. A file in its folder says which documents a purge is about
+until it is done. Every step can be done again, and the documents themselves go last, so that a purge that was killed is
+continued from its beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatbot_mvp.errors import KbNotFound, KbUnreadable
+from chatbot_mvp.errors import ChatbotError, KbNotFound, KbUnreadable
 from chatbot_mvp.knowledge_base.changes import document_not_found
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
+from chatbot_mvp.knowledge_base.lines import Doomed, Lines
 from chatbot_mvp.knowledge_base.places import purged_mark
 from chatbot_mvp.knowledge_base.purged_files import purge_caches, purge_files
 from chatbot_mvp.knowledge_base.purged_text import Purged, PurgedText
 from chatbot_mvp.knowledge_base.versions import KbDocument, Version
+from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import write_json
+from chatbot_mvp.storage.files import sweep, write_json
 from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION
 from chatbot_mvp.storage.json_object import InvalidJson, parse_json
+
+_log = logging.getLogger(__name__)
 
 UNDER_WAY = "purge.json"
 """In the folder of a knowledge base: the paths of a purge that is not done."""
@@ -45,87 +51,61 @@ class PurgeReport:
     """Files of conversations, question sets, labels, runs, jobs and logs that were rewritten."""
     cached: int
     """Rows of caches that were deleted."""
-
-
-@dataclass(frozen=True)
-class Doomed:
-    """The documents that a purge is about, in all versions."""
-
-    paths: frozenset[str]
-    texts: frozenset[str]
-    """SHA-256 of their texts."""
-    originals: frozenset[str]
-
-    def has(self, document: KbDocument) -> bool:
-        """Return whether a document is one of them."""
-        return document.sha256 in self.texts or bool(document.original and document.original in self.originals)
-
-
-def doomed(versions: Sequence[Version], paths: Collection[str]) -> Doomed:
-    """Return the documents under these paths in any version, wherever they were before they moved there.
-
-    Args:
-        versions: the newest first.
-        paths: paths of documents, or of folders ("rrhh/").
-    """
-    named, found = set(paths), list[KbDocument]()
-    tracked: dict[str, KbDocument] = {}
-    for version in versions:
-        here = {one.path: one for one in version.documents}
-        moved = {one.sha256 for path, one in tracked.items() if path not in here}
-        now = {path: one for path, one in here.items() if path in tracked or one.sha256 in moved or _named(path, named)}
-        found += now.values()
-        tracked = {**tracked, **now}
-    texts, originals = {one.sha256 for one in found}, {one.original for one in found if one.original}
-    whole = Doomed(frozenset(), frozenset(texts), frozenset(originals))
-    had = {one.path for version in versions for one in version.documents if whole.has(one)}
-    return Doomed(frozenset(had), whole.texts, whole.originals)
-
-
-def _named(path: str, named: Collection[str]) -> bool:
-    return path in named or any(folder.endswith("/") and path.startswith(folder) for folder in named)
+    equal: tuple[str, ...] = ()
+    """Paths of documents that stay although they have a text of those that went: its words stay wherever they are."""
+    damaged: tuple[str, ...] = ()
+    """What could not be read, and so was deleted if it was of the knowledge base or a cache, and left otherwise: what
+    it quotes is not known."""
 
 
 class Purges:
     """Purges documents of knowledge bases, beside ``KbChanges``."""
 
-    def __init__(self, kbs: KnowledgeBases, erasers: Sequence[Eraser], folders: Sequence[Path]) -> None:
+    def __init__(self, kbs: KnowledgeBases, settings: Settings, erasers: Sequence[Eraser]) -> None:
         """
         Args:
             erasers: one for each part that keeps quotations; may grow later.
-            folders: folders whose SQLite files are caches.
         """
         self._kbs = kbs
         self._store = kbs.store
         self._erasers = erasers
-        self._folders = folders
+        self._root = settings.data_dir
+        self._folders = (settings.cache_dir, settings.chroma_dir)
 
-    def begin(self, kb_id: str, paths: Collection[str]) -> Doomed:
-        """Write down that a purge is under way, and return its documents with those of one that was not finished.
+    def plan(self, kb_id: str, paths: Collection[str]) -> Doomed:
+        """Return the documents that a purge of these paths is about.
 
         Raises:
-            KbChangeError (kb_document_not_found): no version has a document under one of the paths.
-            KbNotFound, KbUnreadable, OSError
+            KbChangeError (kb_document_not_found): there is no document under one of the paths.
+            KbNotFound, KbUnreadable
         """
-        self._store.upgrade(kb_id)
-        versions = self._versions(kb_id)
+        lines = self.lines(kb_id)
         before = self.under_way(kb_id)
         for path in paths:
-            if path not in before and not doomed(versions, [path]).texts:
-                raise document_not_found(kb_id, path, {one.path for each in versions for one in each.documents})
-        wanted = sorted({*paths, *before})
+            if path not in before and not lines.named(path):
+                raise document_not_found(kb_id, path, lines.paths())
+        return lines.doomed(paths)
+
+    def lines(self, kb_id: str) -> Lines:
+        """Return the documents of all versions that are kept. Raises KbNotFound, KbUnreadable."""
+        history = [one.version_id for one in self._store.history(kb_id)]
+        kept = {one.version_id: one for one in self._versions(kb_id)}
+        lines = Lines([kept[one] for one in history if one in kept])
+        for version in kept.values():
+            if version.version_id not in history:
+                lines.add_draft(version)
+        return lines
+
+    def begin(self, kb_id: str, paths: Collection[str]) -> None:
+        """Write down that a purge is under way, together with one that was not finished. Raises OSError."""
+        wanted = sorted({*paths, *self.under_way(kb_id)})
         write_json(self._path(kb_id), {VERSION: KNOWLEDGE_BASE, "paths": wanted})
-        return doomed(versions, wanted)
 
     def under_way(self, kb_id: str) -> tuple[str, ...]:
         """Return the paths of a purge that was not finished."""
         with suppress(OSError, ValueError, KeyError, TypeError, InvalidJson):
             return tuple(str(path) for path in parse_json(self._path(kb_id).read_bytes())["paths"])
         return ()
-
-    def cancel(self, kb_id: str) -> None:
-        """Forget that a purge is under way."""
-        self._path(kb_id).unlink(missing_ok=True)
 
     def finish(self, kb_id: str, gone: Doomed) -> PurgeReport:
         """Take the documents, which the current version no longer has, out of everything.
@@ -137,32 +117,46 @@ class Purges:
         having = [one for one in versions if any(map(gone.has, one.documents))]
         purged = self._purged(kb_id, versions, gone)
         folder = self._store.folder(kb_id)
+        sweep(self._root)
         own = (path for path in folder.rglob("*.json*") if path.parent.name != "versions" and _rewritable(path))
-        files = purge_files(sorted(own), purged) + sum(erase(purged) for erase in self._erasers)
+        files, cached, damaged = purge_files(sorted(own), purged), 0, self._store.damaged(kb_id)
+        for erase in self._erasers:
+            try:
+                files += erase(purged)
+            except (ChatbotError, OSError):
+                raise
+            except Exception as error:  # noqa: BLE001  (a damaged file of one part keeps no document in the others)
+                _log.warning("a purge of %s went on without %r: %r", kb_id, erase, error)
+                damaged.append(repr(error))
         self._kbs.parsed.clear()
         for version in having:
             with suppress(KbUnreadable):
                 self._kbs.forget_index(kb_id, version.version_id)
-        cached = sum(purge_caches(one, purged) for one in self._folders if one.is_dir())
-        self._store.purge(kb_id, gone.has)
+        if damaged:
+            self._kbs.forget_indexes(kb_id)
+        for place in self._folders:
+            if place.is_dir():
+                count, lost = purge_caches(place, purged)
+                cached, damaged = cached + count, damaged + [path.name for path in lost]
+        self._store.purge(kb_id, gone.has, purged.note)
         self._kbs.pictures.clear()  # after the originals, of which no more are drawn then
         self._kbs.forget_text(kb_id)
         self._path(kb_id).unlink(missing_ok=True)
-        return PurgeReport(kb_id, tuple(sorted(gone.paths)), len(having), files, cached)
+        return PurgeReport(kb_id, gone.paths, len(having), files, cached, gone.equal, tuple(damaged))
 
     def _purged(self, kb_id: str, versions: Sequence[Version], gone: Doomed) -> Purged:
-        documents = {one.sha256: one for version in versions for one in version.documents}
-        out = {sha256 for sha256, one in documents.items() if gone.has(one)}
+        documents = [one for version in versions for one in version.documents]
+        rest = {one.sha256: one for one in documents if not gone.has(one)}
+        out = {one.sha256: one for one in documents if one.sha256 not in rest}
 
-        def texts(wanted: bool) -> Iterator[str]:
-            for sha256, one in documents.items():
-                if (sha256 in out) == wanted:
-                    with suppress(KbUnreadable):  # what cannot be read cannot be looked for
-                        yield self._store.text_of(kb_id, one)
+        def texts(wanted: Iterable[KbDocument]) -> Iterator[str]:
+            for one in wanted:
+                with suppress(KbUnreadable):  # what cannot be read cannot be looked for
+                    yield self._store.text_of(kb_id, one)
 
-        others = {one.path for version in versions for one in version.documents if not gone.has(one)}
-        mark = purged_mark(self._store.record(kb_id).language, utc_now())
-        return Purged(kb_id, PurgedText(texts(True), texts(False), gone.paths, others, mark), mark, gone.paths)
+        others = {one.path for one in documents if not gone.has(one)}
+        mark, own = purged_mark(self._store.record(kb_id).language, utc_now()), frozenset(gone.paths) - others
+        return Purged(kb_id, PurgedText(texts(out.values()), texts(rest.values()), own, others, mark), mark, own)
 
     def _versions(self, kb_id: str) -> list[Version]:
         """Return the versions that are kept, the newest first; the draft before all others."""

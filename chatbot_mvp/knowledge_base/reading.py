@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,8 @@ from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Document
 
+_log = logging.getLogger(__name__)
+
 HEAD = "kb.json"
 _TEXTS_KEPT = 12_000_000
 """Characters of joined texts that stay in memory, and of texts whose chunks do."""
@@ -47,6 +50,7 @@ class KbReader:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._files = VersionFiles()
+        self._told: set[str] = set()
         self._joined: BoundedCache[tuple[str, str], str] = BoundedCache(_TEXTS_KEPT, len)
         self._chunked: BoundedCache[tuple[str, int], ChunkedFiles] = BoundedCache(_TEXTS_KEPT, _chars)
 
@@ -197,6 +201,22 @@ class KbReader:
             for version in found
         )
 
+    def whole(self, kb_id: str, documents: Iterable[KbDocument]) -> list[KbDocument]:
+        """Return the documents whose texts can be read."""
+        return [one for one in documents if self._files.is_whole(self._root / kb_id, one)]
+
+    def damaged(self, kb_id: str) -> list[str]:
+        """Return the files of versions, and of texts of versions, that cannot be read, as paths in the KB's folder."""
+        folder, found = self._root / kb_id, []
+        for version_id in self._files.version_ids(folder):
+            try:
+                version = self._files.version(folder, version_id)
+            except ERRORS:
+                found.append(f"versions/{version_id}.json")
+                continue
+            found += [f"texts/{one.sha256}.txt" for one in version.documents if not self._files.is_whole(folder, one)]
+        return sorted(set(found))
+
     def folder(self, kb_id: str) -> Path:
         """Return the folder of a KB."""
         return self._path(kb_id).parent
@@ -228,8 +248,24 @@ class KbReader:
             try:
                 version = self._files.version(self._root / kb_id, head.current.version_id)
             except ERRORS as error:
-                raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+                version = self._latest(head)
+                if version is None:
+                    raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+                if head.current.version_id not in self._told:
+                    self._told.add(head.current.version_id)
+                    _log.warning(
+                        "%s: version %d cannot be read, an earlier one counts: %s", kb_id, head.current.number, error
+                    )
         return head, version
+
+    def _latest(self, head: Head) -> Version | None:
+        """Return the latest version of the history that can be read."""
+        kept = set(self._files.version_ids(self._root / head.kb_id))
+        for entry in reversed(head.history):
+            if entry.version_id in kept:
+                with suppress(*ERRORS):
+                    return self._files.version(self._root / head.kb_id, entry.version_id)
+        return None
 
     def _head(self, kb_id: str) -> tuple[Head, Version | None]:
         """Return the head, and the version of a KB of format 1."""

@@ -14,7 +14,7 @@ from chatbot_mvp.errors import KbChangeError, KbNotFound, KbNotWritten, KbUnread
 from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD, titled
 from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
-from chatbot_mvp.knowledge_base.versioning import KbVersions, cleaned, described
+from chatbot_mvp.knowledge_base.versioning import KbVersions
 from chatbot_mvp.knowledge_base.versions import (
     RENAMED,
     Head,
@@ -25,6 +25,7 @@ from chatbot_mvp.knowledge_base.versions import (
     version_of,
     with_documents,
 )
+from chatbot_mvp.knowledge_base.writing import cleaned, described
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, write_atomically
 
@@ -178,7 +179,8 @@ class KbStore(KbVersions):
             self._files.put_version(folder, version)
             # The head comes last: a folder without it is not listed, so a crash leaves no incomplete KB in the list.
             entry = entry_of(1, version, None, at, "created", "")
-            self._write_head(Head(kb_id, head.kb_name if head else name, at, (entry,)))
+            purged = head.purged if head else ()
+            self._write_head(Head(kb_id, head.kb_name if head else name, at, (entry,), None, purged))
         except BaseException:
             self._put_back(kb_id, before)
             raise

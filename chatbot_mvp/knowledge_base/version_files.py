@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +16,8 @@ from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.lru import BoundedCache
 
+DAMAGED = "damaged"
+"""Folder for what was set aside because it cannot be read. Nothing reads it; a purge deletes it."""
 _SYNCED_ALONE = 16
 """More files than this are brought to the disk by one call for the whole system, which takes less time."""
 _TEXTS_KEPT = 12_000_000
@@ -37,6 +39,7 @@ class VersionFiles:
         """Keep a text and return its name. A damaged copy is replaced."""
         name, content = text_hash(text), in_utf8(text)
         path = _text(folder, name)
+        _clear(path)
         if not path.is_file() or path.stat().st_size != len(content) or path.read_bytes() != content:
             # A folder of thousands of texts is not searched for what killed writes left, except by few writes.
             make_folder(path.parent)
@@ -47,6 +50,7 @@ class VersionFiles:
         """Keep a file as it was uploaded, and return its name."""
         name = hashlib.sha256(content).hexdigest()
         path = folder / "originals" / name
+        _clear(path)
         if not path.is_file() or path.stat().st_size != len(content):
             make_folder(path.parent)
             write_atomically(path, content, durable, tidy=durable)
@@ -55,6 +59,7 @@ class VersionFiles:
     def put_version(self, folder: Path, version: Version) -> None:
         """Keep a version. A damaged copy is replaced."""
         path = _version(folder, version.version_id)
+        _clear(path)
         make_folder(path.parent)
         write_json(path, {VERSION: KNOWLEDGE_BASE, **version.as_json()}, indent=None)
         self._versions.put((folder, version.version_id), version)
@@ -87,6 +92,14 @@ class VersionFiles:
         """Return name -> text of some documents. Raises as ``text``."""
         return {name: self.text(folder, name) for name in {document.sha256: None for document in documents}}
 
+    def is_whole(self, folder: Path, document: KbDocument) -> bool:
+        """Return whether the text of a document can be read."""
+        try:
+            self.text(folder, document.sha256)
+        except (OSError, ValueError):
+            return False
+        return True
+
     def original(self, folder: Path, name: str) -> bytes:
         """Return a file as it was uploaded. Raises OSError."""
         return (folder / "originals" / name).read_bytes()
@@ -95,9 +108,13 @@ class VersionFiles:
         """Return the ids of the versions that are kept."""
         return sorted(path.stem for path in (folder / "versions").glob("[!.]*.json"))
 
-    def age_s(self, folder: Path, version_id: str) -> float:
-        """Return how many seconds ago a version was written."""
-        return time.time() - _version(folder, version_id).stat().st_mtime
+    def missing(self, folder: Path, version: Version) -> set[str]:
+        """Return the files that a version needs and that are not there, as paths in the folder."""
+        named = {f"texts/{one.sha256}.txt" for one in version.documents}
+        named |= {f"originals/{one.original}" for one in version.documents if one.original}
+        there = {f"{kind}/{path.name}" for kind in ("texts", "originals") for path in (folder / kind).glob("[!.]*")}
+        own = _version(folder, version.version_id)
+        return named - there | (set() if own.is_file() else {f"versions/{own.name}"})
 
     def size(self, folder: Path, versions: Sequence[Version] = ()) -> int:
         """Return the bytes of all texts and originals; of those that ``versions`` name if there are any."""
@@ -109,15 +126,24 @@ class VersionFiles:
             if not versions or path.stem in named
         )
 
-    def keep_only(self, folder: Path, versions: Sequence[Version]) -> None:
-        """Delete all other versions, and the texts and originals that none of these names."""
+    def keep_only(self, folder: Path, versions: Sequence[Version], aside: bool = False) -> None:
+        """Delete all other versions, and the texts and originals that none of these names.
+
+        Args:
+            aside: move them to the folder ``damaged`` instead, because a version that is needed cannot be read.
+        """
         kept, named = {version.version_id for version in versions}, _named(versions)
-        for path in (folder / "versions").glob("[!.]*.json"):
-            if path.stem not in kept:
-                path.unlink(missing_ok=True)
-        for kind in ("texts", "originals"):
+        for kind, names in (("versions", kept), ("texts", named), ("originals", named)):
             for path in (folder / kind).glob("[!.]*"):
-                if path.stem not in named:
+                if path.stem in names:
+                    continue
+                if aside:
+                    place = folder / DAMAGED / kind
+                    make_folder(place)
+                    path.replace(place / path.name)
+                elif path.is_dir():
+                    shutil.rmtree(path)
+                else:
                     path.unlink(missing_ok=True)
         self._texts.drop(lambda key: key[0] == folder and key[1] not in named)
         self._versions.drop(lambda key: key[0] == folder and key[1] not in kept)
@@ -149,6 +175,12 @@ def _read_text(path: Path) -> str:
     if text_hash(text) != path.stem:
         raise ValueError(f"{path.name}: its content is not what its name says")
     return text
+
+
+def _clear(path: Path) -> None:
+    """Remove a folder that stands where a file belongs."""
+    if path.is_dir():
+        shutil.rmtree(path)
 
 
 def _text(folder: Path, sha256: str) -> Path:

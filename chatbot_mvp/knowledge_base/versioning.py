@@ -2,54 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
-from pathlib import Path
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
-from filelock import FileLock
-
-from chatbot_mvp.documents.kb_files import text_hash
-from chatbot_mvp.documents.names import clean_name, clean_path
-from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.errors import KbNotWritten, KbUnreadable
-from chatbot_mvp.knowledge_base import format_1
+from chatbot_mvp.documents.names import clean_name
+from chatbot_mvp.errors import KbChangeError, KbUnreadable
 from chatbot_mvp.knowledge_base.joining import joined_heads
-from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD, KbReader, titled
+from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.version_files import sync_all, synced
-from chatbot_mvp.knowledge_base.versions import (
-    KEPT,
-    Head,
-    KbDocument,
-    NewDocument,
-    Staged,
-    Version,
-    entry_of,
-    joined,
-    version_of,
-)
+from chatbot_mvp.knowledge_base.version_files import DAMAGED
+from chatbot_mvp.knowledge_base.versions import KEPT, RENAMED, Head, KbDocument, NewDocument, Staged, Version
+from chatbot_mvp.knowledge_base.writing import KbWriter, cleaned
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import in_utf8, make_folder, write_json
-from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, known_version
+from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, known_version
 from chatbot_mvp.storage.json_object import parse_json
 
-PENDING_S = 3_600
-"""A version that was never current stays so long: somebody is about to publish it."""
 
-
-class KbVersions(KbReader):
-    """Changes which versions there are and which is the current one. Args and errors are those of ``KbReader``.
-
-    Everything that changes a KB is done by one thread of one process at a time.
-    """
-
-    def upgrade(self, kb_id: str) -> None:
-        """Bring a KB of format 1 up to date, before its documents are changed."""
-        if self._head(kb_id)[1] is not None:
-            with self._writing(kb_id):
-                self._upgraded(kb_id)
+class KbVersions(KbWriter):
+    """Changes which versions there are and which is the current one. Args and errors are those of ``KbReader``."""
 
     def draft(
         self, kb_id: str, documents: Sequence[KbDocument], max_chars: int, new: Sequence[NewDocument] = ()
@@ -61,27 +33,38 @@ class KbVersions(KbReader):
 
         Raises:
             KbNotWritten
+            KbChangeError (kb_document_purged): nothing is written.
         """
         with self._writing(kb_id):
-            # In one step, so that whoever collects finds texts together with the version that names them.
             folder = self._upgraded(kb_id)
+            _require_unpurged(self._open(kb_id)[0], documents)
             self._put(folder, [cleaned(one) for one in new], "")
             return self._written(kb_id, folder, documents, max_chars)
 
-    def publish(self, kb_id: str, version: Version, base: str, what: str, note: str = "") -> KbRecord | None:
+    def publish(
+        self, kb_id: str, version: Version, base: str, what: str, note: str = "", draft: str = ""
+    ) -> KbRecord | None:
         """Make a version the current one, if ``base`` is still the id of the current one.
+
+        Args:
+            draft: id of the draft that it was made of, which waits no longer; so does ``version``.
 
         Returns:
             The record; None if another version has become the current one, then nothing is written.
+
+        Raises:
+            KbChangeError: kb_document_purged, or kb_version_incomplete, because a file of it is missing.
         """
         with self._writing(kb_id):
             head, now = self._open(kb_id)
             if now.version_id != base:
                 return None
+            self._require_publishable(head, now, version)
             at = utc_now()
-            staged = None if head.staged and head.staged.version_id == version.version_id else head.staged
-            self._write_head(replace(head.moved(version, now, at, what, clean_name(note)), added_at=at, staged=staged))
-        return self.record(kb_id)
+            staged = None if head.staged and head.staged.version_id in (version.version_id, draft) else head.staged
+            head = replace(head.moved(version, now, at, what, clean_name(note)), added_at=at, staged=staged)
+            self._write_head(head)
+        return KbRecord.of(head, version, head.current.number)
 
     def stage(self, kb_id: str, version: Version | None, base: str = "", before: str = "") -> bool:
         """Let a version wait as the draft, if the draft is still the one that was seen; return whether it was.
@@ -93,9 +76,11 @@ class KbVersions(KbReader):
         """
         with self._writing(kb_id):
             self._upgraded(kb_id)
-            head, _ = self._open(kb_id)
+            head, now = self._open(kb_id)
             if (head.staged.version_id if head.staged else "") != before:
                 return False
+            if version:
+                self._require_publishable(head, now, version)
             staged = Staged(version.version_id, base, utc_now()) if version else None
             self._write_head(replace(head, staged=staged))
             return True
@@ -123,79 +108,90 @@ class KbVersions(KbReader):
                 return self._written(kb_id, folder, documents, max_chars)
 
             mine = self._head(kb_id)[0] if self._head_bytes(kb_id) else theirs
-            self._write_head(joined_heads(mine, theirs, read, write))
+            head = joined_heads(mine, theirs, read, write)
+            now = read(head.current.version_id)
+            rest = [one for one in now.documents if one.identity not in head.purged] if now else []
+            if now and rest and len(rest) < len(now.documents):
+                head = head.moved(write(rest, now.max_chars), now, head.added_at, "purged")
+            self._write_head(head)
 
     def require_whole(self, kb_id: str, content: bytes) -> None:
         """Check that what the head of another machine names as current is here and whole. Raises as ``join``."""
         self._received(kb_id, content)
 
-    def collect(self, kb_id: str, kept: Callable[[Version], bool], dropped: str = "") -> None:
+    def collect(self, kb_id: str, kept: Callable[[Version], bool]) -> None:
         """Delete the versions that nothing needs, and the texts and originals that no version names any more.
 
+        Call it while ``changing``: a version that was never current is then what a change that ended early has left.
+
         Args:
-            kept: whether something refers to a version. The newest ``KEPT`` versions and the draft stay anyway; so do
-                those that were never current and are less than ``PENDING_S`` old: somebody is about to publish them.
-            dropped: id of a version that nobody is about to publish.
+            kept: whether something refers to a version. The newest ``KEPT`` versions and the draft stay anyway.
         """
         with self._writing(kb_id):
             head, _ = self._open(kb_id)
             folder = self._root / kb_id
-            newest = {entry.version_id for entry in head.history[-KEPT:]}
-            newest |= {head.staged.version_id, head.staged.base} if head.staged else set()
-            past = {dropped, *(entry.version_id for entry in head.history)}
-            found = []
-            for version_id in self._files.version_ids(folder):
-                with suppress(*ERRORS):
-                    version = self._files.version(folder, version_id)
-                    pending = version_id not in past and self._files.age_s(folder, version_id) < PENDING_S
-                    if version_id in newest or pending or kept(version):
-                        found.append(version)
-            self._files.keep_only(folder, found)
+            needed = {entry.version_id for entry in head.history[-KEPT:]}
+            needed |= {head.staged.version_id, head.staged.base} if head.staged else set()
+            found = self._versions_of(kb_id)
+            lost = needed.intersection(self._files.version_ids(folder)) - {one.version_id for one in found}
+            self._files.keep_only(folder, [one for one in found if one.version_id in needed or kept(one)], bool(lost))
 
-    def purge(self, kb_id: str, gone: Callable[[KbDocument], bool]) -> None:
+    def purge(self, kb_id: str, gone: Callable[[KbDocument], bool], note: Callable[[str], str]) -> None:
         """Rewrite every version without some documents, and delete their texts and originals.
 
         The current version must not have them. A version that has nothing else is deleted, and so is such a draft.
+
+        Args:
+            note: returns what stays of the note of a step.
         """
         with self._writing(kb_id):
             folder = self._upgraded(kb_id)
             head, now = self._open(kb_id)
             kept: dict[str, Version] = {}
-            for version_id in self._files.version_ids(folder):
-                with suppress(*ERRORS):
-                    version = self._files.version(folder, version_id)
-                    if rest := [one for one in version.documents if not gone(one)]:
-                        kept[version_id] = (
-                            version
-                            if len(rest) == len(version.documents)
-                            else self._written(kb_id, folder, rest, version.max_chars)
-                        )
+            purged = set(head.purged)
+            for version in self._versions_of(kb_id):
+                rest = [one for one in version.documents if not gone(one)]
+                if len(rest) < len(version.documents):  # it is written anew, of what can be read of it
+                    rest = self.whole(kb_id, rest)
+                purged.update(one.identity for one in version.documents if gone(one))
+                if len(rest) == len(version.documents):
+                    kept[version.version_id] = version
+                elif rest:
+                    kept[version.version_id] = self._written(kb_id, folder, rest, version.max_chars)
             kept[now.version_id] = now
             ids = {version_id: version.version_id for version_id, version in kept.items()}
-            history = tuple(replace(one, version_id=ids.get(one.version_id, one.version_id)) for one in head.history)
+            history = tuple(
+                replace(
+                    one,
+                    version_id=ids.get(one.version_id, one.version_id),
+                    note=one.note if one.what == RENAMED else note(one.note),
+                )
+                for one in head.history
+            )
             staged = head.staged
             if staged is not None:
                 base = ids.get(staged.base, now.version_id)
                 staged = (
                     replace(staged, version_id=ids[staged.version_id], base=base) if staged.version_id in ids else None
                 )
-            self._write_head(replace(head, history=history, staged=staged))
+            self._write_head(replace(head, history=history, staged=staged, purged=tuple(sorted(purged))))
             self._files.keep_only(folder, list(kept.values()))
+            shutil.rmtree(folder / DAMAGED, ignore_errors=True)
             self._files.forget(folder)
         self._joined.drop(lambda key: key[0] == kb_id)
         self._chunked.drop(lambda key: key[0] == kb_id)
 
     # --- parts
 
-    def _written(self, kb_id: str, folder: Path, documents: Sequence[KbDocument], max_chars: int) -> Version:
-        try:
-            text, files = joined(documents, self._files.texts(folder, documents), max_chars)
-        except ERRORS as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-        version = version_of(documents, text, files, max_chars, self.chunked(titled(kb_id, text, files), files))
-        self._files.put_version(folder, version)
-        self._joined.put((kb_id, version.version_id), text)
-        return version
+    def _require_publishable(self, head: Head, now: Version, version: Version) -> None:
+        """Check that nothing of a version was purged, and that its files are there.
+
+        A file that the current version lacks already was lost before, and keeps nobody from changing the others.
+        """
+        _require_unpurged(head, version.documents)
+        folder = self._root / head.kb_id
+        if lost := self._files.missing(folder, version) - self._files.missing(folder, now):
+            raise KbChangeError("kb_version_incomplete", kb_id=head.kb_id, path=min(lost))
 
     def _received(self, kb_id: str, content: bytes) -> Head:
         """Read the head of another machine, and check that what it names as current is here and whole."""
@@ -208,84 +204,8 @@ class KbVersions(KbReader):
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
         return head
 
-    def _put(self, folder: Path, new: Sequence[NewDocument], at: str) -> tuple[KbDocument, ...]:
-        """Write the texts and originals of documents."""
-        alone = synced(len(new))
-        found = []
-        for one in new:
-            self._files.put_text(folder, one.parsed.text, alone)
-            original = "" if one.original is None else self._files.put_original(folder, one.original, alone)
-            found.append(described(one, original, at))
-        if not alone:
-            sync_all()
-        return tuple(found)
 
-    def _upgraded(self, kb_id: str) -> Path:
-        """Bring a KB of format 1 up to date, and return the folder of the KB."""
-        folder = self._root / kb_id
-        head, version = self._head(kb_id)
-        if version is None:
-            return folder
-        try:
-            texts = format_1.texts_of(format_1.read_text(folder), version)
-        except ERRORS as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-        documents = self._put(folder, [NewDocument(*item) for item in texts.items()], head.added_at)
-        named = {one.sha256: texts[one.path].text for one in documents}
-        text, files = joined(documents, named, version.chars)
-        chunks = self.chunked(titled(kb_id, text, files), files)
-        now = replace(version_of(documents, text, files, version.chars, chunks), kb_truncated=version.kb_truncated)
-        self._files.put_version(folder, now)
-        self._write_head(replace(head, history=(entry_of(1, now, None, head.added_at, "created", ""),)))
-        for name in (format_1.SOURCE, format_1.FILES):
-            (folder / name).unlink(missing_ok=True)
-        return folder
-
-    def _write_head(self, head: Head) -> None:
-        write_json(self._root / head.kb_id / HEAD, {VERSION: KNOWLEDGE_BASE, **asdict(head)})
-
-    @contextmanager
-    def _writing(self, name: str) -> Iterator[None]:
-        """Let one thread of one process write at a time."""
-        try:
-            make_folder(self._root)
-            with FileLock(self._root / ".lock"):
-                yield
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise KbNotWritten(name=name, path=str(self._root), reason=reason) from error
-
-
-def documents_of(new: Sequence[NewDocument]) -> tuple[KbDocument, ...]:
-    """Return new documents as a version has them. Nothing is written."""
-    at = utc_now()
-    return tuple(
-        described(one, hashlib.sha256(one.original).hexdigest() if one.original is not None else "", at)
-        for one in map(cleaned, new)
-    )
-
-
-def cleaned(file: NewDocument | tuple[str, ParsedText]) -> NewDocument:
-    """Return a document with a clean path and a text that UTF-8 can encode."""
-    one = file if isinstance(file, NewDocument) else NewDocument(*file)
-    parsed = replace(one.parsed, text=in_utf8(one.parsed.text).decode())
-    return replace(one, path=clean_path(one.path) or one.path, parsed=parsed)
-
-
-def described(new: NewDocument, original: str, at: str) -> KbDocument:
-    parsed = new.parsed
-    return KbDocument(
-        path=new.path,
-        sha256=text_hash(parsed.text),
-        original=original,
-        bytes=len(new.original or b""),
-        encoding=parsed.encoding,
-        original_chars=parsed.original_chars,
-        kb_truncated=parsed.kb_truncated,
-        page_starts=parsed.page_starts,
-        empty_pages=parsed.empty_pages,
-        lost=tuple(sorted(parsed.lost.items())),
-        reader=parsed.reader,
-        updated_at=at,
-        **new.about,
-    )
+def _require_unpurged(head: Head, documents: Sequence[KbDocument]) -> None:
+    for one in documents:
+        if one.identity in head.purged:
+            raise KbChangeError("kb_document_purged", kb_id=head.kb_id, path=one.path)

@@ -52,6 +52,11 @@ class KbDocument:
     """What read it; "" for a text file, and for what was read before this was kept."""
 
     @property
+    def identity(self) -> str:
+        """Hash of path and text: tells that it was purged without telling what it was."""
+        return text_hash(f"{self.path}\n{self.sha256}")
+
+    @property
     def folder(self) -> str:
         """The folders of its path, "" for none."""
         return self.path.rpartition("/")[0]
@@ -162,6 +167,8 @@ class Head:
     history: tuple[Entry, ...]
     """At least one; the last one's version is the current one."""
     staged: Staged | None = None
+    purged: tuple[str, ...] = ()
+    """``KbDocument.identity`` of what was purged, sorted: none of it becomes current again."""
 
     @property
     def current(self) -> Entry:
@@ -179,12 +186,12 @@ class Head:
     @staticmethod
     def from_json(found: Mapping[str, Any], kb_id: str) -> Head:
         """Raises ValueError, TypeError or KeyError: something is missing or of another type."""
-        read = complete(found, Head)
+        read = complete({"purged": (), **found}, Head)
         history = tuple(Entry(**complete(row, Entry)) for row in read["history"])
         if not history:
             raise ValueError("history: it names no version")
         staged = Staged(**complete(read["staged"], Staged)) if read["staged"] else None
-        return Head(kb_id, read["kb_name"], read["added_at"], history, staged)
+        return Head(kb_id, read["kb_name"], read["added_at"], history, staged, tuple(map(str, read["purged"])))
 
 
 def entry_of(number: int, version: Version, before: Version | None, at: str, what: str, note: str) -> Entry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,16 @@ class System:
     """One line without a full stop, in English; the pages have texts of their own."""
     changes: Mapping[str, Any]
     """Setting -> its value in this system. All other settings stay as they are."""
+    own: frozenset[str] = frozenset()
+    """Settings that the system's users set themselves: what the environment or a file sets wins over ``changes``."""
+
+    def over(self, is_set: Callable[[str], bool]) -> dict[str, Any]:
+        """Return the changes to settings.
+
+        Args:
+            is_set: whether a setting is set outside the program, as ``LiveSettings.is_outside`` says.
+        """
+        return {name: value for name, value in self.changes.items() if name not in self.own or not is_set(name)}
 
     @property
     def needs_language_model(self) -> bool:
@@ -52,6 +62,12 @@ _RAG_P: Mapping[str, Any] = {
 }
 """The reranker stays as it is set: RAG_P leaves it to the user."""
 
+_OF_RAG_P = frozenset(
+    """retrieval_k retrieval_pre_fusion_k retrieval_rrf_k retrieval_bm25_weight retrieval_vector_weight
+    generation_max_context_chars retrieval_context_max_tokens""".split()
+)
+"""Variables of RAG_P's own configuration."""
+
 SYSTEMS: Mapping[str, System] = {
     system.name: system
     for system in (
@@ -71,6 +87,8 @@ SYSTEMS: Mapping[str, System] = {
                 "kb_large_context_chars": 6_000,
                 "kb_min_evidence": 0.5,
                 "kb_doubt_evidence": 1.0,
+                "chat_asks_back": False,
+                "chat_withholds": False,
             },
         ),
         System(
@@ -93,7 +111,9 @@ SYSTEMS: Mapping[str, System] = {
                 "kb_doubt_evidence": 0.05,
                 "kb_sure_evidence": 1.0,
                 "llm_temperature": 0.1,
+                "ollama_model_name": "llama3.1:8b",
             },
+            frozenset({"ollama_model_name"}),
         ),
         System(
             "rag_p_simple_vector",
@@ -102,6 +122,7 @@ SYSTEMS: Mapping[str, System] = {
                 "retrieval_strategy": "SIMPLE_VECTOR",
                 **_RAG_P,
             },
+            _OF_RAG_P,
         ),
         System(
             "rag_p_contextual_hybrid",
@@ -115,6 +136,7 @@ SYSTEMS: Mapping[str, System] = {
                 "retrieval_vector_weight": 0.5,
                 "retrieval_context_max_tokens": 150,
             },
+            _OF_RAG_P,
         ),
     )
 }
@@ -132,15 +154,21 @@ def get_system(name: str) -> System:
     return SYSTEMS[name]
 
 
-def with_system(settings: Settings, name: str) -> Settings:
+def changes_of(name: str) -> Mapping[str, Any]:
+    """Return the changes of a system, for ``LiveSettings``; none for ""."""
+    return get_system(name or DEFAULT).changes
+
+
+def with_system(settings: Settings, name: str, is_set: Callable[[str], bool] = lambda _: False) -> Settings:
     """Return ``settings`` with those of a system in their place.
 
     Args:
         name: of a system; "" is the same as ``DEFAULT``.
+        is_set: as in ``System.over``.
 
     Raises:
         UnknownChoice: there is no such system.
         InvalidSetting: a value of the system is not legal together with ``settings``.
     """
-    changes = get_system(name or DEFAULT).changes
+    changes = get_system(name or DEFAULT).over(is_set)
     return settings.with_changes(**changes) if changes else settings

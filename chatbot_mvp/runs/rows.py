@@ -168,6 +168,10 @@ class QueryRow:
         return value
 
 
+OF_RAG_P = "retrieved_doc_ids"
+"""RAG_P's name of ``QueryRow.retrieved``: written beside it for scripts that know it, and not read."""
+
+
 def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:
     """Return the row as the JSON object that is written to the file.
 
@@ -175,6 +179,8 @@ def row_json(row: QueryRow, besides: Collection[str]) -> dict[str, Any]:
         besides: fields to write even if they have their default value.
     """
     values = {name: value for name, default in _DEFAULTS if (value := getattr(row, name)) != default or name in besides}
+    if row.retrieved:
+        values[OF_RAG_P] = row.retrieved
     if row.history:
         values["history"] = [asdict(turn) for turn in row.history]
     if row.spread:

@@ -52,6 +52,8 @@ _STATUS = {
     "kb_name_ambiguous": 409,
     "kb_same_documents": 409,
     "kb_changed_meanwhile": 409,
+    "kb_document_purged": 409,
+    "kb_version_incomplete": 409,
     "kb_sync_removes_most": 409,
     "kb_quota_exceeded": 413,
     "upload_too_large": 413,

@@ -177,6 +177,9 @@ NoneOrSeveral = Annotated[int, AfterValidator(_none_or_several)]
 """A number of questions per chunk: 0, or 3 and more."""
 
 
+PresetName = Literal["", "kb_chat", "rag_v2", "rag_p_simple_vector", "rag_p_contextual_hybrid"]
+"""A name of ``retrieval.systems.SYSTEMS``, "" for the default."""
+
 # fmt: off
 CorpusLanguage = Literal[
     "", "es", "en", "ar", "ca", "cs", "da", "de", "el", "eo", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hu",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,12 +63,13 @@ class Snapshot:
 class LiveSettings:
     """The settings in effect, with the changes made in Admin while the App runs. Safe to share between threads."""
 
-    def __init__(self, given: Settings) -> None:
+    def __init__(self, given: Settings, preset: Callable[[str], Mapping[str, Any]] = lambda _: {}) -> None:
         """
         Args:
             given: settings read at start-up. Values set there take precedence over choices made in Admin.
+            preset: the settings of a name that DEFAULT_PRESET may have. They stand in place of the defaults.
         """
-        self._given = given
+        self._given, self._preset = given, preset
         self._path = given.app_settings_path
         self._outside = frozenset(given.model_fields_set)
         self._lock = threading.RLock()
@@ -337,7 +338,9 @@ class LiveSettings:
         return settings.with_changes(provider=provider)
 
     def _without_provider(self, chosen: Mapping[str, Any]) -> Settings:
-        return self._given.with_changes(**{**chosen, **self._held.values})
+        preset = self._preset(chosen.get("default_preset", self._given.default_preset)).items()
+        usual = {name: value for name, value in preset if name not in self._outside}
+        return self._given.with_changes(**{**usual, **chosen, **self._held.values})
 
     def _source(self, name: str, places: Mapping[str, Source]) -> Source:
         if name in self._held:

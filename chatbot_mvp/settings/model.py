@@ -20,7 +20,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.plugins.finding import names_added
 from chatbot_mvp.settings.early import MASK, SECRETS_FILE
-from chatbot_mvp.settings.fields import ADDRESSES, MODEL_SETTINGS, SECRETS
+from chatbot_mvp.settings.fields import ADDRESSES, MODEL_SETTINGS, SAID_EMPTY, SECRETS
 from chatbot_mvp.settings.hints import NearMiss, legal_values, near_misses
 from chatbot_mvp.settings.installation import PROJECT_ROOT
 from chatbot_mvp.settings.kinds import (
@@ -80,7 +80,10 @@ class Settings(SettingPaths):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, dotenv_settings, InitSettingsSource(settings_cls, _in_secrets_file())
+        path = getattr(dotenv_settings, "env_file", None)
+        empty = [InitSettingsSource(settings_cls, _emptied(values)) for values in (os.environ, _written(path))]
+        in_secrets = InitSettingsSource(settings_cls, _in_secrets_file())
+        return init_settings, env_settings, empty[0], dotenv_settings, empty[1], in_secrets
 
     @property
     def chosen_provider(self) -> str:
@@ -249,6 +252,22 @@ class Settings(SettingPaths):
         return self.with_changes(**{name: value for name, value in recorded.items() if name in taken})
 
 
+def _emptied(values: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the settings of SAID_EMPTY that variables set to nothing; of all others, that is as if not set."""
+    return {name.lower(): "" for name, value in values.items() if not value and name.lower() in SAID_EMPTY}
+
+
+def _set_in(values: Mapping[str, str | None]) -> list[str]:
+    return [name.lower() for name, value in values.items() if value or name.lower() in SAID_EMPTY]
+
+
+def _written(env_file: Any) -> Mapping[str, str | None]:
+    # pydantic-settings, which reads the file as well, reports one that is not text.
+    with suppress(OSError, ValueError):
+        return dotenv_values(env_file) if env_file is not None and Path(env_file).is_file() else {}
+    return {}
+
+
 def _in_secrets_file() -> dict[str, Any]:
     """Return the settings among the top-level keys of ``.streamlit/secrets.toml``, in upper or lower case."""
     try:
@@ -258,8 +277,8 @@ def _in_secrets_file() -> dict[str, Any]:
     except (OSError, ValueError) as error:
         # Safe to show: tomllib's message names a position, never a value.
         raise InvalidSetting(name=str(SECRETS_FILE), found="", reason=f"it cannot be read: {error}") from None
-    known = Settings.model_fields
-    return {name.lower(): value for name, value in found.items() if name.lower() in known and value != ""}
+    known = {name.lower(): value for name, value in found.items() if name.lower() in Settings.model_fields}
+    return {name: value for name, value in known.items() if value != "" or name in SAID_EMPTY}
 
 
 def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
@@ -279,16 +298,16 @@ def load_settings(env_file: Path | None = None, **overrides: Any) -> Settings:
     return _validated(lambda: Settings(_env_file=path, **overrides))  # type: ignore[call-arg]
 
 
-def where_set() -> dict[str, Literal["environment", "dotenv", "secrets"]]:
-    """Return, for each setting that is set in the environment or a file, the place whose value is in effect."""
+def where_set(env_file: Path | None = None) -> dict[str, Literal["environment", "dotenv", "secrets"]]:
+    """Return, for each setting that is set in the environment or a file, the place whose value is in effect.
+
+    ``env_file`` is read instead of ``.env``.
+    """
     places: dict[str, Literal["environment", "dotenv", "secrets"]] = {}
     with suppress(InvalidSetting):
         places |= dict.fromkeys(_in_secrets_file(), "secrets")
-    # A file that is not text was already reported at start-up.
-    with suppress(OSError, ValueError):
-        written = dotenv_values(".env") if Path(".env").is_file() else {}
-        places |= dict.fromkeys((name.lower() for name, value in written.items() if value), "dotenv")
-    places |= dict.fromkeys((name.lower() for name, value in os.environ.items() if value), "environment")
+    places |= dict.fromkeys(_set_in(_written(env_file or ".env")), "dotenv")
+    places |= dict.fromkeys(_set_in(os.environ), "environment")
     return {name: place for name, place in places.items() if name in Settings.model_fields}
 
 
@@ -296,14 +315,10 @@ def misnamed_settings(env_file: Path | None = None) -> list[NearMiss]:
     """Return names in the environment and in ``.env`` (or ``env_file``) that look like misspelt settings."""
     known = [name.upper() for name in Settings.model_fields]
     path = env_file or Path(".env")
-    # pydantic-settings, which reads the file next, reports a file that is not text.
-    with suppress(OSError, ValueError):
-        written = dotenv_values(path) if path.is_file() else {}
-        return [
-            *near_misses(os.environ, known, "environment", own_file=False),
-            *near_misses(written, known, path.name, own_file=True),
-        ]
-    return []
+    return [
+        *near_misses(os.environ, known, "environment", own_file=False),
+        *near_misses(_written(path), known, path.name, own_file=True),
+    ]
 
 
 def _validated(build: Any) -> Settings:

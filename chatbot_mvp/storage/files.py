@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.errors import FileNotWritten
+from chatbot_mvp.storage.file_locks import HAS_LOCKS, lock
 
 _MOVED_AWAY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.old")
 """Name of a folder between the two renames of ``replaced_folder``."""
@@ -78,13 +79,31 @@ def make_private(path: Path) -> None:
 
 
 def remove_left_behind(folder: Path) -> None:
-    """Delete the unfinished files that killed processes left in a folder an hour ago or earlier. Not in subfolders."""
+    """Delete the unfinished files that killed processes left in a folder. Not in subfolders."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _LEFT_BEHIND.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):  # another process may delete it, too
-                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_S:
+                    if _is_left_behind(Path(entry.path)):
                         Path(entry.path).unlink()
+
+
+def sweep(root: Path) -> None:
+    """Delete the unfinished files that killed processes left in a folder and all below it."""
+    for folder, _, _ in os.walk(root):
+        remove_left_behind(Path(folder))
+
+
+def _is_left_behind(partial: Path) -> bool:
+    """Return whether nobody writes an unfinished file any more: its lock is free, or it is old and has none."""
+    found = partial.stat()
+    old = time.time() - found.st_mtime > _OLD_S
+    with partial.open("rb") as file:
+        try:
+            locks = lock(file, wait=False)
+        except BlockingIOError:
+            return False
+    return old or (locks and found.st_size > 0)  # between its opening and its lock it is empty
 
 
 @contextmanager
@@ -97,14 +116,14 @@ def lock_beside(path: Path) -> Iterator[None]:
     Raises:
         OSError: another process held the lock for ten seconds, or the folder is not writable.
     """
-    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_S)
-    with lock.acquire(poll_interval=_POLL_S):
+    beside = FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_S)
+    with beside.acquire(poll_interval=_POLL_S):
         yield
 
 
-def is_held(lock: Path) -> bool:
+def is_held(file: Path) -> bool:
     """Return whether a process holds the lock of this file. The system frees a lock when its process dies."""
-    probe = FileLock(lock, timeout=0)
+    probe = FileLock(file, timeout=0)
     try:
         probe.acquire()
     except Timeout:
@@ -132,11 +151,15 @@ def replaced_file(path: Path, durable: bool = True, tidy: bool = True) -> Iterat
         if tidy:
             remove_left_behind(path.parent)
         with open(partial, "wb", opener=private) as file:
+            lock(file.fileno())
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        partial.replace(path)
+            if HAS_LOCKS:  # the system lets an open file get another name
+                partial.replace(path)
+        if not HAS_LOCKS:
+            partial.replace(path)
     except BaseException:
         # On a full disk, a partial file would use the space that the next attempt needs.
         with suppress(OSError):

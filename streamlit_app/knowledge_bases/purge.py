@@ -13,8 +13,7 @@ def show_purge(record: KbRecord) -> None:
     """Draw the choice of documents and the button that asks before it purges them."""
     with errors_shown():
         changes = get_app().kb_changes
-        kept = [step.entry.version_id for step in changes.history(record.kb_id) if step.kept]
-        paths = sorted({one.path for version in kept for one in changes.documents(record.kb_id, version)})
+        paths = changes.purgeable(record.kb_id)
         chosen = st.multiselect(
             t("kb.purge_which"), paths, key=f"purge-paths-{record.kb_id}", help=t("kb.purge_help"), placeholder=""
         )
@@ -34,5 +33,8 @@ def _confirm(record: KbRecord, paths: list[str]) -> None:
         counts = {"versions": number(report.versions), "files": number(report.files), "cached": number(report.cached)}
         st.toast(t("kb.purged", **counts), icon=":material/delete_forever:")
 
-    sure = t("kb.purge_sure", paths=", ".join(paths), name=plain(record.kb_name))
+    plan = get_app().kb_changes.purge_plan(record.kb_id, paths)
+    sure = t("kb.purge_sure", paths=", ".join(plan.paths), name=plain(record.kb_name))
+    if plan.equal:
+        sure += " " + t("kb.purge_equal", paths=", ".join(plan.equal))
     confirm(t("kb.purge"), sure, t("kb.purge_yes"), "purge_yes", purge)

@@ -10,7 +10,6 @@ from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Answer, Event, Finished, Piece, Restarted, Retrieved
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, Mode, UserContext
 from chatbot_mvp.chat.prompting import no_evidence, no_model
-from chatbot_mvp.chat.stream import GROQ_KB_TOKENS
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.base import ChatModel, Grounding
 from chatbot_mvp.llm.demo import DemoModel
@@ -58,6 +57,9 @@ def test_with_evidence_the_model_gets_the_chosen_passages_best_first(ask, pipeli
     passages = tuple(hit.chunk for hit in answer.trace.chunks_final)
     assert request.grounding == Grounding(INSIDE, passages, "es")
     assert passages[0].section == "Vacaciones"
+    places = [request.messages[1].content.find(f"[{number}] {one.section}") for number, one in enumerate(passages, 1)]
+    assert places == sorted(places)
+    assert -1 not in places
     assert (answer.text, answer.abstained) == (model.reply, False)
     [source] = answer.sources
     assert [SOURCE[start:end] for start, end in source.highlights] == [
@@ -177,7 +179,7 @@ def test_unsupported_sentences_are_marked_as_data(ask, pipeline: Pipeline) -> No
 @pytest.mark.parametrize(
     ("name", "question", "mode", "set_to", "expected"),
     [
-        ("groq/llama", INSIDE, "strict", None, GROQ_KB_TOKENS),
+        ("groq/llama", INSIDE, "strict", None, 700),
         ("groq/llama", OUTSIDE, "general", None, 1_024),
         ("groq/llama", INSIDE, "strict", 90, 90),
         ("gemini/flash", INSIDE, "strict", None, 1_024),
@@ -310,3 +312,26 @@ def test_a_question_over_the_limit_is_refused_before_anything_is_searched_and_on
     with raises("question_too_long", match="4001 characters, and at most 4000"):
         app.answering.ask(kb.kb_id, "a" * (MAX_QUESTION_CHARS + 1))
     assert app.answering.ask(kb.kb_id, "¿vacaciones? ".ljust(MAX_QUESTION_CHARS, "[")).text
+
+
+KNOBS = {
+    "kb_top_k": 7,
+    "kb_min_score": 0.25,
+    "kb_max_context_chars": 2_500,
+    "kb_min_evidence": 0.4,
+    "kb_doubt_evidence": 0.2,
+    "chat_max_tokens": 99,
+    "llm_temperature": 0.6,
+}
+
+
+def test_where_no_knob_is_given_the_settings_hold_and_a_knob_changes_itself_alone(settings: Settings) -> None:
+    own = settings.with_changes(**KNOBS)
+    assert UserContext().over(own) == own
+    given = UserContext.defaults(own, source_chars=1_000)
+    assert {name: getattr(given, name) for name in KNOBS} == KNOBS
+    for name, value in KNOBS.items():
+        made = UserContext(**{name: value}).over(settings)  # type: ignore[arg-type]
+        same = {"kb_max_context_chars", "kb_large_context_chars"} if name == "kb_max_context_chars" else {name}
+        assert {key for key in KNOBS if getattr(made, key) != getattr(settings, key)} <= same
+        assert getattr(made, name) == value

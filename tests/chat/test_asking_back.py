@@ -6,7 +6,7 @@ import pytest
 
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.prompting import which_one
+from chatbot_mvp.chat.prompting import no_evidence, which_one
 from chatbot_mvp.chat.records import AnswerRecord, record_of
 from chatbot_mvp.chat.references import open_reference
 from chatbot_mvp.chat.transcripts import answer_text
@@ -99,6 +99,21 @@ def test_a_question_with_one_reading_is_never_asked_back(
     office: Pipeline, settings: Settings, question: str, history: tuple[PastTurn, ...]
 ) -> None:
     assert ask(office, settings, question, *history).outcome != "asks"
+
+
+@pytest.mark.parametrize("strategy", ["LEXICAL", "BRIDGE_HYBRID"])
+@pytest.mark.parametrize(
+    "question",
+    "¿Quién fue Napoleón?|¿Quién es Shakespeare?|¿Dónde está Madagascar?|¿Qué es Bitcoin?|¿Quién es Messi?".split("|"),
+)
+def test_a_short_question_about_something_else_gets_the_fixed_reply_and_is_not_asked_back(
+    settings: Settings, strategy: str, question: str
+) -> None:
+    text = (settings.samples_dir / "kb" / "politica_empresa.md").read_text("utf-8")
+    pipeline = pipeline_of(text, settings, retrieval_strategy=strategy)
+    answer = ask(pipeline, settings, question)
+    assert (answer.outcome, answer.why, answer.text) == ("refused", "topic", no_evidence("es"))
+    assert ask(pipeline, settings, "¿Cuándo se paga?").outcome == "asks", "a bare question about it still is"
 
 
 def test_no_model_is_asked_and_the_setting_switches_it_off(office: Pipeline, settings: Settings) -> None:

@@ -65,6 +65,17 @@ def test_strict_mode_without_evidence_gives_the_fixed_reply_without_sources_and_
     assert stub.requests == []
 
 
+def test_strict_mode_never_asks_back_and_shows_what_the_provider_says(chat: App, kb_id: str, stub: OpenAiStub) -> None:
+    usual = fake_app(chat.settings.with_changes(chat_asks_back=True, chat_withholds=True))
+    assert ask(usual, kb_id, "¿Cuándo se paga?", "strict").outcome == "asks"
+    assert ask(chat, kb_id, "¿Cuándo se paga?", "strict").outcome != "asks"
+    stub.reply = "Un texto que ningún fragmento respalda."
+    assert ask(usual, kb_id, INSIDE, "strict").why == "unsupported"
+    answer = ask(chat, kb_id, INSIDE, "strict")
+    assert (answer.outcome, answer.why) == ("answered", None)
+    assert answer.text.startswith("Un texto que ningún fragmento respalda")
+
+
 def test_strict_mode_with_evidence_asks_the_provider_once_and_cites(chat: App, kb_id: str, stub: OpenAiStub) -> None:
     answer = ask(chat, kb_id, INSIDE, "strict")
     assert (answer.outcome, answer.from_kb) == ("answered", True)

@@ -13,7 +13,7 @@ from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.embedding.registry import is_configured
 from chatbot_mvp.errors import InvalidSetting, UnknownChoice
 from chatbot_mvp.retrieval.systems import SYSTEMS
-from chatbot_mvp.settings.model import LOCAL_EMBEDDER, Settings
+from chatbot_mvp.settings.model import LOCAL_EMBEDDER, MODEL_SETTINGS, Settings
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
 
@@ -146,7 +146,10 @@ def test_a_system_is_taken_over_as_far_as_the_chat_can(settings: Settings, name:
     profile = system_profile(name, settings, True)
     changes = dict(SYSTEMS[name].changes)
     of_runs = {setting for setting in changes if setting.startswith(("eval_", "generation_"))}
-    assert dict(profile.retrieval) == {setting: value for setting, value in changes.items() if setting not in of_runs}
+    of_models = set(changes) & set(MODEL_SETTINGS.values())
+    left = of_runs | of_models
+    assert dict(profile.retrieval) == {setting: value for setting, value in changes.items() if setting not in left}
+    assert {item.name for item in profile.not_taken if item.reason == "model"} == of_models
     assert {item.name for item in profile.not_taken if item.reason == "runs"} == of_runs
     assert (profile.system, profile.run_id, profile.refused) == (name, "", None)
     assert all(value != getattr(settings, setting) for setting, value in profile.changes)
@@ -154,7 +157,8 @@ def test_a_system_is_taken_over_as_far_as_the_chat_can(settings: Settings, name:
 
 def test_without_a_model_a_system_says_what_it_cannot_do_or_is_refused(settings: Settings) -> None:
     profile = system_profile("rag_v2", settings, False)
-    assert reasons(profile) == {"query_expansion_llm": "expansion", "reranker_enabled": "reranker"}
+    own = {"query_expansion_llm": "expansion", "reranker_enabled": "reranker", "ollama_model_name": "model"}
+    assert reasons(profile) == own
     taken = dict(profile.retrieval)
     assert (taken["retrieval_strategy"], taken["query_expansion_llm"], taken["reranker_enabled"]) == (
         "RAG_V2",

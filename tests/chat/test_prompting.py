@@ -16,6 +16,7 @@ from chatbot_mvp.chat.prompting import (
     chat_fingerprint,
     distinct_texts,
     grounded_messages,
+    no_evidence,
     open_messages,
     readings_messages,
     relevance_messages,
@@ -191,3 +192,21 @@ def test_the_words_of_a_document_in_braces_do_not_disturb_a_prompt(settings: Set
     pipeline = pipeline_of(document("Use {fence} o {0} o {}."), settings)
     ChatService(model, settings, DemoModel()).ask(pipeline, f"{QUESTION} {{question}}")
     assert "Use {fence} o {0} o {}." in model.requests[-1].messages[1].content
+
+
+@pytest.mark.parametrize(
+    ("language", "rules"),
+    [
+        ("es", ("Usa solamente lo que dicen los pasajes", "no inventes", "Si los pasajes")),
+        (
+            "en",
+            ("Use only what the numbered passages say", "do not invent", "If the passages do not hold the answer"),
+        ),
+    ],
+)
+def test_the_rules_allow_the_passages_only_forbid_inventions_and_say_what_to_say(
+    language: str, rules: tuple[str, ...]
+) -> None:
+    [system, _] = grounded_messages("q", [Chunk("a", "d", "S", "Texto.", 0, 6)], language)
+    assert [rule for rule in rules if rule not in system.content] == []
+    assert no_evidence(language) in system.content

@@ -43,6 +43,9 @@ def test_debug_values_have_the_names_that_people_look_for(pipeline: Pipeline, se
         "prompt",
         "timings",
     }
+    trace, used = answer.trace, debug["context_chars_used"]
+    assert 0 < used == trace.context_chars_used < debug["context_chars_budget"] == settings.kb_max_context_chars
+    assert debug["stitching_added_count"] == len(debug["chunks_added_by_stitching"])
     signals = debug["chunks_final"][0]["signals"]
     assert signals.keys() >= {"bm25_norm", "overlap_norm", "exact_bonus", "heading_bonus", "fuzzy_bonus"}
     assert [message["role"] for message in debug["prompt"]] == ["system", "user"]

@@ -23,6 +23,7 @@ from tests.conftest import Command
 from tests.datasets.hub_stub import HubStub
 from tests.datasets.test_hotpotqa import hub_bytes
 from tests.datasets.test_layouts import FORMS, table, write
+from tests.llm.openai_stub import OpenAiStub
 
 CONTRACT = {
     "run_id",
@@ -295,6 +296,23 @@ def test_a_damaged_result_ends_with_1(cli: Cli) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("context", ["chat", "retrieved"])
+def test_a_dry_run_sends_no_request(cli: Cli, context: str) -> None:
+    """Whatever is configured: generator, judge, embedding model and reranker are all at an address that counts."""
+    with OpenAiStub() as server:
+        cli.env |= {
+            "LLM_BASE_URL": f"{server.url}/v1",
+            "EMBEDDING_BASE_URL": f"{server.url}/v1",
+            "JUDGE_PROVIDER": "nim",
+        }
+        cli.env |= {"RERANKER_ENABLED": "true", "RERANKER_BASE_URL": f"{server.url}/v1", "GENERATION_CONTEXT": context}
+        plan = cli.json("benchmark", "run", "--dry-run", "--strategy", "HYBRID")
+        assert (plan["provider"].partition("/")[0], plan["reranker"].partition(":")[0]) == ("nim", "nim")
+        assert {"generate", "judge", "embed_corpus", "rerank"} <= set(plan["phases"])
+        assert "no request sent" in cli("benchmark", "run", "--dry-run", "--strategy", "HYBRID").stdout
+        assert server.requests == []
+
+
 def test_settings_come_from_the_env_file(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "small.env").write_text("EVAL_MAX_QUERIES=3\nRETRIEVAL_K=2\n", "utf-8")
     result = cli.json("benchmark", "run", "--env", "small.env")

@@ -109,3 +109,27 @@ def test_a_system_that_needs_a_model_says_so_where_there_is_none(command: Comman
     ):
         error = printed(command(*arguments, "--preset", preset, "--json"), 2)["error"]
         assert error["code"] == "needs_language_model"
+
+
+ENV_OF_RAG_P = """RETRIEVAL_K=7
+RETRIEVAL_PRE_FUSION_K=40
+RETRIEVAL_RRF_K=30
+RETRIEVAL_BM25_WEIGHT=0.25
+RETRIEVAL_VECTOR_WEIGHT=0.75
+GENERATION_MAX_CONTEXT_CHARS=9000
+RETRIEVAL_CONTEXT_MAX_TOKENS=90
+"""
+
+
+def test_the_env_file_of_rag_p_rules_under_its_preset(command: Command, tmp_path: Path) -> None:
+    env = tmp_path / "rag_p.env"
+    env.write_text(ENV_OF_RAG_P, "utf-8")
+    # Any strategy without vectors: the settings are what counts here.
+    run = ("benchmark", "run", "--no-generation", "--max-queries", "3", "--strategy", "LEXICAL", "--json")
+    named = ("--preset", "rag_p_contextual_hybrid", "--env", str(env))
+    recorded = manifest(tmp_path, printed(command(*run, *named))["run_id"])["settings_masked"]
+    written = dict(line.lower().split("=") for line in ENV_OF_RAG_P.splitlines())
+    assert {name: float(recorded[name]) for name in written} == {name: float(value) for name, value in written.items()}
+    assert (recorded["eval_corpus_slice"], recorded["retrieval_fusion"]) == ("blind", "rrf")
+    unset = manifest(tmp_path, printed(command(*run, *named[:2]))["run_id"])["settings_masked"]
+    assert (unset["retrieval_k"], unset["retrieval_rrf_k"], unset["retrieval_bm25_weight"]) == (20, 60, 0.5)

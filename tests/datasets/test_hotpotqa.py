@@ -221,3 +221,12 @@ def test_progress_is_told_in_bytes(hub: HubStub, tmp_path: Path) -> None:
     fetch(hub, tmp_path, progress=seen.append)
     last = [progress for progress in seen if progress.phase == "download"][-1]
     assert (last.done, last.total) == (len(content), len(content))
+
+
+def test_the_totals_of_the_public_files_are_those_of_rag_p_and_told_beside_ones_own(
+    hub: HubStub, tmp_path: Path
+) -> None:
+    assert hotpotqa.EXPECTED["validation"] == (7_405, 66_576, 14_810)
+    notes = fetch(hub, tmp_path).notes
+    assert notes.values["expected"] == [7_405, 66_576, 14_810]
+    assert any("7,405 queries, 66,576 documents, 14,810 qrels - these files differ" in line for line in notes.lines)

@@ -73,6 +73,18 @@ def test_no_chunk_is_over_the_limit_where_every_sentence_is_under_half_of_it(blo
     assert [chunk for chunk in chunk_document(document(text)) if len(chunk.text) > LIMIT_CHARS] == []
 
 
+@pytest.mark.parametrize("sentences_each", [2, 4, 7])
+def test_chunks_of_long_sections_have_900_to_1400_characters_and_follow_headings(sentences_each: int) -> None:
+    paragraph = " ".join(f"La frase número {number} habla de algo sencillo." for number in range(sentences_each))
+    sections = [f"# Parte {number}\n\n" + "\n\n".join([paragraph] * 40) for number in range(2)]
+    chunks = chunk_document(document("\n\n".join(sections)))
+    for name in ("Parte 0", "Parte 1"):
+        sizes = [len(chunk.text) for chunk in chunks if chunk.section == name]
+        assert len(sizes) > 3
+        assert all(900 <= size <= 1_400 for size in sizes[:-1]), "but for the rest of a section"
+        assert any(size >= 1_100 for size in sizes)
+
+
 @given(
     st.lists(
         st.lists(st.integers(1, 2_000).map(lambda size: "ñ" * size), min_size=1, max_size=8).map(" ".join),

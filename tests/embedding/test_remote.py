@@ -57,6 +57,13 @@ def test_rows_come_in_order_of_length_1_and_in_batches(
     assert {request.json["input_type"] for request in nim.requests} == {input_type}
 
 
+def test_an_asymmetric_endpoint_is_told_what_each_text_is(nim: NimEmbeddingStub, at_nim: Settings) -> None:
+    model = embedder_of(at_nim)
+    for input_type in ("query", "passage"):
+        np.testing.assert_allclose(model.embed(["uno"], input_type), expected(nim, ["uno"], input_type), rtol=1e-5)
+    assert [request.json["input_type"] for request in nim.requests] == ["query", "passage"]
+
+
 def test_a_symmetric_endpoint_is_not_told_the_input_type(settings: Settings) -> None:
     server = NimEmbeddingStub(asymmetric=False)
     with server:

@@ -313,3 +313,13 @@ def test_the_csv_files_have_the_figures_of_the_result_the_cause_the_primary_metr
     assert {name: float(summary[name]) for name in result.metrics} == result.metrics
     assert (float(summary["mrr_low"]), float(summary["mrr_high"])) == result.intervals["mrr"]
     assert summary["reranker_rescue_count"] == "0"
+
+
+def test_the_detail_has_a_row_per_question_with_its_answer(app: App) -> None:
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=4, generation_enabled=True)
+    [path] = [path for path in app.archive.files(result.run_id) if path.name.endswith("_detail.csv")]
+    with path.open(encoding="utf-8", newline="") as file:
+        detail = list(csv.DictReader(file))
+    answered = [(row.query_id, row.response or "", row.answer) for row in result.per_query]
+    assert [(line["query_id"], line["generated_answer"], line["answer"]) for line in detail] == answered
+    assert any(said and said != gold for _, said, gold in answered)

@@ -38,7 +38,15 @@ FULL: dict[str, Any] = {
     "peak_rss_mb": None,
     "corpus_slice": "blind",
     "gold_missing": 1,
-    "per_query": [{**WHOLE_ROW, "response": None, "failed": True, "judge_failed": True}],
+    "per_query": [
+        {
+            **WHOLE_ROW,
+            "retrieved_doc_ids": WHOLE_ROW["retrieved"],
+            "response": None,
+            "failed": True,
+            "judge_failed": True,
+        }
+    ],
 }
 """Every key with a value, and the two kinds of nothing: 0 and None."""
 

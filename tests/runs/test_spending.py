@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from pathlib import Path
 
@@ -68,7 +69,9 @@ def test_every_reply_of_a_metered_model_is_counted_under_its_phase(folder: RunFo
     spending = Spending(folder)
     model = spending.metered("judge", FakeChatModel("bien"))
     assert model.complete(ChatRequest((Message("user", "¿?"),))).text == "bien"
-    assert spending.by_phase()["judge"].calls == 1
+    before = copy.deepcopy(spending.by_phase())
+    assert model.complete(ChatRequest((Message("user", "¿?"),))).text == "bien"
+    assert (before["judge"].calls, spending.by_phase()["judge"].calls) == (1, 2), "a copy is of that moment"
 
 
 def test_without_a_budget_any_number_of_tasks_begins(folder: RunFolder) -> None:

@@ -20,9 +20,17 @@ from tests.seeds.ran import not_shown
 PACKAGES = """
 streamlit google-generativeai groq openai chromadb tantivy rapidfuzz boto3 pyarrow pandas httpx pytest
 """.split()
-TOP_LEVEL = """
-streamlit_app chatbot_mvp data tests .streamlit pyproject.toml requirements.txt DEV_NOTES.md
-""".split()
+TOP_LEVEL = {
+    "streamlit_app": ("pyproject.toml", 'include = ["chatbot_mvp*", "streamlit_app*"]'),
+    "chatbot_mvp": ("pyproject.toml", 'include = ["chatbot_mvp*", "streamlit_app*"]'),
+    "data": ("setup.py", '"data/samples": '),
+    "tests": ("pyproject.toml", 'testpaths = ["tests"]'),
+    ".streamlit": ("setup.py", '".streamlit/config.toml": '),
+    "pyproject.toml": ("pyproject.toml", 'build-backend = "setuptools.build_meta"'),
+    "requirements.txt": ("Makefile", "--require-hashes -r requirements.txt"),
+    "DEV_NOTES.md": ("README.md", "(DEV_NOTES.md)"),
+}
+"""Name -> the file that looks for it at the top level, and where it says so."""
 
 
 def tracked() -> list[str]:
@@ -44,6 +52,8 @@ def test_a_package_of_the_card_is_required_and_pinned(package: str) -> None:
 @pytest.mark.parametrize("name", TOP_LEVEL)
 def test_the_top_level_has_what_the_card_names(name: str) -> None:
     assert any(path == name or path.startswith(f"{name}/") for path in tracked())
+    file, says = TOP_LEVEL[name]
+    assert says in (ROOT / file).read_text("utf-8")
 
 
 def test_the_pages_of_the_card_are_in_the_menu() -> None:

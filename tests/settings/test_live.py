@@ -138,3 +138,23 @@ def test_chat_answers_under_the_changed_settings_from_the_next_question_on(app: 
     app.live.change("kb_top_k", 1)
     assert app.kbs.pipeline(record.kb_id) is not before
     assert len(app.answering.ask(record.kb_id, "¿Cuándo se encendió el faro? ¿Y el puente?").trace.chunks_final) == 1
+
+
+def test_a_preset_for_everybody_stands_in_place_of_the_defaults_below_what_is_set(clean_env: Path) -> None:
+    (clean_env / ".env").write_text("DEFAULT_PRESET=kb_chat\nKB_TOP_K=9\nPROVIDER=demo\n", "utf-8")
+    live = build_app(load_settings()).live
+    assert (live.current.retrieval_strategy, live.current.kb_top_k) == ("KB_CHAT", 9)
+    assert (live.current.kb_min_score, live.current.chat_asks_back) == (0.12, False)
+    live.change("kb_min_score", 0.3)
+    assert live.current.kb_min_score == 0.3
+    live.reset("kb_min_score")
+    assert live.current.kb_min_score == 0.12
+
+
+def test_admin_switches_the_preset_for_everybody_on_and_off(clean_env: Path) -> None:
+    live = build_app(load_settings(provider="demo")).live
+    usual = live.current
+    live.change("default_preset", "kb_chat")
+    assert (live.current.retrieval_strategy, live.current.chat_withholds) == ("KB_CHAT", False)
+    live.change("default_preset", "")
+    assert live.current == usual

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import InvalidSetting
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings
+from chatbot_mvp.settings.model import Settings, load_settings, misnamed_settings, where_set
 from tests.fakes import FakeEmbedder, fake_app
 
 
@@ -275,3 +275,31 @@ def test_a_token_of_the_endpoint_is_long_or_made_up(
     else:
         with pytest.raises(InvalidSetting, match="16 characters"):
             load_settings()
+
+
+@pytest.mark.parametrize("place", ["environment", "dotenv", "secrets"])
+def test_a_list_that_is_set_to_nothing_is_empty_wherever_it_is_set_and_others_keep_their_default(
+    clean_env: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (clean_env / ".streamlit").mkdir()
+    if place == "environment":
+        (clean_env / ".env").write_text("JUDGE_METRICS=faithfulness\n", "utf-8")
+        monkeypatch.setenv("JUDGE_METRICS", "")
+        monkeypatch.setenv("RETRIEVAL_K", "")
+    elif place == "dotenv":
+        (clean_env / ".env").write_text("JUDGE_METRICS=\nRETRIEVAL_K=\n", "utf-8")
+    else:
+        (clean_env / ".streamlit" / "secrets.toml").write_text('JUDGE_METRICS = ""\nRETRIEVAL_K = ""\n', "utf-8")
+    settings = load_settings(provider="openai", openai_api_key="k")
+    assert (settings.judge_metrics, settings.judge, settings.retrieval_k) == ("", "", 20)
+    assert where_set() == {"judge_metrics": place}
+
+
+def test_a_list_that_is_not_set_or_set_above_an_empty_one_is_not_empty(
+    clean_env: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_settings().judge_metrics == "faithfulness,context_utilization"
+    (clean_env / ".env").write_text("JUDGE_METRICS=\n", "utf-8")
+    monkeypatch.setenv("JUDGE_METRICS", "faithfulness")
+    assert load_settings().judge_metrics == "faithfulness"
+    assert where_set() == {"judge_metrics": "environment"}

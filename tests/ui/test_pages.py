@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.shared import state
+from streamlit_app.shared.i18n import number
 from streamlit_app.shared.state import get_app
 from tests.waiting import wait_for_jobs
 
@@ -100,7 +101,10 @@ def test_truncated_kb_says_so_on_both_pages(data_dir: Path, monkeypatch: pytest.
     record = get_app().kbs.add("largo.txt", ("Un párrafo sobre nada. " * 10 + "\n\n").encode() * 20)
     assert record.kb_truncated
     for page in ("admin", "chat"):
-        assert any("se conservan" in warning.value for warning in open_page(page).warning)
+        kept = number(record.chars), number(record.original_chars)
+        [warning] = [one.value for one in open_page(page).warning if "se conservan" in one.value]
+        assert "se conservan {} de {} caracteres".format(*kept) in warning
+        assert "suba una versión resumida" in warning
 
 
 @pytest.mark.usefixtures("known_vectors")

@@ -48,6 +48,8 @@ class Judgement:
     completions: tuple[Completion, ...]
     passing: bool = False
     """True if there is no score because of a temporary failure of the provider."""
+    of_provider: bool = False
+    """True if there is no score because a request failed, not because a reply could not be read."""
 
 
 def judge(
@@ -67,7 +69,8 @@ def judge(
     score = score_from_text(asked.raw)
     if score is not None:
         return Judgement(score, asked.raw.strip()[:_REASON_CHARS], "", asked.completions)
-    return Judgement(None, asked.detail or asked.reason, asked.raw[:_RAW_CHARS], asked.completions, asked.passing)
+    raw, of_provider = asked.raw[:_RAW_CHARS], asked.reason == "provider"
+    return Judgement(None, asked.detail or asked.reason, raw, asked.completions, asked.passing, of_provider)
 
 
 def judge_messages(

@@ -29,6 +29,9 @@ from chatbot_mvp.storage.clock import utc_now
 
 _log = logging.getLogger(__name__)
 
+Readable = Callable[[Settings], int | None]
+"""Returns the characters of context that the settings' generator can read; None if unknown."""
+
 _NO_LIMIT = 10_000_000
 """Characters of a context whose length nothing limits."""
 
@@ -180,7 +183,7 @@ def _digest(identity: str) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
-def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | None]) -> Settings:
+def run_settings(settings: Settings, readable_chars: Readable) -> Settings:
     """Derive a run's settings: its context, limited by GENERATION_MAX_CONTEXT_CHARS and the model's input.
 
     GENERATION_CONTEXT "chat" gives the chat's context. As in RAG_P, everything that a reranker keeps reaches it:
@@ -208,7 +211,7 @@ def run_settings(settings: Settings, readable_chars: Callable[[Settings], int | 
     return settings.with_changes(**changes) if changes else settings
 
 
-def _chars_of_whole_documents(settings: Settings, readable_chars: Callable[[Settings], int | None]) -> int:
+def _chars_of_whole_documents(settings: Settings, readable_chars: Readable) -> int:
     """Return the characters of the context of GENERATION_CONTEXT "retrieved"."""
     if settings.generation_max_context_chars:
         return settings.generation_max_context_chars

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,9 @@ class Preset:
 class Presets:
     """The built-in and saved presets. All users share the saved ones. Safe to share between sessions."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, is_set: Callable[[str], bool] = lambda _: False) -> None:
+        """``is_set`` as in ``System.over``."""
+        self._path, self._is_set = path, is_set
 
     @performs(Action.READ)
     def all(self) -> list[Preset]:
@@ -92,7 +93,8 @@ class Presets:
             for name, changes in sorted(saved.items())
             if isinstance(changes, dict)
         ]
-        return [*(Preset(name, changes, False) for name, changes in BUILT_IN.items()), *own]
+        built_in = {name: SYSTEMS[name].over(self._is_set) if name in SYSTEMS else BUILT_IN[name] for name in BUILT_IN}
+        return [*(Preset(name, changes, False) for name, changes in built_in.items()), *own]
 
     @performs(Action.CHANGE_PRESETS)
     def save(self, name: str, changes: Mapping[str, Any]) -> str:

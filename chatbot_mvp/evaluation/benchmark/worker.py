@@ -192,14 +192,14 @@ class RunWorker:
         scores: dict[str, float | None] = {}
         reasons, raw = {}, {}
         completions: list[Completion] = []
-        passing = False
+        passing = of_provider = False
         for metric in self.run.settings.judge_metric_names:
             found = judgement.judge(model, metric, question, task.response, passages, self.run.language)
             completions += found.completions
             scores[metric], reasons[metric] = found.score, found.reason
             if found.score is None:
                 raw[metric] = found.raw
-                passing = passing or found.passing
+                passing, of_provider = passing or found.passing, of_provider or found.of_provider
         unscored = [metric for metric, score in scores.items() if score is None]
         payload: dict[str, Any] = {"scores": scores, "reasons": reasons, "model": model.name}
         payload["usage"] = Spent.total(Spent.of(completion) for completion in completions).to_json()
@@ -207,7 +207,8 @@ class RunWorker:
             payload["raw"] = raw
         error = f"not scored: {', '.join(unscored)}" if unscored else None
         status: Literal["ok", "failed"] = "failed" if unscored else "ok"
-        return Done(QueryRecord(self.run.manifest.run_id, task.query_id, JUDGE, status, payload, error), passing)
+        record = QueryRecord(self.run.manifest.run_id, task.query_id, JUDGE, status, payload, error)
+        return Done(record, passing, of_provider)
 
     @cached_property
     def _queries(self) -> dict[str, Query]:

@@ -89,6 +89,13 @@ def deciding(*what: Decides) -> tuple[str, ...]:
     return tuple(name for name, row in ROWS.items() if row.decides in what)
 
 
+SAID_EMPTY = frozenset(
+    name
+    for name, field in SettingFields.model_fields.items()
+    if field.default and isinstance(field.default, str) and "empty: none" in str(field.description)
+)
+"""Settings that are not empty by default and mean nothing when they are: a variable that is set to nothing counts."""
+
 SECRETS = tuple(name for name, field in SettingFields.model_fields.items() if field.annotation is SecretStr)
 """Settings that are never written down."""
 ADDRESSES = tuple(name for name, field in SettingFields.model_fields.items() if IS_ADDRESS in field.metadata)

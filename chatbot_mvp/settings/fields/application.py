@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from chatbot_mvp.settings.installation import INSTALLATION
-from chatbot_mvp.settings.kinds import IN_ADMIN, LEAST_CONTEXT_CHARS, Fields, Key, Row, Secret, Tried
+from chatbot_mvp.settings.kinds import (
+    IN_ADMIN,
+    LEAST_CONTEXT_CHARS,
+    Fields,
+    Key,
+    PresetName,
+    Row,
+    Secret,
+    Tried,
+)
 from chatbot_mvp.settings.password import reason_against
 
 _LEAST_TOKEN = 16
@@ -28,6 +37,9 @@ class ApplicationFields(Fields):
     ui_language: Annotated[Literal["es", "en"], IN_ADMIN] = "es"
     """Language of the pages on the first visit."""
 
+    default_preset: Annotated[PresetName, IN_ADMIN] = ""
+    """System whose settings stand in place of the defaults for everybody, in chat, `serve` and runs; what is set
+    explicitly wins. Empty: none."""
     admin_password: Secret = SecretStr("")
     """Password to enter Admin and to delete, or its hash from `chatbot-mvp hash-password`; empty: none."""
     admin_emails: str = ""
@@ -77,7 +89,9 @@ class ApplicationFields(Fields):
     """Maximum chat answer (tokens); 0: 700 with groq and a knowledge base, otherwise LLM_MAX_TOKENS."""
     chat_rewrite_followups: Annotated[bool, IN_ADMIN, Row(group="chat")] = False
     """Let the model rewrite each follow-up question so that it stands alone."""
-    chat_asks_back: Annotated[bool, IN_ADMIN, Row(group="chat")] = True
+    chat_withholds: Annotated[bool, IN_ADMIN, Row(group="chat", chat="system")] = True
+    """In strict mode, do not show an answer of which the passages support no sentence."""
+    chat_asks_back: Annotated[bool, IN_ADMIN, Row(group="chat", chat="system")] = True
     """In strict mode, ask which one is meant if a question could mean several things."""
     chat_asks_back_with_model: Annotated[bool, IN_ADMIN, Row(group="chat")] = False
     """Let the model say, in one request, what a short question could mean where no rule of CHAT_ASKS_BACK tells and

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import ProviderBadRequest, ProviderError, ProviderUnavailable
+from chatbot_mvp.errors import ProviderBadRequest, ProviderError, ProviderReplyUnusable, ProviderUnavailable
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.runs.records import RunFolder
@@ -83,6 +83,7 @@ def test_right_answers_score_one_and_wrong_ones_are_told_where_they_went_wrong(a
     answered = [row for row in result.per_query if not row.abstained]
     assert (len(abstained), result.abstentions) == (20, 20)
     assert {row.metrics["generation_score"] for row in answered} == {1.0}
+    assert {row.metrics["exact_match"] for row in answered} == {1.0}
     assert {row.metrics["generation_score"] for row in abstained} == {0.0}
     assert result.metrics["generation_score"] == 0.5
     assert {row.cause for row in answered} == {"ok"}
@@ -160,6 +161,20 @@ def test_a_judge_that_cannot_be_read_leaves_its_metric_unscored_and_keeps_what_i
     assert result.failures == {"judge": 4}
     records, _ = RunFolder(app.settings.results_dir, result.run_id).records("judge")
     assert {record.payload["raw"]["faithfulness"] for record in records.values()} == {"ni idea"}
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["a reply that is no score", "thinking without a reply"])
+def test_a_run_ends_with_its_results_although_no_reply_of_the_judge_can_be_read(
+    app_with: Callable[..., App], empty: bool
+) -> None:
+    def reply(_: ChatRequest) -> str:
+        if empty:
+            raise ProviderReplyUnusable(provider="ollama", model="m", reason="no text")
+        return "ni idea"
+
+    result = app_with(Models("algo", reply)).runs.run_now(judge_metrics="faithfulness", nim_max_concurrent_requests=1)
+    assert (result.metrics["faithfulness"], result.scored["faithfulness"]) == (None, (0, QUERIES))
+    assert (result.failures, result.scored["f1"]) == ({"judge": QUERIES}, (QUERIES, QUERIES))
 
 
 def test_a_refused_key_ends_the_run_with_what_is_recorded(app_with: Callable[..., App]) -> None:

@@ -143,6 +143,9 @@ def test_a_model_without_a_price_has_no_cost_and_a_free_one_costs_nothing(make: 
 def test_a_run_that_asks_no_model_has_no_estimate(make: Callable[..., App]) -> None:
     plan = make().runs.plan_run(generation_enabled=False)
     assert plan.estimate is None
+    assert (plan.generator, plan.judge) == (None, None)
+    assert not {"generate", "judge", "similarity"} & set(plan.phases)
+    assert {"generate", "similarity"} <= set(make().runs.plan_run(generation_enabled=True).phases)
     assert plan.as_json()["estimate"] is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -56,12 +57,13 @@ def test_an_answer_of_a_word_or_two_has_instructions_of_its_own(answer: str, sho
     assert ("Que sea corta no es un defecto" in model.requests[0].messages[0].content) is short
 
 
-def test_context_utilization_is_asked_in_other_words() -> None:
+@pytest.mark.parametrize("answer", ["1712", "El molino de Arriba se construyó en 1712."], ids=["short", "long"])
+def test_context_utilization_is_asked_in_other_words(answer: str) -> None:
     texts = {
-        m: judged('{"score": 1}', metric=m)[1].requests[0].messages[0].content
+        m: re.sub(r"</?[\w-]+>", "", judged('{"score": 1}', answer, metric=m)[1].requests[0].messages[0].content)
         for m in ("faithfulness", "context_utilization")
     }
-    assert texts["faithfulness"] != texts["context_utilization"]
+    assert texts["faithfulness"] != texts["context_utilization"], "and not by the name of the fence alone"
 
 
 def test_an_answer_that_gives_orders_to_the_judge_stays_data() -> None:

@@ -173,7 +173,9 @@ def test_the_result_has_the_configuration_without_its_secrets(settings: Settings
     assert (found["config"]["retrieval_k"], found["config"]["retrieval_strategy"]) == (7, "LEXICAL")
     assert found["config"]["nvidia_api_key"] == "***"
     assert "nvapi-of-the-test" not in json.dumps(found)
-    assert {"metrics", "retrieved"} <= found["per_query"][0].keys()
+    for row, read in zip(found["per_query"], result.per_query, strict=True):
+        assert "metrics" in row
+        assert row["retrieved_doc_ids"] == row["retrieved"] == list(read.retrieved) != []
     assert app.archive.run(result.run_id) == result
 
 

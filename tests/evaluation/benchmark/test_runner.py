@@ -425,8 +425,14 @@ def test_a_result_has_intervals_readings_splits_and_causes_beside_its_means(app:
 
 
 def test_a_reranked_run_is_also_scored_by_what_reached_the_context(app: App) -> None:
-    result = app.runs.run_now(retrieval_strategy="LEXICAL", reranker_enabled=True, eval_max_queries=6)
+    result = app.runs.run_now(retrieval_strategy="LEXICAL", reranker_enabled=True, reranker_top_n=1, eval_max_queries=6)
     assert {"generation_recall", "generation_hit"} <= set(result.metrics)
     assert result.scored["generation_recall"] == (6, 6)
     assert result.reranker_rescue_count == 0
-    assert all(row.generation_doc_ids is not None for row in result.per_query)
+    for row in result.per_query:
+        assert row.generation_doc_ids is not None
+        assert len(row.generation_doc_ids) == 1, "RERANKER_TOP_N, which is not KB_TOP_K"
+        found = set(row.gold) & set(row.generation_doc_ids)
+        assert row.metrics["generation_recall"] == len(found) / len(row.gold)
+        assert row.metrics["generation_hit"] == float(bool(found))
+    assert 0.0 < (result.metrics["generation_recall"] or 0.0) < 1.0

@@ -238,6 +238,8 @@ def test_one_path_has_one_client(tmp_path: Path) -> None:
 def test_a_collections_name_is_legal_whatever_the_owner(tmp_path: Path, owner: str) -> None:
     name = collection_name(owner, "0123456789abcdef")
     assert 3 <= len(name) <= 512
+    assert name != collection_name(owner, "fedcba9876543210"), "the digest tells what is in it"
+    assert name.endswith(".0123456789abcdef")
     assert chroma_client(tmp_path).api.create_collection(name, embedding_function=None).name == name
 
 

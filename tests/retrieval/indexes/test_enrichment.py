@@ -342,3 +342,26 @@ def test_no_more_than_eight_calls_are_under_way_and_unusable_replies_count_as_fa
     cache.contexts(LanguageModel("fake", reply), [f"texto {n}." for n in range(20)], 20, seen.append)
     assert 1 < most <= 8
     assert [(p.phase, p.done, p.total, p.failed) for p in seen] == [("enrich", 0, 20, 0), ("enrich", 20, 20, 1)]
+
+
+def test_the_settings_limit_the_length_of_a_context_and_the_prompts_between_two_commits(settings: Settings) -> None:
+    fake = FakeLanguageModel(lambda _: "palabra " * 100)
+    chunks = [Chunk(f"c{number}", f"d{number}", "", f"Texto {number}.", 0, 8) for number in range(5)]
+    told: list[int] = []
+    limited = settings.with_changes(
+        retrieval_strategy="CONTEXTUAL_RRF", retrieval_context_max_tokens=10, retrieval_context_batch_size=2
+    )
+    pipeline = last(
+        growing_pipeline(
+            chunks,
+            "es",
+            limited,
+            FakeEmbedder,
+            lambda progress: told.append(progress.done) if progress.phase == "enrich" else None,
+            language_model=fake.model,
+        )
+    )
+    assert told == [0, 2, 4, 5]
+    cached = ContextCache(limited.contexts_path).cached(fake.model.name, fake.prompts, max_chars=40)
+    assert {len(context) for context in cached} == {39}, "whole words of 10 tokens of 4 characters"
+    assert pipeline.config.retrieval_context_max_tokens == 10

@@ -75,6 +75,8 @@ def test_the_score_is_bm25() -> None:
     [(row, score)] = index.search("gato", 5)
     assert row == 0
     assert score == pytest.approx(math.log(2), abs=1e-5)
+    twice = LexicalIndex.build(chunks_of("gato perro", "gato gato", "luna sol"), ANALYZER).search("gato", 5)
+    assert [row for row, _ in twice] == [1, 0], "a word that stands there twice counts more"
 
 
 def test_forms_of_a_word_find_each_other() -> None:

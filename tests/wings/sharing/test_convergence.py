@@ -16,8 +16,8 @@ from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import StorageChanged, StorageFailed
 from chatbot_mvp.knowledge_base.changes import Put, applied
 from chatbot_mvp.knowledge_base.store import KbStore
-from chatbot_mvp.knowledge_base.versioning import documents_of
 from chatbot_mvp.knowledge_base.versions import NewDocument
+from chatbot_mvp.knowledge_base.writing import documents_of
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
 from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.storage.jsonl import append_lines, read_lines

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
+from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk, last
 from tests.fakes import FakeEmbedder
@@ -13,14 +14,7 @@ from tests.fakes import FakeEmbedder
 Piece = tuple[str, str]
 """(heading path, text)"""
 
-PRESET: dict[str, Any] = {
-    "retrieval_strategy": "KB_CHAT",
-    "kb_top_k": 4,
-    "kb_min_score": 0.12,
-    "kb_max_context_chars": 3_200,
-    "kb_large_context_chars": 6_000,
-    "kb_doubt_evidence": 1.0,
-}
+PRESET = SYSTEMS["kb_chat"].changes
 
 
 def kb_chunks(pieces: Sequence[Piece]) -> list[Chunk]:

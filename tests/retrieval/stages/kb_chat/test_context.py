@@ -61,8 +61,11 @@ def test_after_a_reranker_the_minimum_is_compared_with_the_score_before(pipeline
 
 def test_a_chunk_is_selected_once(pipeline: Pipeline) -> None:
     one, other = pipeline.index.chunks[:2]
-    hits = [Hit(one, 0.9), Hit(one, 0.8), Hit(other, 0.7)]
+    hits = [Hit(one, 0.9), Hit(one, 0.1), Hit(other, 0.7)]
     assert selected(pipeline, hits, kb_top_k=2) == ["d:00", "d:01"]
+    stage = KbChatSelection(pipeline.index, pipeline.config.with_changes(kb_top_k=2, kb_min_score=0.0))
+    trace, _ = stage.apply(RetrievalTrace("q", hits=tuple(hits)))
+    assert [hit.score for hit in trace.chunks_final] == [0.9, 0.7], "the first hit of a chunk counts"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_chat.score import KbChatEvidence, degree
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
-from chatbot_mvp.settings.model import load_settings
+from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.types import Chunk
 from tests.retrieval.stages.kb_chat.handbook import kb_chunks, pipeline_over
 
@@ -76,3 +76,20 @@ def test_the_degree_never_contradicts_the_rule(pipeline: Pipeline, scored: list[
 def test_the_degree_rises_with_the_criterion_and_halves_at_its_threshold() -> None:
     assert [degree([reached]) for reached in (0.0, 0.5, 1.0, 2.0, 4.0)] == [0.0, 0.25, 0.5, 0.75, 0.875]
     assert degree([0.3, 2.0]) == 0.75
+
+
+TOPICS = "vacaciones reembolsos contraseñas teletrabajo licencias becas matrículas multas".split()
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_counts_as_much_as_a_word_that_nobody_knows(settings: Settings, topic: str) -> None:
+    """No rule is about a topic: with another word in its place, in text and question, every figure is the same."""
+
+    def figures(word: str, asked: str) -> list[float]:
+        text = [("Capítulo", f"Las {word} se piden con un mes de antelación a Personal."), ("Otros", "Nada.")]
+        pipeline = pipeline_over(kb_chunks(text), settings)
+        traces = pipeline.retrieve([f"¿Cómo se piden las {asked}?", f"¿Hay {asked}?"])
+        return [round(value or 0.0, 6) for trace in traces for value in (trace.evidence, trace.hits[0].score)]
+
+    other = "brumbelas"
+    assert figures(topic, topic) == figures(other, other)

@@ -1,0 +1,136 @@
+"""Each kind of file of a data folder is damaged in turn: that costs what it holds, and the rest works, purges too."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from chatbot_mvp.app import App
+from chatbot_mvp.errors import ChatbotError, KbNotFound
+from tests.knowledge_base.test_purging import PATH, UNIQUE, found_in, used
+from tests.moving import HOW_MANY_DAYS, PARKING, app_over, document, moving_kb
+
+OTHER = "# Jardín\n\nEl riego del jardín empieza a las siete de la mañana.\n"
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _shape(path: Path) -> None:
+    if path.suffix == ".jsonl":  # one line among good ones
+        lines = path.read_bytes().splitlines(keepends=True)
+        odd = [b'{"type": "answer", "turn": [], "answer": 7}\n', b'{"type": "text", "turn": {}, "text": 3}\n', b"[1]\n"]
+        path.write_bytes(b"".join([*lines[:1], *odd, b'{"type": "conversation", "others": 5}\n', *lines[1:]]))
+    else:
+        path.write_bytes(b'{"format_version": 1, "history": {"a": 1}, "documents": 3, "rows": [[]], "status": []}\n')
+
+
+def _rubbish(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 40)
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "truncated": _truncated,
+    "of the wrong shape": _shape,
+    "binary": _rubbish,
+    "empty": _empty,
+    "a folder": _folder,
+}
+ESSENTIAL = ("kb/ID/kb.json", "kb/ID/texts/current", "kb/ID/versions/current")
+"""What a knowledge base cannot be asked without: the others can."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, str]]:
+    """A data folder in which everything has been used: (its path, id of the knowledge base, id of another one)."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.isupper() and name.startswith(("KB_", "LLM_", "RETRIEVAL_"))]:
+            patch.delenv(name)
+        data = tmp_path_factory.mktemp("whole") / "data"
+        app = app_over(data, log_queries=True)
+        kb_id, _, _ = used(app)
+        app.kb_changes.change(kb_id, new=[document(PATH, PARKING.replace("viernes", "jueves"))])
+        app.kb_changes.change(kb_id, new=[document("nuevo.md", "# Nuevo\n\nUn borrador.\n")], stage=True)
+        other = moving_kb(app, document("jardín.md", OTHER), document("b.md", "# B\n\nNada.\n"))
+        yield data, kb_id, other
+
+
+def kinds(data: Path, kb_id: str) -> dict[str, Path]:
+    """One file of each kind in a data folder: a name of the kind -> its path."""
+    app = app_over(data)
+    version = app.kbs.store.version(kb_id)
+    named = {version.version_id, *(one.sha256 for one in version.documents if one.path != PATH)}
+    found: dict[str, Path] = {}
+    for path in sorted(data.rglob("*")):
+        name = path.relative_to(data).as_posix()
+        if not path.is_file() or path.name.startswith(".") or not (name.startswith("kb/") <= (kb_id in name)):
+            continue
+        current = path.stem in named and path.parent.name in ("texts", "versions")
+        kind = re.sub(r"[0-9a-f]{16,}|[0-9]{8}\S*?(?=[./]|$)", "#", name.replace(kb_id, "ID"))
+        kind = f"kb/ID/{path.parent.name}/current" if current else kind
+        found.setdefault(kind, path)
+    return found
+
+
+def damaged(whole: tuple[Path, str, str], data: Path, kind: str, how: str) -> list[str]:
+    """Damage a file in a copy of the folder, do everything, and return what went wrong."""
+    original, kb_id, other = whole
+    shutil.copytree(original, data)
+    DAMAGES[how](data / kinds(original, kb_id)[kind].relative_to(original))
+    problems = []
+
+    def tried(name: str, do: Callable[[], object], may_fail: bool = False) -> None:
+        try:
+            do()
+        except ChatbotError as error:
+            if not may_fail:
+                problems.append(f"{name}: {error}")
+        except Exception as error:  # noqa: BLE001  (what is looked for)
+            problems.append(f"{name}: {error!r}")
+
+    app = app_over(data)
+    tried("start", app.start)
+    essential = kind in ESSENTIAL
+    for one, asked, may_fail in ((other, "¿Cuándo empieza el riego?", False), (kb_id, HOW_MANY_DAYS, essential)):
+        tried(f"list {one}", partial(_listed, app, one), may_fail)
+        tried(f"ask {one}", partial(app.answering.ask, one, asked), may_fail)
+        new = [document("x.md", f"# X {one}\n\nAlgo nuevo de {one}.\n")]
+        tried(f"add {one}", partial(app.kb_changes.change, one, new=new), may_fail)
+        gone = PATH if one == kb_id else "b.md"
+        tried(f"purge {one}", partial(app.kb_changes.purge, one, [gone]), may_fail)
+    if not essential:
+        problems += [f"{said} is in {found}" for said in UNIQUE if (found := found_in(data, said))]
+    return problems
+
+
+def _listed(app: App, kb_id: str) -> None:
+    if kb_id not in [record.kb_id for record in app.kbs.records()]:
+        raise KbNotFound(kb_id=kb_id, legal="-")
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_file_costs_what_it_holds(
+    whole: tuple[Path, str, str], tmp_path: Path, clean_env: Path, how: str
+) -> None:
+    found = kinds(whole[0], whole[1])
+    assert len(found) >= 15, sorted(found)
+    problems = {
+        kind: wrong for at, kind in enumerate(found) if (wrong := damaged(whole, tmp_path / str(at), kind, how))
+    }
+    assert problems == {}

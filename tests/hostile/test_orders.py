@@ -1,0 +1,46 @@
+"""Random orders of changes, purges and kills: nothing reported is lost, nothing purged is there, nothing else goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from chatbot_mvp.settings.model import PROJECT_ROOT
+from tests.kills.order_model import Impossible, State, outcomes
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+START = State(({"a.md": (0, "A"), "b.md": (1, "B")},), removed={"a.md": 0, "b.md": 1}, identities=2)
+
+
+def attacked(*arguments: str) -> None:
+    """Run the script in a process without threads, which can be forked safely."""
+    command = [sys.executable, "-m", "benchmarks", "attack_kb", *arguments, "--json"]
+    report = json.loads(subprocess.run(command, cwd=PROJECT_ROOT, stdout=subprocess.PIPE).stdout)
+    assert report["broken"] == []
+    assert report["kills"] > 0
+
+
+def test_a_few_orders_are_those_of_the_model() -> None:
+    attacked("--sequences", "3", "--seed", "1")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_new_orders_are_those_of_the_model() -> None:
+    attacked("--sequences", "300")
+
+
+def test_the_model_takes_what_is_named_and_knows_both_orders() -> None:
+    left = START.after(("move", "a.md", "c.md"), START)
+    moved = left.after(("add", "a.md", "D"), left)
+    assert moved.after(("purge", "a.md"), moved).current == {"b.md": (1, "B"), "c.md": (0, "A")}
+    gone = moved.after(("purge", "c.md"), moved)
+    assert [sorted(step) for step in gone.steps] == [["b.md"], ["b.md"], ["a.md", "b.md"], ["a.md", "b.md"]]
+    with pytest.raises(Impossible):
+        gone.after(("add", "c.md", "A"), gone)
+    both = {repr(one.seen) for one in outcomes(START, [("add", "x.md", "X"), ("restore", "1")], [])}
+    assert len(both) == 2

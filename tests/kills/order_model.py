@@ -1,0 +1,171 @@
+"""What a knowledge base must hold after operations in some order: the model that ``orders`` compares it with.
+
+Nothing here knows how knowledge bases are kept. A document is (identity, word): its text is made of its one word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import Any
+
+Documents = Mapping[str, tuple[int, str]]
+"""Path -> (identity of the document, its word)."""
+Operation = tuple[str, ...]
+"""Its name and arguments; see ``State.after``."""
+
+
+class Impossible(Exception):
+    """The operation cannot have succeeded here."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One state that a knowledge base may be in."""
+
+    steps: tuple[Documents, ...]
+    """The documents of each version of the history, the oldest first; the last one is current."""
+    draft: tuple[Documents, Documents] | None = None
+    """(the documents it was made from, its documents)."""
+    purged: frozenset[tuple[str, str]] = frozenset()
+    """(path, word)."""
+    removed: Mapping[str, int] = field(default_factory=dict)
+    """Path -> identity of the last document that was there."""
+    identities: int = 0
+
+    @property
+    def current(self) -> Documents:
+        return self.steps[-1]
+
+    @property
+    def seen(self) -> Any:
+        """What one can read of it."""
+        draft = words(self.draft[1]) if self.draft else None
+        return [words(step) for step in self.steps], draft
+
+    def after(self, operation: Operation, start: State) -> State:
+        """Return the state after an operation that succeeded, and that began in the state ``start``.
+
+        Raises:
+            Impossible
+        """
+        name, *rest = operation
+        if name in ("add", "remove", "move"):
+            return self._step(self._changed(self.current, start.current, operation))
+        if name == "stage":
+            base, documents = self.draft or (self.current, self.current)
+            before = start.draft[1] if start.draft else start.current
+            return self._known(replace(self, draft=(base, self._changed(documents, before, operation))))
+        if name == "publish":
+            if not self.draft:
+                raise Impossible
+            base, documents = self.draft
+            return replace(self._step(three_ways(base, documents, self.current)), draft=None)
+        if name == "drop":
+            if not self.draft:
+                raise Impossible
+            return replace(self, draft=None)
+        if name == "restore":
+            number = int(rest[0])
+            if number > len(self.steps) or not self.steps[number - 1]:
+                raise Impossible
+            return self._step(self.steps[number - 1], always=True)
+        if name == "purge":
+            return self._without(rest[0])
+        return self
+
+    def _changed(self, now: Documents, before: Documents, operation: Operation) -> Documents:
+        """Return the documents with a change; what is not in ``now`` any more was so when the change began."""
+        name, path, *rest = operation
+        found = dict(now)
+        if name in ("add", "stage"):
+            if (path, rest[0]) in self.purged:
+                raise Impossible
+            known = now.get(path) or before.get(path)
+            new = known[0] if known else self.removed.get(path, -1)
+            alive = {one for each in (self.current, *(self.draft or ())) for one, _ in each.values()}
+            found[path] = (new if known or (new >= 0 and new not in alive) else self.identities, rest[0])
+        elif name == "remove":
+            if path not in now and path not in before:
+                raise Impossible
+            found.pop(path, None)
+        else:
+            document = now.get(path) or before.get(path)
+            if document is None:
+                raise Impossible
+            found.pop(path, None)
+            found[rest[0]] = document
+        if not found:
+            raise Impossible
+        return found
+
+    def _step(self, documents: Documents, always: bool = False) -> State:
+        if not documents:
+            raise Impossible
+        if not always and words(documents) == words(self.current):
+            return self
+        return self._known(replace(self, steps=(*self.steps, documents)))
+
+    def _known(self, state: State) -> State:
+        latest = [*state.current.items(), *(state.draft[1].items() if state.draft else ())]
+        last = {**state.removed, **{path: one for path, (one, _) in latest}}
+        most = max([state.identities, *(one + 1 for one in last.values())])
+        return replace(state, removed=last, identities=most)
+
+    def _without(self, path: str) -> State:
+        drafts = self.draft or ()
+        alive = [self.current, *drafts[1:]]
+        meant = {each[path][0] for each in alive if path in each}
+        if (last := self.removed.get(path)) is not None:
+            where = {one for each in alive for one, _ in each.values()}
+            meant |= {last} - where
+        everywhere = [*self.steps, *drafts]
+        gone = {(p, word) for each in everywhere for p, (one, word) in each.items() if one in meant}
+        if not gone:
+            raise Impossible
+
+        def rest(documents: Documents) -> Documents:
+            return {p: (one, word) for p, (one, word) in documents.items() if (p, word) not in gone}
+
+        if not rest(self.current):
+            raise Impossible
+        purged = replace(self, purged=self.purged | gone)
+        if any((p, word) in gone for p, (_, word) in self.current.items()):
+            purged = purged._step(rest(self.current))
+        steps = tuple(map(rest, purged.steps))
+        draft = None
+        if self.draft and rest(self.draft[1]):
+            draft = (rest(self.draft[0]) or steps[-1], rest(self.draft[1]))
+        return replace(purged, steps=steps, draft=draft)
+
+
+def words(documents: Documents) -> dict[str, str]:
+    return {path: word for path, (_, word) in sorted(documents.items())}
+
+
+def three_ways(base: Documents, mine: Documents, theirs: Documents) -> Documents:
+    """Return the documents with both changes. Raises Impossible: both changed one document, not in the same way."""
+    found = {}
+    for path in {*base, *mine, *theirs}:
+        old, left, right = (each.get(path, (0, ""))[1] for each in (base, mine, theirs))
+        if left not in (old, right) and right != old:
+            raise Impossible
+        kept = theirs.get(path) if left == old else mine.get(path)
+        if kept is not None:
+            found[path] = kept
+    return found
+
+
+def outcomes(start: State, done: list[Operation], maybe: list[Operation]) -> Iterator[State]:
+    """Yield each state that can come of operations that succeeded, and of some that were killed, in any order."""
+    for mask in range(1 << len(maybe)):
+        chosen = [*done, *(one for at, one in enumerate(maybe) if mask >> at & 1)]
+        for order in set(permutations(chosen)):
+            state = start
+            try:
+                for operation in order:
+                    state = state.after(operation, start)
+            except Impossible:
+                continue
+            yield state
