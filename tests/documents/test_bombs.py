@@ -120,7 +120,7 @@ def slow() -> dict[str, tuple[str, bytes, str]]:
         "100,000 cells": ("a.html", page("<table>" + ("<tr>" + "<td>a" * 9) * 9_990), "text"),
         "elements": ("a.html", page("<p>a" * 150_001), "upload_too_many_elements"),
         "items": ("a.html", page("<ol>" + "<li>a" * 149_000), "text"),
-        "banners": ("a.html", page("<header>" * 140 + "<i>a</i>" * 90_000), "upload_empty"),
+        "banners": ("a.html", page("<nav>" * 140 + "<i>a</i>" * 90_000), "upload_empty"),
         "one line": ("a.html", page("palabra " * 1_200_000), "text"),
         "one line of text": ("a.md", b"palabra " * 1_200_000, "text"),
         "one word": ("a.html", page("x" * 10_000_000), "text"),
