@@ -31,6 +31,9 @@ EXIT_CODES = {
     "KbUnreadable": 1,
     "KbNotWritten": 1,
     "KbPurgeUnfinished": 1,
+    "KbPassageChanged": 2,
+    "ReaderFailed": 1,
+    "ReaderUnfenced": 1,
 }
 EXIT_CODES |= {"KbNotWritten": 1, "ConversationNotFound": 2, "ProviderError": 1, "ProviderNotConfigured": 2}
 EXIT_CODES |= {"DatasetNotReceived": 1, "StorageError": 1, "StorageRefused": 2}

@@ -1,6 +1,7 @@
 """Each view of the pages as a browser tells it to those who do not see it, over the kept data folder.
 
-Of a narrow window only what is otherwise is kept. A page is read when its script has ended and it stands still.
+Of a narrow window only what is otherwise is kept. A page is read when its script has ended, nothing
+in it is still being checked, and it stands still.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ _PATIENCE_MS = 600_000
 _MADE = "made_at.txt"
 _STATE = "() => document.querySelector(\"[data-testid='stApp']\")?.dataset.testScriptState"
 _DONE = f"""() => ({_STATE})() === 'notRunning' && document.querySelector('h1')
+  && !/Comprobando…|Checking…/.test(document.body.innerText)
   && !document.querySelector("[data-testid='stSkeleton'], [data-testid='stSpinner']")"""
 _TRIES = 200
 

@@ -105,7 +105,8 @@ class State:
             raise Impossible
         if not always and words(documents) == words(self.current):
             return self
-        return self._known(replace(self, steps=(*self.steps, documents)))
+        waits = self.draft and words(self.draft[1]) != words(documents)  # a draft that became current waits no longer
+        return self._known(replace(self, steps=(*self.steps, documents), draft=self.draft if waits else None))
 
     def _known(self, state: State) -> State:
         latest = [*state.current.items(), *(state.draft[1].items() if state.draft else ())]

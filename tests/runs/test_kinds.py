@@ -132,7 +132,7 @@ def test_a_package_adds_a_kind_that_is_counted_printed_and_resumed(settings: Set
     assert "ok  run_kind reading (stranger 1.0): stranger:KIND" in said("plugins")
     assert "ended scored {'understood': 0.5}" in said("benchmark", "show", "ended")
     listed = said("benchmark", "list")
-    assert "ended  queries=0  understood=0.5" in listed
+    assert "ended  LEXICAL  queries=0  understood=0.5000" in listed
     assert "begun  unfinished: 1/2" in listed
     assert "resumes begun retry=False budget=2.0 in results" in said("benchmark", "resume", "begun", "--budget", "2")
     assert "resumes begun retry=True" in said("benchmark", "retry", "begun")

@@ -1,4 +1,4 @@
-"""Each wing is deleted from a copy of the tree: what is left starts, lists its commands, opens its pages, is tested."""
+"""Each wing is deleted from a copy of the tree: what is left starts and lists its commands. Without all: it is tested."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def without(copy: Path, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The copy without the folders of the wing that the test is for; they come back afterwards."""
-    folders = [copy / folder.format(request.param) for folder in DELETED]
+    """The copy without the folders of the wings that the test is for; they come back afterwards."""
+    folders = [copy / folder.format(wing) for wing in request.param.split() for folder in DELETED]
     moved = {folder: tmp_path / str(number) for number, folder in enumerate(folders) if folder.is_dir()}
     for folder, aside in moved.items():
         shutil.move(folder, aside)
@@ -92,6 +92,12 @@ def modules_of(tree: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("without", WINGS, indirect=True, ids=WINGS)
-def test_what_is_left_without_a_wing_opens_every_page_and_passes_its_tests(without: Path) -> None:
+def test_without_a_wing_all_tests_of_others_can_be_imported(without: Path) -> None:
     python(without, "-c", IMPORT_TESTS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("without", [" ".join(WINGS)], indirect=True, ids=["all"])
+def test_what_is_left_without_wings_opens_every_page_and_passes_its_tests(without: Path) -> None:
     python(without, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", MARKS, *KERNEL_TESTS)
