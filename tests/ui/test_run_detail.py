@@ -142,7 +142,7 @@ def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: 
     assert "Tiene otras preguntas" in cells(page)
     page = choice.set_value(others).run()
     assert not page.exception
-    [deltas] = [table.value for table in page.dataframe if "p (Holm)" in table.value]
+    [deltas] = [table.value for table in page.dataframe if "p corregida" in table.value]
     expected = app.details.compare([base, *others])
     assert len(deltas) == sum(len(run.metrics) for run in expected.runs)
     [settings] = [table.value for table in page.dataframe if "KB_TOP_K" in set(table.value.iloc[:, 0])][-1:]
