@@ -139,7 +139,8 @@ class KbVersions(KbWriter):
     def purge(self, kb_id: str, gone: Callable[[KbDocument], bool], note: Callable[[str], str]) -> None:
         """Rewrite every version without some documents, and delete their texts and originals.
 
-        The current version must not have them. A version that has nothing else is deleted, and so is such a draft.
+        The current version must not have them. A version that has nothing else is deleted, and so is such a draft. A
+        draft that differs from the current version in nothing else waits no longer.
 
         Args:
             note: returns what stays of the note of a step.
@@ -170,10 +171,8 @@ class KbVersions(KbWriter):
             )
             staged = head.staged
             if staged is not None:
-                base = ids.get(staged.base, now.version_id)
-                staged = (
-                    replace(staged, version_id=ids[staged.version_id], base=base) if staged.version_id in ids else None
-                )
+                base, draft = ids.get(staged.base, now.version_id), ids.get(staged.version_id, now.version_id)
+                staged = replace(staged, version_id=draft, base=base) if draft != now.version_id else None
             self._write_head(replace(head, history=history, staged=staged, purged=tuple(sorted(purged))))
             self._files.keep_only(folder, list(kept.values()))
             shutil.rmtree(folder / DAMAGED, ignore_errors=True)

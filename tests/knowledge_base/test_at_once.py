@@ -187,6 +187,24 @@ def test_a_restored_document_is_the_one_that_it_was(app: App, data: Path) -> Non
     assert found_in(data, "El primero") == []
 
 
+def test_a_path_of_a_draft_names_the_document_that_it_was_when_the_draft_was_made(app: App, data: Path) -> None:
+    kb_id = moving_kb(app, document("a.md", "# Uno\n\nEl primero.\n"), document("b.md", PARKING), OTHER)
+    app.kb_changes.change(kb_id, new=[document("b.md", "# Dos\n\nEl segundo.\n")], stage=True)
+    app.kb_changes.change(kb_id, [Remove("b.md")])
+    app.kb_changes.change(kb_id, [Move("a.md", "b.md")])
+    app.kb_changes.purge(kb_id, ["a.md"])
+    assert paths(app_over(data), kb_id) == ["otro.md"]
+    assert found_in(data, "El primero") == []
+    assert found_in(data, "El segundo") != []
+
+
+def test_a_draft_that_a_purge_leaves_nothing_of_waits_no_longer(app: App) -> None:
+    kb_id = moving_kb(app)
+    app.kb_changes.change(kb_id, new=[OTHER], stage=True)
+    app.kb_changes.purge(kb_id, ["otro.md"])
+    assert app.kb_changes.staged(kb_id) is None
+
+
 def test_a_path_that_a_document_has_left_names_nothing(app: App) -> None:
     kb_id = moving_kb(app)
     app.kb_changes.change(kb_id, [Move(PATH, "garaje.md")])
