@@ -75,6 +75,8 @@ class KbChanges(KbHistory):
         if new:
             self._kbs.require_room(kb_id, new, self._store.bytes_of(kb_id))
         self._store.upgrade(kb_id)
+        if self._store.mend(kb_id, new):
+            self._kbs.forget_text(kb_id)
         put = [Put(document, one.about) for document, one in zip(documents_of(new), new, strict=True)]
         before, _ = self._store.to_change(kb_id, stage, base)
         documents = applied(kb_id, before.documents, [*changes, *put])

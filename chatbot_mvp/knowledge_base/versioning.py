@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_name
 from chatbot_mvp.errors import KbChangeError, KbUnreadable
+from chatbot_mvp.knowledge_base.heads import ERRORS, HEAD
 from chatbot_mvp.knowledge_base.joining import joined_heads
-from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.version_files import DAMAGED
 from chatbot_mvp.knowledge_base.versions import KEPT, RENAMED, Head, KbDocument, NewDocument, Staged, Version
@@ -135,6 +136,18 @@ class KbVersions(KbWriter):
             found = self._versions_of(kb_id)
             lost = needed.intersection(self._files.version_ids(folder)) - {one.version_id for one in found}
             self._files.keep_only(folder, [one for one in found if one.version_id in needed or kept(one)], bool(lost))
+
+    def mend(self, kb_id: str, new: Sequence[NewDocument]) -> bool:
+        """Write the texts of the current version that cannot be read and that these documents have; tell if any."""
+        folder, names = self._root / kb_id, {text_hash(one.parsed.text): one for one in map(cleaned, new)}
+        named = [one for one in self._open(kb_id)[1].documents if one.sha256 in names]
+        lost = [names[one.sha256] for one in named if not self._files.is_whole(folder, one)]
+        if lost:
+            with self._writing(kb_id):
+                self._put(folder, lost, "")
+            self._joined.drop(lambda key: key[0] == kb_id)
+            self._chunked.drop(lambda key: key[0] == kb_id)
+        return bool(lost)
 
     def purge(self, kb_id: str, gone: Callable[[KbDocument], bool], note: Callable[[str], str]) -> None:
         """Rewrite every version without some documents, and delete their texts and originals.

@@ -130,6 +130,13 @@ def test_what_was_purged_is_refused_under_its_path_also_from_a_draft_and_leaves_
     assert "nuevo.md" in paths(app, kb_id)
 
 
+def test_a_file_that_goes_while_sizes_are_added_up_stops_no_change(app: App, data: Path) -> None:
+    kb_id = moving_kb(app)
+    (data / "kb" / kb_id / "texts" / f"{'a' * 64}.txt").symlink_to("nothing")  # listed, and not there
+    app.kb_changes.change(kb_id, new=[OTHER])
+    assert "otro.md" in paths(app, kb_id)
+
+
 def test_a_change_that_was_stopped_leaves_nothing(app: App, data: Path) -> None:
     kb_id = moving_kb(app)
 
