@@ -121,9 +121,9 @@ class KbChanges(KbHistory):
 
         Covered are versions, originals, indexes and caches, conversations, logs, question sets, labels, promises, jobs
         and runs of this data folder. Not covered: backups, other servers' folders and buckets, files that were
-        exported, the name and the id of the knowledge base, what people wrote in their own words, and an answer that
-        is being written at this moment. A purge that ended early is continued by the next one, by the next change,
-        or when a server starts.
+        exported, the name and the id of the knowledge base, what people wrote in their own words, an answer that is
+        being written at this moment, and what a full disk has not taken yet from another server. A purge that ended
+        early is continued by the next one, by the next change, or when a server starts.
 
         Args:
             paths: as for ``purge_plan``, which says what goes.

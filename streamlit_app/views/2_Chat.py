@@ -113,6 +113,8 @@ with history:
         first_questions = st.container()
     else:
         counts = st.empty()
+        if conversation.held:
+            st.caption(f":orange[:material/warning:] {t('chat.held')}")
         if conversation.damaged:
             st.caption(f":orange[:material/warning:] {t('chat.damaged', count=number(conversation.damaged))}")
         for turn in conversation.branch(shown_branch(conversation)):
