@@ -161,6 +161,7 @@ class KbChanges(KbHistory):
     def _purge(self, kb_id: str, paths: Sequence[str], note: str, progress: ProgressCallback) -> PurgeReport:
         try:
             self._store.upgrade(kb_id)
+            self._tidy(kb_id)  # a path in what a killed change has left names nothing
             gone = self.purge_plan(kb_id, [*paths, *self._purges.under_way(kb_id)])
             self._purges.begin(kb_id, paths)
             base = self._store.version(kb_id)

@@ -229,6 +229,33 @@ def test_sync_adds_replaces_moves_and_removes_and_a_dry_run_says_so_first(cli: C
     assert cli.json("kb", "sync", "Manual", str(folder))["changed"] is False
 
 
+def test_sync_and_add_tell_what_was_purged_and_take_the_rest(cli: Cli, folder: Path) -> None:
+    cli("kb", "create", "Manual", str(folder))
+    cli("kb", "purge", "Manual", "gastos.md", "--yes")
+    (folder / "nuevo.md").write_text("# Nuevo\n\nUn texto nuevo.\n", "utf-8")
+    for command in (("sync", "Manual", str(folder), "--dry-run"), ("sync", "Manual", str(folder))):
+        told = cli("kb", *command, "--json", code=6)
+        found = what(one_object(told.stdout))
+        assert (found["gastos.md"], found["nuevo.md"]) == ("failed", "added")
+        assert "gastos.md' with this text was purged" in told.stderr + told.stdout
+    (folder / "otro.md").write_text("# Otro\n\nOtro texto.\n", "utf-8")
+    assert what(one_object(cli("kb", "add", "Manual", str(folder), "--json", code=6).stdout))["otro.md"] == "added"
+    (folder / "gastos.md").write_text(
+        (folder / "otro.md").read_text("utf-8"), "utf-8"
+    )  # and under its path, another text
+    (folder / "otro.md").unlink()
+    assert what(cli.json("kb", "sync", "Manual", str(folder)))["gastos.md"] == "moved"
+    assert paths(cli) == ["gastos.md", "nuevo.md", *ALL[1:]]
+    cli("kb", "purge", "Manual", "nuevo.md", "--yes")
+    (folder / "copia.md").write_text("# Nuevo\n\nUn texto nuevo.\n", "utf-8")
+    (folder / "nuevo.md").unlink()
+    cli.json("kb", "sync", "Manual", str(folder))
+    (folder / "copia.md").rename(folder / "nuevo.md")
+    found = what(one_object(cli("kb", "sync", "Manual", str(folder), "--json", code=6).stdout))
+    assert (found["nuevo.md"], "copia.md" in found) == ("failed", False)
+    assert paths(cli) == ["copia.md", "gastos.md", *ALL[1:]]
+
+
 def test_sync_never_empties_a_knowledge_base_by_accident(cli: Cli, folder: Path) -> None:
     cli("kb", "create", "Manual", str(folder))
     empty = folder.parent / "vacía"

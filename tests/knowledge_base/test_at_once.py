@@ -11,7 +11,7 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbChangeError, KbNotWritten
-from chatbot_mvp.knowledge_base.changes import Move, Remove
+from chatbot_mvp.knowledge_base.changes import Move, Remove, applied
 from chatbot_mvp.storage.files import replaced_file
 from chatbot_mvp.types import Progress
 from tests.knowledge_base.test_purging import PATH, UNIQUE, found_in
@@ -203,6 +203,15 @@ def test_a_path_of_a_draft_names_the_document_that_it_was_when_the_draft_was_mad
     assert paths(app_over(data), kb_id) == ["otro.md"]
     assert found_in(data, "El primero") == []
     assert found_in(data, "El segundo") != []
+
+
+def test_a_path_in_what_a_killed_change_has_left_names_nothing(app: App) -> None:
+    kb_id = moving_kb(app)
+    now = app.kb_changes.documents(kb_id)
+    app.kbs.store.draft(kb_id, applied(kb_id, now, [Move(PATH, "garaje.md")]), 1_000_000)  # and no publication
+    with pytest.raises(KbChangeError, match=r"garaje\.md"):
+        app.kb_changes.purge(kb_id, ["garaje.md"])
+    assert app.kb_changes.documents(kb_id) == now
 
 
 def test_a_draft_that_a_purge_leaves_nothing_of_waits_no_longer(app: App) -> None:
