@@ -25,8 +25,8 @@ from chatbot_mvp.cli.kb_documents import (
 )
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.names import clean_name
+from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference
-from chatbot_mvp.knowledge_base.history import Step
 from chatbot_mvp.knowledge_base.naming import CURRENT, DRAFT, version_named
 from chatbot_mvp.knowledge_base.telling import age_days, differences_json, documents_json, kb_json, step_json
 from chatbot_mvp.terminal import say
