@@ -40,9 +40,9 @@ from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove
+from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference, ParagraphDifference
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
-from chatbot_mvp.knowledge_base.history import Step
 from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.one_document import Passage
 from chatbot_mvp.knowledge_base.places import Whereabouts

@@ -157,6 +157,7 @@ class App:
 
     def _purge_chat(self, purged: Purged) -> int:
         self.archive.forget_documents()
+        self.chat.forget_held()
         start = self.live.current
         return purge_chat(start.conversations_dir, (start.metrics_log_path, start.errors_log_path), purged)
 

@@ -69,6 +69,8 @@ class Conversation:
     turns: tuple[Turn, ...] = ()
     damaged: int = 0
     """Number of unreadable lines."""
+    held: bool = False
+    """Whether some of it is in memory only, because the disk did not take it."""
     others: tuple[tuple[str, str], ...] = ()
     """(id, name) of the further knowledge bases that each question is asked of."""
     given_title: str = ""

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import secrets
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.conversation import Conversation
 from chatbot_mvp.chat.conversation_lines import read_lines, without_answers
-from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion, LimitError
+from chatbot_mvp.errors import ConversationNotFound, FileNotWritten, FileOfLaterVersion, LimitError
 from chatbot_mvp.storage.clock import now, utc_now
 from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.formats import CONVERSATION, VERSION
@@ -27,6 +29,8 @@ _log = logging.getLogger(__name__)
 _SESSION = re.compile(r"[0-9a-z]{16,64}")
 _CONVERSATION = re.compile(r"[0-9a-z-]{8,64}")
 _HEADS_KEPT = 5_000
+_HELD = 64
+"""Conversations of which lines stay in memory because the disk did not take them."""
 NO_OTHERS: Mapping[str, str] = {}
 
 
@@ -45,11 +49,14 @@ class ConversationStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._read: BoundedCache[Path, tuple[tuple[int, int], Conversation]] = BoundedCache(256)
-        """Cache: path -> (time of the last change and size of the file, conversation). A page reads its conversation
-        on every rerun."""
-        self._heads: BoundedCache[Path, tuple[tuple[int, int], Conversation]] = BoundedCache(_HEADS_KEPT)
+        self._read: BoundedCache[Path, tuple[tuple[int, int, int], Conversation]] = BoundedCache(256)
+        """Cache: path -> (time of the last change and size of the file and number of lines held, conversation). A page
+        reads its conversation on every rerun."""
+        self._heads: BoundedCache[Path, tuple[tuple[int, int, int], Conversation]] = BoundedCache(_HEADS_KEPT)
         """The same for ``heads``."""
+        self._held: dict[Path, tuple[dict[str, Any], ...]] = {}
+        """Path -> lines that the disk did not take, and that are read as if they were in the file."""
+        self._holding = threading.Lock()
 
     def start(self, session: str, kb_id: str, kb_name: str, others: Mapping[str, str] = NO_OTHERS) -> str:
         """Start a conversation and return its id. Ids sort by time.
@@ -60,7 +67,6 @@ class ConversationStore:
         Raises:
             ConversationNotFound: ``session`` is not a session name.
             LimitError (too_many_conversations): the session has as many as it may keep.
-            FileNotWritten: the disk is full or not writable.
         """
         if is_session(session) and sum(1 for _ in (self._root / session).glob("*.jsonl")) >= limits.MOST_CONVERSATIONS:
             raise LimitError("too_many_conversations", limit=limits.MOST_CONVERSATIONS)
@@ -69,20 +75,45 @@ class ConversationStore:
         entry = {"type": "conversation", VERSION: CONVERSATION, "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
         if others:
             entry["others"] = [{"kb_id": other, "kb_name": name} for other, name in others.items()]
-        self.append(session, conversation_id, entry)
+        self.append(session, conversation_id, entry, hold=True)
         return conversation_id
 
-    def append(self, session: str, conversation_id: str, entry: Mapping[str, Any], durable: bool = False) -> None:
+    def append(
+        self, session: str, conversation_id: str, entry: Mapping[str, Any], durable: bool = False, hold: bool = False
+    ) -> None:
         """Append a line. If ``durable``, it is on disk (fsync) before this returns.
+
+        Args:
+            hold: a line that the disk does not take stays in memory, and is written with the next one that it takes.
 
         Raises:
             ConversationNotFound: a name has an illegal form.
             FileNotWritten: the disk is full or not writable; earlier lines stay.
         """
         path = self._path(session, conversation_id)
-        with naming(path):
-            make_folder(path.parent)
-            append_lines(path, [entry], sync=durable)
+        if path not in self._held:
+            try:
+                return _append(path, [entry], durable)
+            except FileNotWritten:
+                if not hold:
+                    raise
+        with self._holding:
+            lines = (*self._held.get(path, ()), json.loads(json.dumps(entry)))
+            try:
+                _append(path, lines, durable)
+                self._held.pop(path, None)
+            except FileNotWritten as error:
+                if not hold:
+                    raise
+                _log.warning("%s", error)
+                self._held[path] = lines
+                while len(self._held) > _HELD:
+                    del self._held[next(iter(self._held))]
+
+    def forget_held(self) -> None:
+        """Forget the lines that the disk did not take."""
+        with self._holding:
+            self._held.clear()
 
     def load(self, session: str, conversation_id: str) -> Conversation:
         """Read a conversation.
@@ -95,21 +126,25 @@ class ConversationStore:
 
     def _kept(
         self,
-        cache: BoundedCache[Path, tuple[tuple[int, int], Conversation]],
+        cache: BoundedCache[Path, tuple[tuple[int, int, int], Conversation]],
         path: Path,
         choose: Callable[[bytes], bytes],
     ) -> Conversation:
         """Return a conversation from the cache, or from those lines of its file that ``choose`` returns."""
+        held, content, stamp = self._held.get(path, ()), b"", (0, 0, 0)
         try:
-            found = path.stat()
-            stamp = (found.st_mtime_ns, found.st_size)
-            kept = cache.get(path)
-            if kept and kept[0] == stamp:
-                return kept[1]
-            rows, damaged = parsed_lines(choose(path.read_bytes()[: found.st_size]))
+            if path.exists() or not held:
+                found = path.stat()
+                stamp = (found.st_mtime_ns, found.st_size, len(held))
+                kept = cache.get(path)
+                if kept and kept[0] == stamp:
+                    return kept[1]
+                content = path.read_bytes()[: found.st_size]
         except OSError as error:
             raise ConversationNotFound(conversation_id=path.stem) from error
-        conversation = read_lines(Conversation(path.parent.name, path.stem, "", "", "", damaged=damaged), rows, path)
+        rows, damaged = parsed_lines(choose(content))
+        empty = Conversation(path.parent.name, path.stem, "", "", "", damaged=damaged, held=bool(held))
+        conversation = read_lines(empty, [*rows, *held], path)
         cache.put(path, (stamp, conversation))
         return conversation
 
@@ -119,8 +154,11 @@ class ConversationStore:
         Quick for hundreds: answers are not parsed. Files that a later version wrote are left out; an illegal session
         name has none. A conversation whose first line is damaged has "" as its knowledge base.
         """
-        found = []
-        for path in (self._root / session).glob("*.jsonl") if is_session(session) else ():
+        found: list[Conversation] = []
+        if not is_session(session):
+            return found
+        folder = self._root / session
+        for path in {*folder.glob("*.jsonl"), *(one for one in list(self._held) if one.parent == folder)}:
             try:
                 found.append(self._kept(self._heads, path, without_answers))
             except (ConversationNotFound, FileOfLaterVersion) as error:
@@ -138,6 +176,7 @@ class ConversationStore:
             ConversationNotFound: a name has an illegal form.
         """
         path = self._path(session, conversation_id)
+        self._held.pop(path, None)
         path.unlink(missing_ok=True)
         for cache in (self._read, self._heads):
             cache.drop(lambda kept: kept == path)
@@ -146,3 +185,9 @@ class ConversationStore:
         if not is_session(session) or not _CONVERSATION.fullmatch(conversation_id):
             raise ConversationNotFound(conversation_id=conversation_id)
         return self._root / session / f"{conversation_id}.jsonl"
+
+
+def _append(path: Path, entries: Iterable[Mapping[str, Any]], durable: bool) -> None:
+    with naming(path):
+        make_folder(path.parent)
+        append_lines(path, entries, sync=durable)

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat import limits
-from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
-from chatbot_mvp.chat.conversation import Conversation, Turn
+from chatbot_mvp.chat.conversation import Conversation
 from chatbot_mvp.chat.conversations import NO_OTHERS, ConversationStore, new_session
 from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
@@ -22,12 +21,9 @@ from chatbot_mvp.errors import KbNotFound, LimitError
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.text import fold
 
 _LAST_WORDS_S = 10.0
-_UNSAVED_KEPT = 64
-"""Turns whose text stays in memory because the disk did not take it."""
 
 
 class ChatSessions:
@@ -37,8 +33,6 @@ class ChatSessions:
         self._store = ConversationStore(live.current.conversations_dir)
         self._live: dict[str, list[LiveTurn]] = {}
         """Conversation -> its answers that are being made, in order."""
-        self._unsaved: BoundedCache[str, tuple[Failure, str]] = BoundedCache(_UNSAVED_KEPT)
-        """Turn -> why its end could not be saved, and its text."""
         self._lock, self._beginning = threading.Lock(), threading.Lock()
         self._kb_dir = live.current.kb_dir
         self._answering = answering
@@ -52,7 +46,7 @@ class ChatSessions:
         """Start a conversation with a knowledge base, and ``others`` (id -> name), and return its id.
 
         Raises:
-            FileNotWritten, LimitError (too_many_conversations)
+            LimitError (too_many_conversations)
         """
         return self._store.start(session, kb_id, kb_name, others)
 
@@ -60,7 +54,8 @@ class ChatSessions:
     def begin(
         self, session: str, conversation_id: str, question: str, context: UserContext, after: str | None = None
     ) -> LiveTurn:
-        """Ask a question. The answer is produced and saved in the background, also while the page is reloaded.
+        """Ask a question. The answer is produced and saved in the background, also while the page is reloaded. What the
+        disk does not take stays in memory (``Conversation.held``).
 
         Args:
             after: id of the turn that the question follows, "" for the conversation's beginning: a branch begins there.
@@ -69,7 +64,6 @@ class ChatSessions:
         Raises:
             ConversationNotFound, FileOfLaterVersion, ConfigurationError (question_too_long)
             LimitError (too_many_answers, server_has_no_place): the question is not asked.
-            FileNotWritten: the question could not be saved, and is not asked.
         """
         require_short(question)
         conversation = self._store.load(session, conversation_id)
@@ -80,7 +74,7 @@ class ChatSessions:
         entry |= {"after": after} if after is not None else {}
         with self._beginning:  # two questions at once count as two
             self._require_place(session)
-            self._store.append(session, conversation_id, entry)
+            self._store.append(session, conversation_id, entry, hold=True)
             with self._lock:
                 of_conversation = self._live.setdefault(conversation_id, [])
                 earlier = tuple(of_conversation)
@@ -100,8 +94,6 @@ class ChatSessions:
         try:
             turn.run(earlier)
         finally:
-            if turn.unsaved is not None:
-                self._unsaved.put(turn.turn_id, (turn.unsaved, turn.wait(-1, 0.0).text))
             turn.end()
             conversation_id = turn.conversation.conversation_id
             with self._lock:
@@ -157,18 +149,15 @@ class ChatSessions:
         live = {live.turn_id: live for live in self._live_of(conversation_id)}
         found = self._store.load(session, conversation_id)
         turns = tuple(
-            self._without_end(turn, turn.turn_id in live) if turn.state == "interrupted" else turn
+            replace(turn, state="running") if turn.state == "interrupted" and turn.turn_id in live else turn
             for turn in found.turns
         )
         running = {turn.turn_id: live[turn.turn_id] for turn in turns if turn.state == "running"}
         return replace(found, turns=turns), running
 
-    def _without_end(self, turn: Turn, running: bool) -> Turn:
-        """Return the state of a turn that has no end on disk."""
-        if running:
-            return replace(turn, state="running")
-        unsaved = self._unsaved.get(turn.turn_id)
-        return replace(turn, state="failed", failure=unsaved[0], text=unsaved[1]) if unsaved else turn
+    def forget_held(self) -> None:
+        """Forget what the disk did not take."""
+        self._store.forget_held()
 
     @performs(Action.READ)
     def conversations(self, session: str, kb_id: str) -> list[Conversation]:

@@ -64,8 +64,6 @@ class LiveTurn:
         self._cancelled = False
         self._attended_at = time.monotonic()
         self._abandoned = False
-        self.unsaved: Failure | None = None
-        """Why the end of the turn could not be written to the conversation; None if it is there."""
 
     def wait(self, seen: int, timeout: float) -> TurnProgress:
         """Wait until the progress is newer than version ``seen``, at most ``timeout`` seconds, and return it."""
@@ -152,11 +150,7 @@ class LiveTurn:
 
     def _fail(self, failure: Failure) -> None:
         reason = {"code": failure.code, "message": failure.message, "params": dict(failure.params)}
-        try:
-            self._write("failed", durable=True, failure=reason)
-        except ChatbotError as error:
-            log.exception("turn %s could not be written down", self.turn_id)
-            self.unsaved = Failure.of(error)
+        self._write("failed", durable=True, failure=reason)
 
     def _note(self, kind: str, **fields: Any) -> bool:
         """Write what the answer replaces at its end; return whether it was written. A full disk stops no answer."""
@@ -169,7 +163,8 @@ class LiveTurn:
 
     def _write(self, kind: str, durable: bool = False, **fields: Any) -> None:
         entry = {"type": kind, "turn": self.turn_id, **fields}
-        self._store.append(self.conversation.session, self.conversation.conversation_id, entry, durable)
+        # What the end of the turn replaces is not held.
+        self._store.append(self.conversation.session, self.conversation.conversation_id, entry, durable, hold=durable)
 
     def _set(self, **changes: Any) -> None:
         with self._changed:

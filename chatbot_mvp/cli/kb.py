@@ -83,6 +83,9 @@ def kb_ask(
         except CacheUnusable as error:  # a data folder that is full or can only be read: words need nothing there
             say(f"The question is asked by words alone. {error}", error=True)
             pipeline = growing.best()
+    left_out = {kb_id: lost for kb_id in asked if (lost := app.kbs.lost(kb_id))}
+    for kb_id, lost in left_out.items():
+        say(f"{kb_id}: documents that cannot be read are left out: {', '.join(lost)}", error=True)
     language = pipeline.index.analyzer.language_of(question)
     chosen: Mode = "strict" if mode == "strict" else "general"
     context = UserContext(chosen, language, documents=documents, retrieval=search)
@@ -99,6 +102,7 @@ def kb_ask(
                 "sources": [{"n": source["number"], **source} for source in reply["sources"]],
                 "model": answer.completion.model if answer.completion else None,
                 "kb_truncated": record.kb_truncated,
+                **({"left_out": left_out} if left_out else {}),
             }
         )
         return

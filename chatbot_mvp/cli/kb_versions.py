@@ -25,8 +25,8 @@ from chatbot_mvp.cli.kb_documents import (
 )
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.names import clean_name
+from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference
-from chatbot_mvp.knowledge_base.history import Step
 from chatbot_mvp.knowledge_base.naming import CURRENT, DRAFT, version_named
 from chatbot_mvp.knowledge_base.telling import age_days, differences_json, documents_json, kb_json, step_json
 from chatbot_mvp.terminal import say
@@ -50,12 +50,22 @@ def kb_list(
         _list_documents(app, stored_kb(app, name), version, as_json)
         return
     records = app.kbs.records()
-    unreadable = app.kbs.store.unreadable()
+    unreadable = store.unreadable()
     for kb_id, error in unreadable.items():
         say(f"left out: {kb_id}: {error}", error=True)
+    damaged = [
+        {"kb_id": one.kb_id, "files": files, "documents": store.lost(one.kb_id)}
+        for one in records
+        if (files := store.damaged(one.kb_id))
+    ]
+    for row in damaged:
+        told = f"{len(row['files'])} files cannot be read: {', '.join(row['files'])}"
+        lost = f"; left out of answers: {', '.join(row['documents'])}" if row["documents"] else ""
+        say(f"damaged: {row['kb_id']}: {told}{lost}", error=True)
     if as_json:
         out = [{"kb_id": kb_id, "reason": str(error)} for kb_id, error in unreadable.items()]
-        print_json({"knowledge_bases": [kb_json(store, record) for record in records], "left_out": out})
+        shown = [kb_json(store, record) for record in records]
+        print_json({"knowledge_bases": shown, "left_out": out, "damaged": damaged})
         return
     for record in records:
         count = len(store.documents(record.kb_id))

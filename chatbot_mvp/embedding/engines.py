@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
+from chatbot_mvp.ending import native
 
 _TRIED_LENGTHS = (150, 61, 29, 13, 3)
 """Tokens of the texts with which an engine is tried: the kernels for short and for long texts are not the same."""
@@ -41,15 +42,17 @@ class CTranslate2Encoder:
         """
         import ctranslate2
 
-        self._encoder = ctranslate2.Encoder(
-            str(folder), device="cpu", compute_type=compute_type, intra_threads=1, inter_threads=threads + 1
-        )
+        with native():
+            self._encoder = ctranslate2.Encoder(
+                str(folder), device="cpu", compute_type=compute_type, intra_threads=1, inter_threads=threads + 1
+            )
         self.dimensions: int = self.outputs([[0]]).shape[2]
         self.equal_lengths = not self._is_batchable()
 
     def outputs(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """Return the state of every token, as in ``Encoder``."""
-        return np.asarray(self._encoder.forward_batch(list(map(list, batch))).last_hidden_state)
+        with native():
+            return np.asarray(self._encoder.forward_batch(list(map(list, batch))).last_hidden_state)
 
     def digest(self) -> str:
         """Return 8 hex digits made from the states of a few texts, each alone: equal for engines of equal numbers."""
@@ -110,7 +113,8 @@ class OnnxEncoder:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4  # what fails is raised, so it need not be logged too
         try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            with native():
+                self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except self._failures as error:
             raise ValueError(_reason(error)) from error
         self._types = {found.name: _INTEGERS.get(found.type) for found in self._session.get_inputs()}
@@ -171,9 +175,10 @@ class OnnxEncoder:
             mask[row, : len(tokens)] = 1
         values = {_IDS: ids, _MASK: mask, _TYPES: np.zeros_like(ids)}
         try:
-            found: list[Vectors] = self._session.run(
-                list(outputs), {name: values[name].astype(kind) for name, kind in self._types.items()}
-            )
+            with native():
+                found: list[Vectors] = self._session.run(
+                    list(outputs), {name: values[name].astype(kind) for name, kind in self._types.items()}
+                )
         except self._failures as error:
             raise ValueError(_reason(error)) from error
         return found

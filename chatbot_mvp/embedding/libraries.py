@@ -13,6 +13,7 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import InputType, Vectors, unit_vectors
 from chatbot_mvp.embedding.transformer import clean_text, usable_cores
+from chatbot_mvp.ending import native
 from chatbot_mvp.errors import ConfigurationError, EmbedderFileMissing, MissingPackage, UnknownChoice
 from chatbot_mvp.settings.model import FASTEMBED_PREFIX, HUGGINGFACE_PREFIX
 from chatbot_mvp.storage.files import sha256_of
@@ -34,7 +35,8 @@ class _LibraryEmbedder(ABC):
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        return unit_vectors(self._encoded([clean_text(text) for text in texts], input_type))
+        with native():
+            return unit_vectors(self._encoded([clean_text(text) for text in texts], input_type))
 
     @abstractmethod
     def _encoded(self, texts: list[str], input_type: InputType) -> Vectors: ...

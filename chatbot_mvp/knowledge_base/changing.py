@@ -9,16 +9,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from chatbot_mvp.errors import KbChangeError, KbPurgeUnfinished, KbUnreadable
 from chatbot_mvp.knowledge_base.changes import Change, Put, applied, merged
-from chatbot_mvp.knowledge_base.history import KbHistory
+from chatbot_mvp.knowledge_base.differences import DocumentDifference, differences
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.lines import Doomed
 from chatbot_mvp.knowledge_base.memory import require_memory
 from chatbot_mvp.knowledge_base.purging import Eraser, PurgeReport, Purges
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.versions import KbDocument, NewDocument, Staged, Version
+from chatbot_mvp.knowledge_base.versions import Entry, KbDocument, NewDocument, Staged, Version
 from chatbot_mvp.knowledge_base.writing import documents_of
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
@@ -30,15 +31,25 @@ References = Callable[[str], Iterable[str]]
 """Gives the hashes of the texts (``Version.sha256``) of a knowledge base that something refers to."""
 
 
-class KbChanges(KbHistory):
-    """Changes the knowledge bases of this data folder. Safe to share between sessions; holds nothing of one user.
+@dataclass(frozen=True)
+class Step:
+    """A step in the history of a knowledge base."""
+
+    entry: Entry
+    current: bool
+    kept: bool
+    """Whether its version can still be read, compared and restored."""
+
+
+class KbChanges:
+    """Reads and changes the knowledge bases of this data folder. Safe to share between sessions.
 
     Methods that change something raise ``KbChangeError`` if the change cannot be made, ``KbNotWritten`` if the disk
     refuses, and what ``KnowledgeBases.growing`` raises; then the knowledge base is as it was before.
     """
 
     def __init__(self, live: LiveSettings, kbs: KnowledgeBases) -> None:
-        super().__init__(kbs.store)
+        self._store = kbs.store
         self._live = live
         self._kbs = kbs
         self.references: list[References] = []
@@ -46,6 +57,30 @@ class KbChanges(KbHistory):
         self.erasers: list[Eraser] = []
         """What takes the text of purged documents out of other files."""
         self._purges = Purges(kbs, live.current, self.erasers)
+
+    # --- read
+
+    @performs(Action.READ)
+    def history(self, kb_id: str) -> list[Step]:
+        """Return the steps of a knowledge base, the newest first."""
+        entries, kept = self._store.history(kb_id), set(self._store.versions_kept(kb_id))
+        return [Step(one, one is entries[-1], one.version_id in kept) for one in reversed(entries)]
+
+    @performs(Action.READ)
+    def staged(self, kb_id: str) -> Staged | None:
+        """Return the draft of a knowledge base; None if there is none."""
+        return self._store.staged(kb_id)
+
+    @performs(Action.READ)
+    def documents(self, kb_id: str, version: str = "") -> tuple[KbDocument, ...]:
+        """Return the documents of a version, in the order of its text."""
+        return self._store.documents(kb_id, version)
+
+    @performs(Action.READ)
+    def difference(self, kb_id: str, before: str, after: str = "") -> list[DocumentDifference]:
+        """Return what changed from one version to another, by document and paragraph."""
+        old, now = (self._store.version(kb_id, name) for name in (before, after))
+        return differences(old.documents, now.documents, lambda document: self._store.text_of(kb_id, document))
 
     # --- change
 
@@ -75,6 +110,8 @@ class KbChanges(KbHistory):
         if new:
             self._kbs.require_room(kb_id, new, self._store.bytes_of(kb_id))
         self._store.upgrade(kb_id)
+        if self._store.mend(kb_id, new):
+            self._kbs.forget_text(kb_id)
         put = [Put(document, one.about) for document, one in zip(documents_of(new), new, strict=True)]
         before, _ = self._store.to_change(kb_id, stage, base)
         documents = applied(kb_id, before.documents, [*changes, *put])
@@ -119,9 +156,9 @@ class KbChanges(KbHistory):
 
         Covered are versions, originals, indexes and caches, conversations, logs, question sets, labels, promises, jobs
         and runs of this data folder. Not covered: backups, other servers' folders and buckets, files that were
-        exported, the name and the id of the knowledge base, what people wrote in their own words, and an answer that
-        is being written at this moment. A purge that ended early is continued by the next one, by the next change,
-        or when a server starts.
+        exported, the name and the id of the knowledge base, what people wrote in their own words, an answer that is
+        being written at this moment, and what a full disk has not taken yet from another server. A purge that ended
+        early is continued by the next one, by the next change, or when a server starts.
 
         Args:
             paths: as for ``purge_plan``, which says what goes.
@@ -159,6 +196,7 @@ class KbChanges(KbHistory):
     def _purge(self, kb_id: str, paths: Sequence[str], note: str, progress: ProgressCallback) -> PurgeReport:
         try:
             self._store.upgrade(kb_id)
+            self._tidy(kb_id)  # a path in what a killed change has left names nothing
             gone = self.purge_plan(kb_id, [*paths, *self._purges.under_way(kb_id)])
             self._purges.begin(kb_id, paths)
             base = self._store.version(kb_id)

@@ -20,7 +20,7 @@ from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.syncing import SyncPlan, sync_plan, with_moves_of_texts
+from chatbot_mvp.knowledge_base.syncing import SyncPlan, sync_plan, with_moves_of_texts, without_purged
 from chatbot_mvp.knowledge_base.versions import KbDocument, NewDocument
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
@@ -114,7 +114,7 @@ class KbFiling:
         name = clean_name(kb_name)
         self._kbs.store.require_free_name(name)
         self._require_room(name, given)
-        read = self._read(given, {}, (), about, progress)
+        read = self._read("", given, {}, (), about, progress)
         if not read.found:
             raise _unusable(read)
         require_memory(min(self._kbs.limits[0], sum(len(one.parsed.text) for one in read.found)))
@@ -151,7 +151,7 @@ class KbFiling:
         before = self._kbs.store.to_change(kb_id, stage)[0].documents
         self._require_room(kb_id, given)
         known = {one.sha256: one.path for one in before}
-        read = self._read(given, known, [one.path for one in before], about, progress)
+        read = self._read(kb_id, given, known, [one.path for one in before], about, progress)
         if not read.found and not read.duplicates:
             raise _unusable(read)
         same = [Describe(one.name, about) for one in read.duplicates if about and one.same_as == one.name]
@@ -192,17 +192,18 @@ class KbFiling:
             else:
                 failed.append(content)
         plan = sync_plan(documents, hashes, given.ignored, [state.name for state in failed])
+        plan, refused = without_purged(plan, documents, self._kbs.store.require_unpurged(kb_id))
+        failed += [FileState(path).failed(error) for path, error in refused.items()]
         new = replace(given, files=tuple(file for file in given.files if file.path in plan.read), failed=tuple(failed))
         self._require_room(kb_id, new)
         stay = {one.sha256: one.path for one in before if one.path not in {*plan.removed, *plan.read}}
         stay |= {one.sha256: move.to for move in plan.moves for one in before if one.path == move.path}
-        read = self._read(new, stay, [one.path for one in before], None, progress)
+        read = self._read(kb_id, new, stay, [one.path for one in before], None, progress)
         plan = with_moves_of_texts(plan, documents, read.found)
         if not confirmed and not dry_run:
             plan.require_most_stay(kb_id)
         if dry_run:
-            record = self._kbs.store.record(kb_id)
-            return self._outcome(record, before, read, given, plan.changes, plan, changed=False)
+            return self._outcome(self._kbs.store.record(kb_id), before, read, given, plan.changes, plan, changed=False)
         return self._change(kb_id, plan.changes, read, given, before, note, stage, progress, plan)
 
     # --- parts
@@ -215,6 +216,7 @@ class KbFiling:
 
     def _read(
         self,
+        kb_id: str,
         given: Given,
         known: Mapping[str, str],
         paths: Collection[str],
@@ -228,7 +230,9 @@ class KbFiling:
             elif content not in failed:
                 failed.append(content)
         require_memory(known_chars(files, self._kbs.limits[0]))
-        intake = Intake(files, self._kbs.limits, self._kbs.parsed, known, paths)
+        intake = Intake(
+            files, self._kbs.limits, self._kbs.parsed, known, paths, self._kbs.store.require_unpurged(kb_id)
+        )
         found = intake.read(lambda phase: progress(Progress(phase, intake.done, len(intake.states)))) or []
         failed += [state for state in intake.states if state.stage == "failed"]
         return _Read(intake, [replace(one, about=dict(about or {})) for one in found], failed)
@@ -252,8 +256,7 @@ class KbFiling:
         progress(Progress("kb_index", 0, 1))
         record = self._changes.change(kb_id, changes, read.found, note, stage, progress)
         read.intake.indexed()
-        changed = record.version != was.version
-        return self._outcome(record, before, read, given, changes, plan, changed)
+        return self._outcome(record, before, read, given, changes, plan, changed=record.version != was.version)
 
     def _outcome(
         self,

@@ -71,6 +71,7 @@ class Intake:
         parsed: ParsedFiles,
         known: Mapping[str, str] | None = None,
         paths: Collection[str] = (),
+        require: Callable[[str, str], None] = lambda path, sha256: None,
     ) -> None:
         """
         Args:
@@ -80,6 +81,7 @@ class Intake:
             known: hash of a text -> name of a document that has it already; None for none.
             paths: the names of all documents that are there. A file of such a name is no duplicate of another one's
                 text: left out, it would leave its old text behind.
+            require: raises ChatbotError for the path and the hash of the text of a file that may not come.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
         self._done = 0
@@ -91,6 +93,7 @@ class Intake:
         self._found: list[NewDocument] = []
         self._seen = dict(known or {})
         self._paths = frozenset(paths)
+        self._require = require
 
     @property
     def done(self) -> int:
@@ -137,10 +140,13 @@ class Intake:
             self._set(row, pages_read=done, pages_to_read=total)
             report("kb_read")
 
+        path = clean_path(name) or name
         key = self._parsed.key(name, content, self._limits)
         known = self._parsed.get(key)
         try:
             parsed = known or parse_upload(name, content, *self._limits, lambda: report("kb_read"), on_page)
+            sha = text_hash(parsed.text)
+            self._require(path, sha)
         except RunStopped:
             raise
         except ChatbotError as error:
@@ -149,7 +155,6 @@ class Intake:
         self._keys.append(key)
         if known is None:
             self._parsed.put(key, parsed)
-        sha = text_hash(parsed.text)
         if sha in self._seen and (name not in self._paths or self._seen[sha] == name):
             self._set(row, stage="duplicate", same_as=self._seen[sha])
             return
@@ -164,7 +169,7 @@ class Intake:
             replaces=name in self._paths,
         )
         self._rows.append(row)
-        self._found.append(NewDocument(clean_path(name) or name, parsed, content))
+        self._found.append(NewDocument(path, parsed, content))
 
     def kept(self, files: Sequence[KbFile], max_chars: int) -> None:
         """Mark the files in ``files`` as being indexed, and the remaining ones as failed for lack of room."""

@@ -69,6 +69,14 @@ class KbTexts:
         return self._contents.get_or_build((kb_id, record.version, size), made)
 
     @performs(Action.READ)
+    def lost(self, kb_id: str) -> list[str]:
+        """Paths of the documents that answers leave out because their texts cannot be read."""
+        try:
+            return self.store.lost(kb_id)
+        except (KbNotFound, KbUnreadable):
+            return []
+
+    @performs(Action.READ)
     def place(self, kb_id: str, offset: int) -> FilePlace | None:
         """The file and page that the character at ``offset`` comes from; None if the knowledge base is gone."""
         return place_of(self.files(kb_id), offset)

@@ -52,16 +52,17 @@ class Lines:
         self._had: dict[tuple[str, str], int] = {}
         """(path, text) -> the last line that had it."""
         self._now: _Now = {}
+        self._at: dict[str, _Now] = {}
         for version in history:
-            self._now = self._after(version.documents)
+            self._now = self._at[version.version_id] = self._after(version.documents, self._now)
             for path, (line, text) in self._now.items():
                 self._last[line] = path
                 self._ended[path] = self._had[path, text] = line
         self._drafts: list[_Now] = []
 
-    def add_draft(self, version: Version) -> None:
-        """Add a version that was not current."""
-        self._drafts.append(self._after(version.documents))
+    def add_draft(self, version: Version, base: str) -> None:
+        """Add a version that was not current, made from the one of the id ``base``, or else from the current one."""
+        self._drafts.append(self._after(version.documents, self._at.get(base, self._now)))
 
     def paths(self) -> set[str]:
         """Return what documents are called now, or were when they were removed."""
@@ -85,16 +86,16 @@ class Lines:
     def _alive(self) -> list[tuple[str, tuple[int, str]]]:
         return [item for version in (self._now, *self._drafts) for item in version.items()]
 
-    def _after(self, documents: Sequence[KbDocument]) -> _Now:
-        """Return what the documents of the version after the current one are, and note them in their lines."""
+    def _after(self, documents: Sequence[KbDocument], base: _Now) -> _Now:
+        """Return what the documents of the version after ``base`` are, and note them in their lines."""
         here, left = {one.path for one in documents}, dict[str, list[int]]()
-        stay = {line for path, (line, _) in self._now.items() if path in here}
-        for path, (line, text) in sorted(self._now.items(), reverse=True):
+        stay = {line for path, (line, _) in base.items() if path in here}
+        for path, (line, text) in sorted(base.items(), reverse=True):
             if path not in here:
                 left.setdefault(text, []).append(line)
         found: _Now = {}
         for one in documents:
-            before, had = self._now.get(one.path), self._had.get((one.path, one.sha256))
+            before, had = base.get(one.path), self._had.get((one.path, one.sha256))
             if (before is None or before[1] != one.sha256) and had is not None and had not in stay:
                 line = had
             elif before is not None:

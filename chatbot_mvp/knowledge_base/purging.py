@@ -90,10 +90,10 @@ class Purges:
         """Return the documents of all versions that are kept. Raises KbNotFound, KbUnreadable."""
         history = [one.version_id for one in self._store.history(kb_id)]
         kept = {one.version_id: one for one in self._versions(kb_id)}
-        lines = Lines([kept[one] for one in history if one in kept])
-        for version in kept.values():
-            if version.version_id not in history:
-                lines.add_draft(version)
+        lines, staged = Lines([kept[one] for one in history if one in kept]), self._store.staged(kb_id)
+        for version_id, version in kept.items():
+            if version_id not in history:
+                lines.add_draft(version, staged.base if staged and staged.version_id == version_id else "")
         return lines
 
     def begin(self, kb_id: str, paths: Collection[str]) -> None:

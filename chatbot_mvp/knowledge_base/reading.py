@@ -14,6 +14,7 @@ from chatbot_mvp.documents.chunking import TARGET_CHARS
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbChangeError, KbNotFound, KbUnreadable
 from chatbot_mvp.knowledge_base import format_1
+from chatbot_mvp.knowledge_base.heads import COPY, ERRORS, HEAD, is_head, read_head
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.version_files import VersionFiles
 from chatbot_mvp.knowledge_base.versions import (
@@ -23,20 +24,14 @@ from chatbot_mvp.knowledge_base.versions import (
     KbDocument,
     Staged,
     Version,
-    joined,
 )
-from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, known_version
-from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.lru import BoundedCache
 from chatbot_mvp.types import Document
 
 _log = logging.getLogger(__name__)
 
-HEAD = "kb.json"
 _TEXTS_KEPT = 12_000_000
 """Characters of joined texts that stay in memory, and of texts whose chunks do."""
-ERRORS = (ValueError, TypeError, KeyError, AttributeError, OSError, FileOfLaterVersion)
-"""What reading a damaged file raises."""
 
 
 class KbReader:
@@ -201,21 +196,29 @@ class KbReader:
             for version in found
         )
 
+    def lost(self, kb_id: str, version: str = "") -> list[str]:
+        """Return the paths of the documents of a version whose texts cannot be read: the rest is answered from."""
+        folder, documents = self._root / kb_id, self.documents(kb_id, version)
+        if self._head(kb_id)[1] is not None:  # format 1 has one text
+            return []
+        return [one.path for one in documents if not self._files.is_whole(folder, one)]
+
     def whole(self, kb_id: str, documents: Iterable[KbDocument]) -> list[KbDocument]:
         """Return the documents whose texts can be read."""
         return [one for one in documents if self._files.is_whole(self._root / kb_id, one)]
 
     def damaged(self, kb_id: str) -> list[str]:
-        """Return the files of versions, and of texts of versions, that cannot be read, as paths in the KB's folder."""
-        folder, found = self._root / kb_id, []
+        """Return the files of a KB that cannot be read, except originals, as paths in its folder."""
+        folder, texts = self._root / kb_id, dict[str, KbDocument]()
+        found = [] if is_head(folder / HEAD) else [HEAD]
         for version_id in self._files.version_ids(folder):
             try:
-                version = self._files.version(folder, version_id)
+                texts |= {one.sha256: one for one in self._files.version(folder, version_id).documents}
             except ERRORS:
                 found.append(f"versions/{version_id}.json")
-                continue
-            found += [f"texts/{one.sha256}.txt" for one in version.documents if not self._files.is_whole(folder, one)]
-        return sorted(set(found))
+        return sorted(
+            [*found, *(f"texts/{name}.txt" for name in texts if not self._files.is_whole(folder, texts[name]))]
+        )
 
     def folder(self, kb_id: str) -> Path:
         """Return the folder of a KB."""
@@ -228,17 +231,18 @@ class KbReader:
     # --- parts
 
     def _text(self, kb_id: str, record: KbRecord) -> str:
-        folder = self._root / kb_id
+        folder, lost = self._root / kb_id, list[str]()
         try:
             if self._head(kb_id)[1] is not None:
                 text = format_1.read_text(folder)
             else:
-                version = self.version(kb_id, record.version)
-                text, _ = joined(version.documents, self._files.texts(folder, version.documents), version.max_chars)
-            if text_hash(text) != record.sha256:
+                text, lost = self._files.joined(folder, self.version(kb_id, record.version))
+            if not lost and text_hash(text) != record.sha256:
                 raise ValueError("the text is not the one that its record names")
         except ERRORS as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+        if lost:
+            self._warn(f"{kb_id} {lost}", "%s: documents cannot be read, and are left out: %s", kb_id, ", ".join(lost))
         return text
 
     def _open(self, kb_id: str) -> tuple[Head, Version]:
@@ -251,11 +255,8 @@ class KbReader:
                 version = self._latest(head)
                 if version is None:
                     raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
-                if head.current.version_id not in self._told:
-                    self._told.add(head.current.version_id)
-                    _log.warning(
-                        "%s: version %d cannot be read, an earlier one counts: %s", kb_id, head.current.number, error
-                    )
+                said = "%s: version %d cannot be read, an earlier one counts: %s"
+                self._warn(head.current.version_id, said, kb_id, head.current.number, error)
         return head, version
 
     def _latest(self, head: Head) -> Version | None:
@@ -271,18 +272,24 @@ class KbReader:
         """Return the head, and the version of a KB of format 1."""
         path = self._path(kb_id)
         try:
-            content = parse_json(path.read_bytes())
-            found = known_version(content, path, KNOWLEDGE_BASE)
-            if content[VERSION] == format_1.FORMAT:
-                return format_1.read(path.parent, found)
-            return Head.from_json(found, kb_id), None
+            return read_head(path)
         except ERRORS as error:
+            with suppress(*ERRORS):
+                found = read_head(path.with_name(COPY if not isinstance(error, FileOfLaterVersion) else HEAD))
+                self._warn(str(path), "%s cannot be read, and its copy counts: %s", path, error)
+                return found
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+
+    def _warn(self, what: str, text: str, *values: object) -> None:
+        """Log a warning about a file once."""
+        if what not in self._told:
+            self._told.add(what)
+            _log.warning(text, *values)
 
     def _path(self, kb_id: str) -> Path:
         """Return the path of a head that is there."""
         path = self._root / kb_id / HEAD
-        if not re.fullmatch(r"[a-z0-9-]+", kb_id) or not path.is_file():
+        if not re.fullmatch(r"[a-z0-9-]+", kb_id) or not path.exists():
             known = ", ".join(sorted(p.parent.name for p in self._root.glob(f"*/{HEAD}"))) or "-"
             raise KbNotFound(kb_id=kb_id, legal=known)
         return path

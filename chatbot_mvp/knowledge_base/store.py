@@ -12,7 +12,8 @@ from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.errors import KbChangeError, KbNotFound, KbNotWritten, KbUnreadable, UploadError
 from chatbot_mvp.knowledge_base import format_1
-from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD, titled
+from chatbot_mvp.knowledge_base.heads import COPY, ERRORS, HEAD
+from chatbot_mvp.knowledge_base.reading import titled
 from chatbot_mvp.knowledge_base.record import KbRecord, possible_ids
 from chatbot_mvp.knowledge_base.versioning import KbVersions
 from chatbot_mvp.knowledge_base.versions import (
@@ -134,6 +135,8 @@ class KbStore(KbVersions):
             folder = self._upgraded(kb_id)
             _, now = self._open(kb_id)
             text = self._text(kb_id, self.record(kb_id))
+            if lost := self.lost(kb_id):
+                raise KbUnreadable(kb_id=kb_id, reason=", ".join(lost))
             chunks = self.chunked(titled(kb_id, text, now.files), now.files)
             self._files.put_version(folder, version_of(now.documents, text, now.files, now.max_chars, chunks))
 
@@ -221,13 +224,14 @@ class KbStore(KbVersions):
             self.document(kb_id)
         except KbUnreadable:
             return False
-        return True
+        return not self.lost(kb_id)
 
     def _put_back(self, kb_id: str, before: bytes) -> None:
         """Give a KB the head that it had; b"" for a KB that is new, whose folder goes."""
         folder = self._root / kb_id
         if before:
-            write_atomically(folder / HEAD, before)
+            for name in (HEAD, COPY):
+                write_atomically(folder / name, before)
             return
         # The head goes first: after a crash, what is left is not listed.
         (folder / HEAD).unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatbot_mvp.documents.kb_files import text_hash
@@ -79,3 +79,21 @@ def with_moves_of_texts(plan: SyncPlan, documents: Sequence[KbDocument], found: 
             moves.append(Move(was, one.path))
     moved = {move.path for move in moves}
     return replace(plan, moves=(*plan.moves, *moves), removed=tuple(path for path in plan.removed if path not in moved))
+
+
+def without_purged(
+    plan: SyncPlan, documents: Sequence[KbDocument], require: Callable[[str, str], None]
+) -> tuple[SyncPlan, dict[str, KbChangeError]]:
+    """Return (the plan without moves to where their text was purged, path -> error). What would move stays.
+
+    Args:
+        require: raises KbChangeError for path and hash of a text that were purged.
+    """
+    texts, moves, refused = {one.path: one.sha256 for one in documents}, [], {}
+    for move in plan.moves:
+        try:
+            require(move.to, texts[move.path])
+            moves.append(move)
+        except KbChangeError as error:
+            refused[move.to] = error
+    return replace(plan, moves=tuple(moves)), refused

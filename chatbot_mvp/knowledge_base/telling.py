@@ -7,9 +7,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference
 from chatbot_mvp.knowledge_base.filing import Outcome
-from chatbot_mvp.knowledge_base.history import Step
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.versions import KbDocument, Version

@@ -18,7 +18,7 @@ from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.versions import KbDocument, NewDocument
+from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
@@ -30,7 +30,6 @@ MOST_FILES = 200
 """Files of one session that can wait at the same time."""
 MOST_MB = 200
 """Their size together, in megabytes (10^6 bytes). A single file can be as large as KB_MAX_UPLOAD_MB allows."""
-
 MOST_KBS = 100
 """Knowledge bases that one visitor may have uploaded and that still exist."""
 
@@ -140,7 +139,7 @@ class Uploads:
             KbNotFound, KbUnreadable, and what ``take`` raises; nothing was started.
         """
         record = self._kbs.store.record(kb_id)
-        intake = self._intake(files, owner, self._kbs.store.to_change(kb_id, stage)[0].documents)
+        intake = self._intake(files, owner, kb_id, stage)
 
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
             intake.kept_all()
@@ -152,15 +151,16 @@ class Uploads:
 
         return self._read_then("upload", record.kb_name, intake, keep, owner, kb_id, stage)
 
-    def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, documents: Sequence[KbDocument] = ()) -> Intake:
+    def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, kb_id: str = "", stage: bool = False) -> Intake:
         """Check that there is room for some files, and return what reads them."""
         self._require_room(files, owner)
         require_memory(known_chars(files, self._live.current.kb_max_chars))
         named = [(clean_path(name), content) for name, content in files]
+        documents = self._kbs.store.to_change(kb_id, stage)[0].documents if kb_id else ()
+        given, require = dict(named), self._kbs.store.require_unpurged(kb_id)
         # A file that is there under its own path says so of that one, whatever other document has the same text.
-        given = {path for path, _ in named}
         known = {one.sha256: one.path for one in sorted(documents, key=lambda one: one.path in given)}
-        return Intake(named, self._kbs.limits, self._kbs.parsed, known, [one.path for one in documents])
+        return Intake(named, self._kbs.limits, self._kbs.parsed, known, [one.path for one in documents], require)
 
     def _read_then(
         self,

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from chatbot_mvp.documents.kb_files import text_hash
-from chatbot_mvp.knowledge_base.versions import KbDocument, Version
+from chatbot_mvp.knowledge_base.versions import KbDocument, Version, joined
 from chatbot_mvp.storage.files import in_utf8, make_folder, write_atomically, write_json
 from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
@@ -92,6 +92,30 @@ class VersionFiles:
         """Return name -> text of some documents. Raises as ``text``."""
         return {name: self.text(folder, name) for name in {document.sha256: None for document in documents}}
 
+    def joined(self, folder: Path, version: Version) -> tuple[str, list[str]]:
+        """Return (the text of a version, paths of the documents in it that cannot be read, if others can).
+
+        Blanks stand where their texts were, so that the places of the others are right.
+
+        Raises:
+            As ``text``: no document can be read.
+        """
+        whole = {one.sha256 for one in version.documents if self.is_whole(folder, one)}
+        gaps = [file for file in version.files if whole and file.sha256 not in whole]
+        length = {one.sha256: max(each.end - each.start for each in gaps if each.sha256 == one.sha256) for one in gaps}
+        texts = {
+            name: "x" * length.get(name, 1) if whole and name not in whole else self.text(folder, name)
+            for name in {one.sha256: None for one in version.documents}
+        }
+        text, _ = joined(version.documents, texts, version.max_chars)
+        if gaps:
+            ends = [0, *(file.end for file in version.files)]
+            text = text[: ends[-1]]
+            for end, file in zip(ends, version.files, strict=False):
+                if file in gaps:
+                    text = text[:end] + " " * (file.end - end) + text[file.end :]
+        return text, [file.name for file in gaps]
+
     def is_whole(self, folder: Path, document: KbDocument) -> bool:
         """Return whether the text of a document can be read."""
         try:
@@ -120,7 +144,7 @@ class VersionFiles:
         """Return the bytes of all texts and originals; of those that ``versions`` name if there are any."""
         named = _named(versions)
         return sum(
-            path.stat().st_size
+            _bytes_of(path)
             for kind in ("texts", "originals")
             for path in (folder / kind).glob("[!.]*")
             if not versions or path.stem in named
@@ -168,6 +192,14 @@ def sync_all() -> None:
 def _named(versions: Sequence[Version]) -> set[str]:
     documents = [document for version in versions for document in version.documents]
     return {document.sha256 for document in documents} | {document.original for document in documents}
+
+
+def _bytes_of(path: Path) -> int:
+    """Return the size of a file, 0 if it went meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _read_text(path: Path) -> str:

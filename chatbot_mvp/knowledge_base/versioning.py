@@ -7,13 +7,23 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_name
 from chatbot_mvp.errors import KbChangeError, KbUnreadable
+from chatbot_mvp.knowledge_base.heads import ERRORS, HEAD
 from chatbot_mvp.knowledge_base.joining import joined_heads
-from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.version_files import DAMAGED
-from chatbot_mvp.knowledge_base.versions import KEPT, RENAMED, Head, KbDocument, NewDocument, Staged, Version
+from chatbot_mvp.knowledge_base.versions import (
+    KEPT,
+    RENAMED,
+    Head,
+    KbDocument,
+    NewDocument,
+    Staged,
+    Version,
+    identity_of,
+)
 from chatbot_mvp.knowledge_base.writing import KbWriter, cleaned
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, known_version
@@ -22,6 +32,20 @@ from chatbot_mvp.storage.json_object import parse_json
 
 class KbVersions(KbWriter):
     """Changes which versions there are and which is the current one. Args and errors are those of ``KbReader``."""
+
+    def require_unpurged(self, kb_id: str) -> Callable[[str, str], None]:
+        """Return what raises KbChangeError (kb_document_purged) for path and hash of a text that were purged.
+
+        Args:
+            kb_id: "" for a KB that is made.
+        """
+        purged = frozenset(self._head(kb_id)[0].purged if kb_id else ())
+
+        def require(path: str, sha256: str) -> None:
+            if identity_of(path, sha256) in purged:
+                raise KbChangeError("kb_document_purged", kb_id=kb_id, path=path)
+
+        return require
 
     def draft(
         self, kb_id: str, documents: Sequence[KbDocument], max_chars: int, new: Sequence[NewDocument] = ()
@@ -37,7 +61,7 @@ class KbVersions(KbWriter):
         """
         with self._writing(kb_id):
             folder = self._upgraded(kb_id)
-            _require_unpurged(self._open(kb_id)[0], documents)
+            self._require_unpurged(kb_id, documents)
             self._put(folder, [cleaned(one) for one in new], "")
             return self._written(kb_id, folder, documents, max_chars)
 
@@ -136,10 +160,23 @@ class KbVersions(KbWriter):
             lost = needed.intersection(self._files.version_ids(folder)) - {one.version_id for one in found}
             self._files.keep_only(folder, [one for one in found if one.version_id in needed or kept(one)], bool(lost))
 
+    def mend(self, kb_id: str, new: Sequence[NewDocument]) -> bool:
+        """Write the texts of the current version that cannot be read and that these documents have; tell if any."""
+        folder, names = self._root / kb_id, {text_hash(one.parsed.text): one for one in map(cleaned, new)}
+        named = [one for one in self._open(kb_id)[1].documents if one.sha256 in names]
+        lost = [names[one.sha256] for one in named if not self._files.is_whole(folder, one)]
+        if lost:
+            with self._writing(kb_id):
+                self._put(folder, lost, "")
+            self._joined.drop(lambda key: key[0] == kb_id)
+            self._chunked.drop(lambda key: key[0] == kb_id)
+        return bool(lost)
+
     def purge(self, kb_id: str, gone: Callable[[KbDocument], bool], note: Callable[[str], str]) -> None:
         """Rewrite every version without some documents, and delete their texts and originals.
 
-        The current version must not have them. A version that has nothing else is deleted, and so is such a draft.
+        The current version must not have them. A version that has nothing else is deleted, and so is such a draft. A
+        draft that differs from the current version in nothing else waits no longer.
 
         Args:
             note: returns what stays of the note of a step.
@@ -170,10 +207,8 @@ class KbVersions(KbWriter):
             )
             staged = head.staged
             if staged is not None:
-                base = ids.get(staged.base, now.version_id)
-                staged = (
-                    replace(staged, version_id=ids[staged.version_id], base=base) if staged.version_id in ids else None
-                )
+                base, draft = ids.get(staged.base, now.version_id), ids.get(staged.version_id, now.version_id)
+                staged = replace(staged, version_id=draft, base=base) if draft != now.version_id else None
             self._write_head(replace(head, history=history, staged=staged, purged=tuple(sorted(purged))))
             self._files.keep_only(folder, list(kept.values()))
             shutil.rmtree(folder / DAMAGED, ignore_errors=True)
@@ -188,10 +223,15 @@ class KbVersions(KbWriter):
 
         A file that the current version lacks already was lost before, and keeps nobody from changing the others.
         """
-        _require_unpurged(head, version.documents)
+        self._require_unpurged(head.kb_id, version.documents)
         folder = self._root / head.kb_id
         if lost := self._files.missing(folder, version) - self._files.missing(folder, now):
             raise KbChangeError("kb_version_incomplete", kb_id=head.kb_id, path=min(lost))
+
+    def _require_unpurged(self, kb_id: str, documents: Sequence[KbDocument]) -> None:
+        require = self.require_unpurged(kb_id)
+        for one in documents:
+            require(one.path, one.sha256)
 
     def _received(self, kb_id: str, content: bytes) -> Head:
         """Read the head of another machine, and check that what it names as current is here and whole."""
@@ -203,9 +243,3 @@ class KbVersions(KbWriter):
         except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
             raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
         return head
-
-
-def _require_unpurged(head: Head, documents: Sequence[KbDocument]) -> None:
-    for one in documents:
-        if one.identity in head.purged:
-            raise KbChangeError("kb_document_purged", kb_id=head.kb_id, path=one.path)

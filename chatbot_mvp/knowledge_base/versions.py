@@ -49,8 +49,8 @@ class KbDocument:
 
     @property
     def identity(self) -> str:
-        """Hash of path and text: tells that it was purged without telling what it was."""
-        return text_hash(f"{self.path}\n{self.sha256}")
+        """As ``identity_of`` gives it."""
+        return identity_of(self.path, self.sha256)
 
     @property
     def folder(self) -> str:
@@ -189,6 +189,11 @@ class Head:
             raise ValueError("history: it names no version")
         staged = Staged(**complete(read["staged"], Staged)) if read["staged"] else None
         return Head(kb_id, read["kb_name"], read["added_at"], history, staged, tuple(map(str, read["purged"])))
+
+
+def identity_of(path: str, sha256: str) -> str:
+    """Return the hash of path and text of a document: tells that it was purged without telling what it was."""
+    return text_hash(f"{path}\n{sha256}")
 
 
 def entry_of(number: int, version: Version, before: Version | None, at: str, what: str, note: str) -> Entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -15,7 +15,8 @@ from chatbot_mvp.documents.names import clean_path
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import KbNotWritten, KbUnreadable
 from chatbot_mvp.knowledge_base import format_1
-from chatbot_mvp.knowledge_base.reading import ERRORS, HEAD, KbReader, titled
+from chatbot_mvp.knowledge_base.heads import ERRORS, write_head
+from chatbot_mvp.knowledge_base.reading import KbReader, titled
 from chatbot_mvp.knowledge_base.version_files import sync_all, synced
 from chatbot_mvp.knowledge_base.versions import (
     Head,
@@ -27,8 +28,7 @@ from chatbot_mvp.knowledge_base.versions import (
     version_of,
 )
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.files import in_utf8, make_folder, write_json
-from chatbot_mvp.storage.formats import KNOWLEDGE_BASE, VERSION
+from chatbot_mvp.storage.files import in_utf8, make_folder
 
 _WAIT_S = 0.05
 """So often whoever waits for another change looks whether to stop."""
@@ -130,7 +130,7 @@ class KbWriter(KbReader):
         return folder
 
     def _write_head(self, head: Head) -> None:
-        write_json(self._root / head.kb_id / HEAD, {VERSION: KNOWLEDGE_BASE, **asdict(head)})
+        write_head(self._root / head.kb_id, head)
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:

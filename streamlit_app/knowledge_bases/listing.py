@@ -12,7 +12,7 @@ from streamlit_app.knowledge_bases.acting import do_asked
 from streamlit_app.knowledge_bases.documents import show_documents
 from streamlit_app.knowledge_bases.history import show_history
 from streamlit_app.knowledge_bases.purge import show_purge
-from streamlit_app.knowledge_bases.ready import languages_of, tell_truncated
+from streamlit_app.knowledge_bases.ready import languages_of, tell_incomplete
 from streamlit_app.knowledge_bases.upload_progress import follow
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
@@ -54,7 +54,7 @@ def _entry(record: KbRecord, active: bool) -> None:
     )
     with bar.popover(t("admin.kb_more")):
         _actions(record)
-    tell_truncated(record)
+    tell_incomplete(record)
     if opened:
         with errors_shown():
             _show_open(record)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from chatbot_mvp.api import KbRecord
 from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.state import get_app
 
 
 def show_added(record: KbRecord) -> None:
@@ -26,8 +27,10 @@ def languages_of(record: KbRecord) -> str:
     return ", ".join(t(f"lang.{language}") for language in record.languages)
 
 
-def tell_truncated(record: KbRecord) -> None:
-    """Say how much of a knowledge base was kept, if it was too long."""
+def tell_incomplete(record: KbRecord) -> None:
+    """Say how much of a knowledge base was kept, if it was too long, and which documents cannot be read."""
+    if lost := get_app().kbs.lost(record.kb_id):
+        st.warning(t("kb.lost", documents=plain(", ".join(lost))), icon=":material/warning:")
     if record.kb_truncated:
         kept, original = number(record.chars), number(record.original_chars)
         st.warning(t("kb.truncated", kept=kept, original=original), icon=":material/content_cut:")

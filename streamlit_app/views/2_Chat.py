@@ -18,7 +18,7 @@ from streamlit_app.chat.outcomes import show_counts, show_follow_ups, suggestion
 from streamlit_app.chat.source_pane import panes, show_pane
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_several, require_kb
-from streamlit_app.knowledge_bases.ready import tell_truncated
+from streamlit_app.knowledge_bases.ready import tell_incomplete
 from streamlit_app.knowledge_bases.upload import prepare_kbs, upload_popover
 from streamlit_app.knowledge_bases.upload_progress import upload_panel
 from streamlit_app.knowledge_bases.vectors import vectors_status
@@ -69,7 +69,7 @@ with bar.container(width=125):
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
 context = replace(context, documents=documents)
 for one in kbs:
-    tell_truncated(one)
+    tell_incomplete(one)
 
 upload_panel(only=kb.kb_id)
 vectors_line = st.container()
@@ -113,6 +113,8 @@ with history:
         first_questions = st.container()
     else:
         counts = st.empty()
+        if conversation.held:
+            st.caption(f":orange[:material/warning:] {t('chat.held')}")
         if conversation.damaged:
             st.caption(f":orange[:material/warning:] {t('chat.damaged', count=number(conversation.damaged))}")
         for turn in conversation.branch(shown_branch(conversation)):

@@ -17,6 +17,7 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage import jsonl
 from tests.chat.conftest import INSIDE, SOURCE
 from tests.fakes import FakeEmbedder, fake_app
+from tests.moving import document
 
 SESSION = "0123456789abcdef"
 WORDS = "Cada persona dispone de 23 días laborables de vacaciones. [1]"
@@ -59,17 +60,32 @@ def conversation(app: App) -> str:
     return app.chat.start(SESSION, record.kb_id, record.kb_name)
 
 
-def test_a_question_that_cannot_be_saved_is_not_asked_and_the_error_names_the_file(
-    app: App, conversation: str, disk: FullDisk
+def test_a_question_that_cannot_be_saved_is_answered_and_the_conversation_says_so(
+    app: App, conversation: str, disk: FullDisk, settings: Settings
 ) -> None:
-    disk.refused = {"question", "conversation"}
-    with pytest.raises(FileNotWritten, match=rf"{conversation}\.jsonl.*No space left.*Free up space"):
-        app.chat.begin(SESSION, conversation, INSIDE, UserContext())
-    with pytest.raises(FileNotWritten):
-        app.chat.start(SESSION, "kb", "KB")
-    assert not app.chat.conversation(SESSION, conversation).turns
+    disk.refused = {"conversation", "question", "text", "answer"}
+    assert asked(app, conversation).text == WORDS
+    assert app.chat.conversation(SESSION, conversation).held
+    new = app.chat.start(SESSION, app.kbs.records()[0].kb_id, "KB")
+    assert (asked(app, new).text, len(asked(app, new).answer.sources)) == (WORDS, 1)
+    assert {head.conversation_id for head in app.chat.heads(SESSION)} == {conversation, new}
+    store = conversations.ConversationStore(settings.conversations_dir)
+    assert [len(head.turns) for head in store.heads(SESSION)] == [0]
     disk.refused = set()
-    assert asked(app, conversation).state == "done"
+    assert asked(app, new).state == "done"
+    kept = store.load(SESSION, new)
+    assert ([turn.state for turn in kept.turns], kept.held) == (["done"] * 3, False)
+    app.chat.delete(SESSION, conversation)
+    assert [head.conversation_id for head in app.chat.heads(SESSION)] == [new]
+
+
+def test_what_the_disk_did_not_take_is_purged_too(app: App, conversation: str, disk: FullDisk) -> None:
+    [record] = app.kbs.records()
+    app.kb_changes.change(record.kb_id, new=[document("otro.md", "# Otro\n\nNada más.\n")])
+    disk.refused = {"question", "text", "answer"}
+    asked(app, conversation)
+    app.kb_changes.purge(record.kb_id, ["manual.md"])
+    assert app.chat.conversation(SESSION, conversation).turns == ()
 
 
 def test_pieces_that_cannot_be_saved_do_not_stop_the_answer(app: App, conversation: str, disk: FullDisk) -> None:
@@ -78,18 +94,17 @@ def test_pieces_that_cannot_be_saved_do_not_stop_the_answer(app: App, conversati
     assert (turn.state, turn.text) == ("done", WORDS)
 
 
-def test_an_answer_that_cannot_be_saved_is_shown_with_the_reason(
+def test_an_answer_that_cannot_be_saved_is_shown_and_saved_with_the_next(
     app: App, conversation: str, disk: FullDisk, settings: Settings
 ) -> None:
     disk.refused = {"text", "answer", "failed"}
     turn = asked(app, conversation)
-    assert (turn.state, turn.text) == ("failed", WORDS)
-    assert turn.failure.code == "file_not_written"
-    assert conversation in turn.failure.params["path"]
+    assert (turn.state, turn.text) == ("done", WORDS)
+    assert app.chat.conversation(SESSION, conversation).held
     disk.refused = set()
     assert asked(app, conversation).state == "done"
-    states = [turn.state for turn in app.chat.conversation(SESSION, conversation).turns]
-    assert states == ["failed", "done"]
+    found = conversations.ConversationStore(settings.conversations_dir).load(SESSION, conversation)
+    assert ([turn.state for turn in found.turns], found.held) == (["done", "done"], False)
 
 
 def test_a_rating_that_cannot_be_saved_says_so_and_the_earlier_one_stays(

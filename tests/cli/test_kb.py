@@ -229,6 +229,33 @@ def test_sync_adds_replaces_moves_and_removes_and_a_dry_run_says_so_first(cli: C
     assert cli.json("kb", "sync", "Manual", str(folder))["changed"] is False
 
 
+def test_sync_and_add_tell_what_was_purged_and_take_the_rest(cli: Cli, folder: Path) -> None:
+    cli("kb", "create", "Manual", str(folder))
+    cli("kb", "purge", "Manual", "gastos.md", "--yes")
+    (folder / "nuevo.md").write_text("# Nuevo\n\nUn texto nuevo.\n", "utf-8")
+    for command in (("sync", "Manual", str(folder), "--dry-run"), ("sync", "Manual", str(folder))):
+        told = cli("kb", *command, "--json", code=6)
+        found = what(one_object(told.stdout))
+        assert (found["gastos.md"], found["nuevo.md"]) == ("failed", "added")
+        assert "gastos.md' with this text was purged" in told.stderr + told.stdout
+    (folder / "otro.md").write_text("# Otro\n\nOtro texto.\n", "utf-8")
+    assert what(one_object(cli("kb", "add", "Manual", str(folder), "--json", code=6).stdout))["otro.md"] == "added"
+    (folder / "gastos.md").write_text(
+        (folder / "otro.md").read_text("utf-8"), "utf-8"
+    )  # and under its path, another text
+    (folder / "otro.md").unlink()
+    assert what(cli.json("kb", "sync", "Manual", str(folder)))["gastos.md"] == "moved"
+    assert paths(cli) == ["gastos.md", "nuevo.md", *ALL[1:]]
+    cli("kb", "purge", "Manual", "nuevo.md", "--yes")
+    (folder / "copia.md").write_text("# Nuevo\n\nUn texto nuevo.\n", "utf-8")
+    (folder / "nuevo.md").unlink()
+    cli.json("kb", "sync", "Manual", str(folder))
+    (folder / "copia.md").rename(folder / "nuevo.md")
+    found = what(one_object(cli("kb", "sync", "Manual", str(folder), "--json", code=6).stdout))
+    assert (found["nuevo.md"], "copia.md" in found) == ("failed", False)
+    assert paths(cli) == ["copia.md", "gastos.md", *ALL[1:]]
+
+
 def test_sync_never_empties_a_knowledge_base_by_accident(cli: Cli, folder: Path) -> None:
     cli("kb", "create", "Manual", str(folder))
     empty = folder.parent / "vacía"
@@ -394,14 +421,29 @@ def test_a_knowledge_base_that_cannot_be_read_is_named_by_the_list(cli: Cli, fol
         for name, file in (("A", "gastos.md"), ("B", "viajes"))
     ]
     (cli.data / "kb" / made[0] / "kb.json").write_text('{"format_version": 99}', "utf-8")
-    (cli.data / "kb" / made[1] / "kb.json").write_text("{", "utf-8")
+    for name in ("kb.json", "kb.json.copy"):
+        (cli.data / "kb" / made[1] / name).write_text("{", "utf-8")
     told = cli("kb", "list", "--json")
     found = one_object(told.stdout)
-    assert found["knowledge_bases"] == []
+    assert (found["knowledge_bases"], found["damaged"]) == ([], [])
     reasons = {row["kb_id"]: row["reason"] for row in found["left_out"]}
     assert set(reasons) == set(made)
     assert "written by a later version" in reasons[made[0]]
     assert all(f"left out: {kb_id}: " in told.stderr for kb_id in made)
+
+
+def test_what_is_damaged_is_named_by_the_list_and_with_an_answer(cli: Cli, folder: Path) -> None:
+    kb_id = cli.json("kb", "create", "Manual", str(folder))["kb_id"]
+    (cli.data / "kb" / kb_id / "kb.json").write_text("{", "utf-8")
+    [row] = [one for one in cli.json("kb", "list", "Manual")["documents"] if one["path"] == "gastos.md"]
+    (cli.data / "kb" / kb_id / "texts" / f"{row['sha256']}.txt").write_text("", "utf-8")
+    files = ["kb.json", f"texts/{row['sha256']}.txt"]
+    told = cli("kb", "list", "--json")
+    assert one_object(told.stdout)["damaged"] == [{"kb_id": kb_id, "files": files, "documents": ["gastos.md"]}]
+    assert f"damaged: {kb_id}: 2 files cannot be read: " in told.stderr
+    told = cli("kb", "ask", "Manual", "¿Qué dietas hay?", "--json")
+    assert one_object(told.stdout)["left_out"] == {kb_id: ["gastos.md"]}
+    assert "documents that cannot be read are left out: gastos.md" in told.stderr
 
 
 def test_a_folder_of_caches_that_cannot_be_written_costs_vectors_and_no_answer(cli: Cli, folder: Path) -> None:

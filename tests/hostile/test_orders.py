@@ -10,10 +10,11 @@ import sys
 import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
+from tests.cases import draws
 from tests.kills.order_model import Impossible, State, outcomes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-START = State(({"a.md": (0, "A"), "b.md": (1, "B")},), removed={"a.md": 0, "b.md": 1}, identities=2)
+START = State.created({"a.md": "A", "b.md": "B"})
 
 
 def attacked(*arguments: str) -> None:
@@ -31,7 +32,7 @@ def test_a_few_orders_are_those_of_the_model() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_new_orders_are_those_of_the_model() -> None:
-    attacked("--sequences", "300")
+    attacked("--sequences", str(draws(300, 40)))
 
 
 def test_the_model_takes_what_is_named_and_knows_both_orders() -> None:

@@ -5,9 +5,9 @@ Nothing here knows how knowledge bases are kept. A document is (identity, word):
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations
+from itertools import permutations, zip_longest
 from typing import Any
 
 Documents = Mapping[str, tuple[int, str]]
@@ -31,8 +31,16 @@ class State:
     purged: frozenset[tuple[str, str]] = frozenset()
     """(path, word)."""
     removed: Mapping[str, int] = field(default_factory=dict)
-    """Path -> identity of the last document that was there."""
+    """Path -> identity of the last document that was there in a current version."""
+    last: Mapping[int, str] = field(default_factory=dict)
+    """Identity -> path of the document in the last current version that has it."""
     identities: int = 0
+
+    @staticmethod
+    def created(made: Mapping[str, str]) -> State:
+        """Return the first state, of path -> word."""
+        empty = State(({},))
+        return empty._known(State(({path: (at, word) for at, (path, word) in enumerate(made.items())},)))
 
     @property
     def current(self) -> Documents:
@@ -72,7 +80,7 @@ class State:
                 raise Impossible
             return self._step(self.steps[number - 1], always=True)
         if name == "purge":
-            return self._without(rest[0])
+            return self._without(rest)
         return self
 
     def _changed(self, now: Documents, before: Documents, operation: Operation) -> Documents:
@@ -109,22 +117,28 @@ class State:
         return self._known(replace(self, steps=(*self.steps, documents), draft=self.draft if waits else None))
 
     def _known(self, state: State) -> State:
-        latest = [*state.current.items(), *(state.draft[1].items() if state.draft else ())]
-        last = {**state.removed, **{path: one for path, (one, _) in latest}}
-        most = max([state.identities, *(one + 1 for one in last.values())])
-        return replace(state, removed=last, identities=most)
+        now = {path: one for path, (one, _) in state.current.items()}
+        everywhere = [*now.values(), *(one for one, _ in state.draft[1].values())] if state.draft else now.values()
+        return replace(
+            state,
+            removed={**state.removed, **now},
+            last={**state.last, **{one: path for path, one in now.items()}},
+            identities=max([state.identities, *(one + 1 for one in everywhere)]),
+        )
 
-    def _without(self, path: str) -> State:
+    def _without(self, paths: Sequence[str]) -> State:
         drafts = self.draft or ()
-        alive = [self.current, *drafts[1:]]
-        meant = {each[path][0] for each in alive if path in each}
-        if (last := self.removed.get(path)) is not None:
-            where = {one for each in alive for one, _ in each.values()}
-            meant |= {last} - where
+        alive = {one: path for each in (self.current, *drafts[1:]) for path, (one, _) in each.items()}
+        named = [(one, path) for each in (self.current, *drafts[1:]) for path, (one, _) in each.items()]
+        named += [(one, path) for one, path in self.last.items() if one not in alive]
         everywhere = [*self.steps, *drafts]
-        gone = {(p, word) for each in everywhere for p, (one, word) in each.items() if one in meant}
-        if not gone:
-            raise Impossible
+        gone = set()
+        for wanted in paths:
+            meant = {one for one, path in named if path == wanted}
+            found = {(p, word) for each in everywhere for p, (one, word) in each.items() if one in meant}
+            if not found:
+                raise Impossible
+            gone |= found
 
         def rest(documents: Documents) -> Documents:
             return {p: (one, word) for p, (one, word) in documents.items() if (p, word) not in gone}
@@ -136,9 +150,34 @@ class State:
             purged = purged._step(rest(self.current))
         steps = tuple(map(rest, purged.steps))
         draft = None
-        if self.draft and rest(self.draft[1]):
+        if self.draft and rest(self.draft[1]) and words(rest(self.draft[1])) != words(steps[-1]):
             draft = (rest(self.draft[0]) or steps[-1], rest(self.draft[1]))
         return replace(purged, steps=steps, draft=draft)
+
+
+def same(state: State, found: Any) -> bool:
+    """Return whether what is found, as ``State.seen``, is this state. None is for a version that is not kept."""
+    history, draft = found
+    steps, expected = state.seen
+    return (
+        len(history) == len(steps)
+        and draft == expected
+        and all(
+            kept == step or (kept is None and (not step or at < len(steps) - 20))
+            for at, (kept, step) in enumerate(zip(history, steps, strict=True))
+        )
+    )
+
+
+def apart(state: State, found: Any) -> str:
+    """Return in what the state and what is found differ, a line each."""
+    (history, draft), (steps, expected) = found, state.seen
+    rows = [(f"step {at}", *pair) for at, pair in enumerate(zip_longest(history, steps), 1)]
+    return "\n".join(
+        f"{name}: found {one}, the nearest legal is {other}"
+        for name, one, other in [*rows, ("draft", draft, expected)]
+        if one != other
+    )
 
 
 def words(documents: Documents) -> dict[str, str]:
@@ -161,12 +200,22 @@ def three_ways(base: Documents, mine: Documents, theirs: Documents) -> Documents
 def outcomes(start: State, done: list[Operation], maybe: list[Operation]) -> Iterator[State]:
     """Yield each state that can come of operations that succeeded, and of some that were killed, in any order."""
     for mask in range(1 << len(maybe)):
-        chosen = [*done, *(one for at, one in enumerate(maybe) if mask >> at & 1)]
-        for order in set(permutations(chosen)):
-            state = start
-            try:
-                for operation in order:
-                    state = state.after(operation, start)
-            except Impossible:
-                continue
-            yield state
+        some = [one for at, one in enumerate(maybe) if mask >> at & 1]
+        for chosen in _purged_together([*done, *some], some):
+            for order in set(permutations(chosen)):
+                state = start
+                try:
+                    for operation in order:
+                        state = state.after(operation, start)
+                except Impossible:
+                    continue
+                yield state
+
+
+def _purged_together(chosen: list[Operation], killed: list[Operation]) -> Iterator[list[Operation]]:
+    """Yield the operations as they are, and with a purge that was killed made in one step with the next purge."""
+    yield chosen
+    for one, other in permutations([each for each in chosen if each[0] == "purge"], 2):
+        if one in killed:
+            rest = [each for each in chosen if each not in (one, other)]
+            yield from _purged_together([*rest, (*other, *one[1:])], killed)

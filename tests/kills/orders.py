@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.knowledge_base.changes import Move, Remove
-from tests.kills.order_model import Operation, State, outcomes, words
+from tests.kills.order_model import Operation, State, apart, outcomes, same, words
 from tests.moving import app_over, document, moving_kb
 
 PATHS = ("a.md", "b.md", "c/a.md", "c/d.md")
@@ -181,9 +181,7 @@ class Sequence:
         try:
             first = [self._word() for _ in range(3)]
             self._workers[0].call(("create", *first))
-            steps = ({path: (at, word) for at, (path, word) in enumerate(zip(PATHS, first, strict=False))},)
-            removed = {path: one for path, (one, _) in steps[0].items()}
-            states = [State(steps, removed=removed, identities=3)]
+            states = [State.created(dict(zip(PATHS, first, strict=False)))]
             for _ in range(self._rounds):
                 states = self._round(states)
         finally:
@@ -245,14 +243,14 @@ class Sequence:
     def _checked(self, states: list[State], done: list[Operation], maybe: list[Operation]) -> list[State]:
         found = self._workers[self._random.randrange(2)].call(("look",))
         legal = {repr(one): one for state in states for one in outcomes(state, done, maybe)}
-        same = [one for one in legal.values() if _same(one, found)]
-        if not same:
-            raise Broken(f"found {found}; legal are {[one.seen for one in legal.values()]}")
-        for one in same:
+        left = [one for one in legal.values() if same(one, found)]
+        if not left:
+            raise Broken(min((apart(one, found) for one in legal.values()), key=len, default="nothing is legal"))
+        for one in left:
             kept = {word for each in (*one.steps, *(one.draft or ())) for word in words(each).values()}
             if where := self._bytes_of({word for _, word in one.purged} - kept):
                 raise Broken(f"purged, and still there: {where}")
-        return same
+        return left
 
     def _bytes_of(self, gone: set[str]) -> list[tuple[str, str]]:
         found = []
@@ -271,19 +269,6 @@ class Sequence:
             with suppress(OSError):
                 found = path.stat()
                 os.utime(path, (found.st_atime - by, found.st_mtime - by))
-
-
-def _same(state: State, found: Any) -> bool:
-    history, draft = found
-    steps, expected = state.seen
-    return (
-        len(history) == len(steps)
-        and draft == expected
-        and all(
-            kept == step or (kept is None and (not step or at < len(steps) - 20))
-            for at, (kept, step) in enumerate(zip(history, steps, strict=True))
-        )
-    )
 
 
 def attack(seed: str, folder: Path, rounds: int = 8) -> Sequence:

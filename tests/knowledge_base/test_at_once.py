@@ -11,7 +11,7 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbChangeError, KbNotWritten
-from chatbot_mvp.knowledge_base.changes import Move, Remove
+from chatbot_mvp.knowledge_base.changes import Move, Remove, applied
 from chatbot_mvp.storage.files import replaced_file
 from chatbot_mvp.types import Progress
 from tests.knowledge_base.test_purging import PATH, UNIQUE, found_in
@@ -130,6 +130,13 @@ def test_what_was_purged_is_refused_under_its_path_also_from_a_draft_and_leaves_
     assert "nuevo.md" in paths(app, kb_id)
 
 
+def test_a_file_that_goes_while_sizes_are_added_up_stops_no_change(app: App, data: Path) -> None:
+    kb_id = moving_kb(app)
+    (data / "kb" / kb_id / "texts" / f"{'a' * 64}.txt").symlink_to("nothing")  # listed, and not there
+    app.kb_changes.change(kb_id, new=[OTHER])
+    assert "otro.md" in paths(app, kb_id)
+
+
 def test_a_change_that_was_stopped_leaves_nothing(app: App, data: Path) -> None:
     kb_id = moving_kb(app)
 
@@ -185,6 +192,33 @@ def test_a_restored_document_is_the_one_that_it_was(app: App, data: Path) -> Non
     app.kb_changes.purge(kb_id, ["contrato.md"])
     assert paths(app_over(data), kb_id) == ["otro.md"]
     assert found_in(data, "El primero") == []
+
+
+def test_a_path_of_a_draft_names_the_document_that_it_was_when_the_draft_was_made(app: App, data: Path) -> None:
+    kb_id = moving_kb(app, document("a.md", "# Uno\n\nEl primero.\n"), document("b.md", PARKING), OTHER)
+    app.kb_changes.change(kb_id, new=[document("b.md", "# Dos\n\nEl segundo.\n")], stage=True)
+    app.kb_changes.change(kb_id, [Remove("b.md")])
+    app.kb_changes.change(kb_id, [Move("a.md", "b.md")])
+    app.kb_changes.purge(kb_id, ["a.md"])
+    assert paths(app_over(data), kb_id) == ["otro.md"]
+    assert found_in(data, "El primero") == []
+    assert found_in(data, "El segundo") != []
+
+
+def test_a_path_in_what_a_killed_change_has_left_names_nothing(app: App) -> None:
+    kb_id = moving_kb(app)
+    now = app.kb_changes.documents(kb_id)
+    app.kbs.store.draft(kb_id, applied(kb_id, now, [Move(PATH, "garaje.md")]), 1_000_000)  # and no publication
+    with pytest.raises(KbChangeError, match=r"garaje\.md"):
+        app.kb_changes.purge(kb_id, ["garaje.md"])
+    assert app.kb_changes.documents(kb_id) == now
+
+
+def test_a_draft_that_a_purge_leaves_nothing_of_waits_no_longer(app: App) -> None:
+    kb_id = moving_kb(app)
+    app.kb_changes.change(kb_id, new=[OTHER], stage=True)
+    app.kb_changes.purge(kb_id, ["otro.md"])
+    assert app.kb_changes.staged(kb_id) is None
 
 
 def test_a_path_that_a_document_has_left_names_nothing(app: App) -> None:

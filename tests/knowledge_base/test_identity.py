@@ -64,8 +64,8 @@ def test_the_same_document_again_changes_neither_name_nor_files(store: KbStore, 
     parsed = ParsedText(TEXT, "utf-8", len(TEXT), False)
     again = store.keep([("manual.md", parsed)], 10_000, "Otro nombre")
     assert replace(again, added_at=first.added_at) == first
-    head = f"{first.kb_id}/kb.json"
-    assert {**files_of(root, first.kb_id), head: b""} == {**before, head: b""}
+    heads = {f"{first.kb_id}/{name}": b"" for name in ("kb.json", "kb.json.copy")}
+    assert {**files_of(root, first.kb_id), **heads} == {**before, **heads}
     assert store.record(first.kb_id).kb_name == "Normas de vacaciones"
 
 

@@ -94,7 +94,8 @@ def test_a_failed_upload_leaves_everything_as_it_was(store: KbStore, root: Path,
 @pytest.mark.parametrize("damage", ["{", "[]", "null", '{"kb_id": "x"}', ""])
 def test_a_damaged_kb_is_not_listed_says_so_and_spoils_no_other(store: KbStore, root: Path, damage: str) -> None:
     damaged, sound = add(store, "uno.md"), add(store, "dos.md")
-    (root / damaged.kb_id / "kb.json").write_text(damage, "utf-8")
+    for name in ("kb.json", "kb.json.copy"):
+        (root / damaged.kb_id / name).write_text(damage, "utf-8")
     assert store.records() == [sound]
     with pytest.raises(KbUnreadable, match=damaged.kb_id):
         store.record(damaged.kb_id)

@@ -65,6 +65,15 @@ def general(page: AppTest) -> AppTest:
     return page.run()
 
 
+def test_a_folder_that_takes_no_conversation_answers_and_says_so(start: Start, tmp_path: Path) -> None:
+    start(FakeChatModel(REPLY))
+    (tmp_path / "conversations").write_text("")  # as a folder that root may not write either
+    page = asked(open_page("chat"), QUESTION)
+    assert sources(page) == ["[1] Vacaciones"]
+    assert "Esta conversación no se conserva" in texts(page)
+    assert not page.error
+
+
 def test_unsupported_sentences_are_marked_and_citations_of_nothing_are_gone(start: Start) -> None:
     start(FakeChatModel(REPLY))
     page = asked(open_page("chat"), QUESTION)
