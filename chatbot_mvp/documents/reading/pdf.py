@@ -1,9 +1,12 @@
-"""Read the lines of a PDF with their font sizes and positions; ``pdf_layout`` turns them into text."""
+"""Read PDF: liteparse finds headings, paragraphs, lists and tables; pypdf knows passwords and the outline."""
 
 from __future__ import annotations
 
 import io
 import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
@@ -17,16 +20,58 @@ if TYPE_CHECKING:
 
 _MAX_OUTLINE = 5_000
 _MAX_DEPTH = 6
+_AT_ONCE = 20
+"""Pages that are read before the next ones get their time."""
+_OPTIONS: dict[str, Any] = {
+    "ocr_enabled": False,
+    "quiet": True,
+    "num_workers": 1,
+    "image_mode": "off",
+    "extract_blocks": True,
+    "extract_text_metadata": True,
+    "extract_vector_graphics": True,
+    "extract_form_fields": True,
+    "extract_links": False,
+    "continue_on_page_error": True,
+    "include_complexity": True,
+}
 
 
 def read(file: GivenFile) -> Extracted:
     """Read the text of a PDF of at most ``file.max_pages`` pages.
 
     Raises:
-        MissingPackage: pypdf is not installed, or cryptography for an encrypted file.
+        MissingPackage: liteparse or pypdf is not installed, or cryptography for an encrypted file.
         UploadScanned: no page has text.
         UploadError (upload_encrypted, upload_too_many_pages, upload_expands, upload_damaged): the file cannot be read.
     """
+    try:
+        from liteparse import LiteParse
+
+        from chatbot_mvp.documents.reading.pdf_glyphs import Document
+        from chatbot_mvp.documents.reading.pdf_page import lines_of
+    except ImportError as error:
+        raise missing("liteparse") from error
+    lost: Counter[str] = Counter()
+
+    def pages(reader: PdfReader) -> Iterator[list[Line]]:
+        count, drawn = len(reader.pages), Document(file.content)
+        for first in range(1, count + 1, _AT_ONCE):
+            last = min(count, first + _AT_ONCE - 1)
+            parser = LiteParse(**_OPTIONS, target_pages=f"{first}-{last}", max_pages=count)
+            found = {page.page_num: page for page in parser.parse(file.content).pages}
+            for number in range(first, last + 1):
+                yield lines_of(found[number], drawn.glyphs(number), lost) if number in found else []
+
+    return replace(_read(file, pages), lost=dict(+lost))
+
+
+def read_plain(file: GivenFile) -> Extracted:
+    """Read likewise with pypdf, which is Python alone. It finds no tables, and loses spaces that are only distances."""
+    return _read(file, lambda reader: map(_lines, reader.pages))
+
+
+def _read(file: GivenFile, pages_of: Callable[[PdfReader], Iterable[list[Line]]]) -> Extracted:
     try:
         from pypdf import PdfReader
         from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
@@ -43,9 +88,9 @@ def read(file: GivenFile) -> Extracted:
             raise UploadError("upload_too_many_pages", name=name, pages=count, limit=file.max_pages)
         pages: list[list[Line]] = []
         chars = 0
-        for page in reader.pages:
-            pages.append(_lines(page))
-            chars += sum(len(line.text) for line in pages[-1])
+        for page in pages_of(reader):
+            pages.append(page)
+            chars += sum(len(line.text) for line in page)
             if chars > MAX_TEXT_CHARS:
                 raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
             file.on_pages(len(pages))
