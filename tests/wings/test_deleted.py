@@ -1,4 +1,4 @@
-"""Each wing is deleted from a copy of the tree: what is left starts and lists its commands. Without all: it is tested."""
+"""Each wing is deleted from a copy of the tree: the rest starts and lists its commands; without all it is tested."""
 
 from __future__ import annotations
 
