@@ -6,14 +6,18 @@ import io
 import json
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from email.message import EmailMessage
+from types import SimpleNamespace
 
 import pytest
 
 from chatbot_mvp.documents.reading.calling import read_with
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.pdf_glyphs import Glyphs
+from chatbot_mvp.documents.reading.pdf_page import lines_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.readers import reading_of
 from tests.documents.made import docx_of, docx_with, pdf, pdf_of, relationship
@@ -475,6 +479,42 @@ def test_columns_are_read_one_after_the_other() -> None:
     pieces = [(x, 700 - 13 * n, 9.0, line) for n in range(8) for x, line in ((60, left[n]), (320, right[n]))]
     text = read(".pdf", pdf_of([pieces])).text
     assert text.index(left[-1]) < text.index(right[0])
+
+
+def drawn(*items: tuple[float, float, float, str], blocks: Sequence[object] = ()) -> SimpleNamespace:
+    """A page as liteparse gives it: pieces of text (left, right, top, text) of 10 points."""
+    look = {"font_name": "F", "font_height": 10.0, "fill_color": None}
+    texts = [SimpleNamespace(text=t, x=x, y=y, width=x2 - x, height=10.0, **look) for x, x2, y, t in items]
+    return SimpleNamespace(
+        text_items=texts, vector_graphics=SimpleNamespace(shapes=[]), complexity=None, blocks=list(blocks)
+    )
+
+
+def lines(page: SimpleNamespace) -> list[str]:
+    return [line.text for line in lines_of(page, Glyphs(), Counter())]
+
+
+def test_lines_of_a_list_in_two_columns_are_read_one_column_after_the_other() -> None:
+    said = [(f"una línea de la lista en la columna {n}", 60.0 + 300 * n) for n in (1, 2)]
+    items = [
+        piece
+        for y in range(100, 200, 15)
+        for text, x in said
+        for piece in ((x, x + 6, y, "▪"), (x + 18, x + 200, y, text))
+    ]
+    text = "".join(lines(drawn(*items)))
+    assert text.rindex(said[0][0]) < text.index(said[1][0])
+    box = SimpleNamespace(x=360.0, y=129.0, width=500.0, height=32.0)
+    cells = [[SimpleNamespace(text=f"{text} {text}", bbox=None) for text, _ in said] for _ in range(2)]
+    table = SimpleNamespace(kind="table", bbox=box, header=None, rows=cells)
+    text = "".join(lines(drawn(*items, blocks=[table])))
+    assert text.rindex(said[0][0]) < text.index(said[1][0])  # no table is across columns
+
+
+def test_a_page_in_arabic_or_hebrew_is_read_from_the_right() -> None:
+    rows = [("שלום לכולם", "ועוד"), ("שורה שנייה", "סוף")]
+    items = [piece for n, (a, b) in enumerate(rows) for piece in ((100, 150, 30 * n, b), (153, 220, 30 * n, a))]
+    assert lines(drawn(*items)) == ["שלום לכולם ועוד", "שורה שנייה סוף"]
 
 
 @pytest.mark.parametrize("suffix", [".docx", ".xlsx", ".pptx", ".odt", ".epub"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,6 +28,8 @@ _LETTERS = 100
 """Letters in words of four and more from which on their vowels are counted."""
 _VOWELS = 0.24
 """Share of vowels below which they are no words; in Spanish and English 0.38 to 0.5."""
+_MARK = 4
+"""Characters of a piece that may be no more than the mark of a list's item."""
 _COLUMN = 25
 """Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
 
@@ -47,7 +51,14 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     ]
     marks = {id(table.mark): table for table in tables}
     lines: list[Line] = []
-    for region in _regions([*items, *(table.mark for table in tables)]):
+    placed = [*items, *(table.mark for table in tables)]
+    if _is_right_to_left(" ".join(item.text for item in items)):
+        # Mirrored, its first column is on the left.
+        for item in placed:
+            item.left, item.right = -item.right, -item.left
+        for found in tables:
+            found.rows = [row[::-1] for row in found.rows]
+    for region in _regions(placed):
         texts = [item for item in region if id(item) not in marks]
         for item in region:
             if (table := marks.get(id(item))) is not None and (read := table.read_from(texts)):
@@ -126,6 +137,11 @@ def is_rubbish(text: str) -> bool:
     return latin and sum(letters.count(vowel) for vowel in "aeiouy") < _VOWELS * len(letters)
 
 
+def _is_right_to_left(text: str) -> bool:
+    letters = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
+    return 2 * sum(kind in ("R", "AL") for kind in letters) > len(letters)
+
+
 def _plain(text: str) -> str:
     return clean_line(_ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", text)))
 
@@ -146,20 +162,26 @@ def _regions(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _gutter(items: Sequence[Item]) -> list[list[Item]]:
-    """Split at an empty vertical strip with columns of text on both sides."""
-    edge = -1.0
-    for item in sorted(items, key=lambda item: item.left):
-        if edge >= 0 and item.left > edge + 5:
+    """Split at an empty vertical strip with columns of text on both sides.
+
+    What liteparse found as a table across the strip is none, where there are such columns outside it.
+    """
+    tables, edge = [item for item in items if not item.size], -math.inf
+    for item in sorted((item for item in items if item.size), key=lambda item: item.left):
+        if -math.inf < edge < item.left - 5:
             middle = (edge + item.left) / 2
-            sides = [[i for i in items if i.right < middle], [i for i in items if i.left > middle]]
-            if all(_is_column(side) for side in sides):
+            across = [table for table in tables if table.left < middle < table.right]
+            kept = [one for one in items if all(one is not table for table in across)]
+            sides = [[i for i in kept if i.right < middle], [i for i in kept if i.left > middle]]
+            outside = [[i for i in side if not any(t.top <= i.middle <= t.bottom for t in across)] for side in sides]
+            if all(_is_column(side) for side in outside):
                 return sides
         edge = max(edge, item.right)
     return [list(items)]
 
 
 def _is_column(side: Sequence[Item]) -> bool:
-    texts = [item for item in side if item.size > 0]
+    texts = [item for item in side if item.size > 0 and len(item.text) > _MARK]
     return len(texts) >= 3 and sorted(len(item.text) for item in texts)[len(texts) // 2] >= _COLUMN
 
 
