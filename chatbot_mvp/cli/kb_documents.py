@@ -240,7 +240,7 @@ def kb_reread(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH...", help="Documents, or folders with all below them; none: all")
     ] = None,
-    reader: Annotated[str, typer.Option(help="Reader to use where it reads the format, as in pypdf")] = "",
+    reader: Annotated[str, typer.Option(help="Reader to use where it reads the format, as in liteparse")] = "",
     note: NoteOption = "",
     stage: StageOption = False,
     vectors: VectorsOption = True,

@@ -29,16 +29,6 @@ _SYSTEM = (
 """What the system's own libraries need. Nothing in them is secret."""
 
 
-def landlock() -> int:
-    """Return the version of Landlock that this system has; 0 for none."""
-    with suppress(ImportError, OSError, AttributeError, ValueError):
-        import ctypes
-
-        asked = ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint32(1)
-        return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(*asked)))
-    return 0
-
-
 def confine(readable: Iterable[str]) -> int:
     """Allow this thread, and what it starts, to read these folders and the system's libraries, and no other file.
 

@@ -40,8 +40,6 @@ class Reader:
     """Whether it calls ``GivenFile.on_pages``. If not, all of its reading must end in 15 seconds of processor time."""
     package: str = ""
     """Package on PyPI whose version decides what it reads; "" for this program itself."""
-    native: bool = False
-    """Whether it is used only where the kernel fences machine code."""
     loads: tuple[str, ...] = ()
     """As in ``PageReader``."""
 

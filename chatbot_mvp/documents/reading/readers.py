@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from chatbot_mvp.documents.reading.confinement import landlock
 from chatbot_mvp.documents.reading.reader import PageReader, Reader, refusal
 from chatbot_mvp.plugins.registry import Names, Registry
 
@@ -19,8 +17,7 @@ MARKDOWN = ".md"
 
 _READING = "chatbot_mvp.documents.reading"
 _OWN = (
-    Reader("liteparse", (".pdf",), f"{_READING}.pdf:read", True, "liteparse", True, ("pypdfium2",)),
-    Reader("pypdf", (".pdf",), f"{_READING}.pdf:read_plain", True, "pypdf"),
+    Reader("liteparse", (".pdf",), f"{_READING}.pdf:read", True, "liteparse", ("pypdfium2",)),
     Reader("mammoth", (".docx", ".docm"), f"{_READING}.docx:read", package="mammoth"),
     Reader("html", (".html", ".htm", ".xhtml"), f"{_READING}.html:read", package="beautifulsoup4"),
     Reader(
@@ -49,22 +46,20 @@ def reader_of(suffix: str) -> Reader | None:
     """Return the reader of files with a suffix; the first, if several are added for it. None if there is none."""
     if suffix == MARKDOWN:
         return None
-    return next(
-        (found for found in READERS.values() if suffix in found.suffixes and (fenced() or not found.native)), None
-    )
+    return next((found for found in READERS.values() if suffix in found.suffixes), None)
 
 
 def reading_of(suffix: str, name: str = "") -> Reader:
     """Return what the confined process reads a file with.
 
     Args:
-        name: of a reader; it is taken if it reads such files and may be used here. "" for the usual one.
+        name: of a reader; it is taken if it reads such files. "" for the usual one.
 
     Raises:
         KeyError: nothing does.
     """
     named = READERS.get(name)
-    if named is not None and suffix in named.suffixes and (fenced() or not named.native):
+    if named is not None and suffix in named.suffixes:
         return named
     found = _MARKDOWN if suffix == MARKDOWN else reader_of(suffix)
     if found is None:
@@ -78,12 +73,6 @@ def reading_name(suffix: str, name: str = "") -> str:
         return ""
     reader = reading_of(suffix, name)
     return f"{reader.name} {version(reader.package or 'chatbot-mvp')}" if is_own(reader) else reader.name
-
-
-@cache
-def fenced() -> bool:
-    """Return whether this system's kernel fences machine code, as of a reader that is not written in Python."""
-    return landlock() > 0
 
 
 def page_readers_of(suffix: str) -> list[PageReader]:
