@@ -204,7 +204,8 @@ def entry_of(number: int, version: Version, before: Version | None, at: str, wha
 
 
 def document_of(row: Mapping[str, Any]) -> KbDocument:
-    read = complete(row, KbDocument)
+    # What was read before losses and readers were told has neither.
+    read = complete({"lost": (), "reader": "", **row}, KbDocument)
     lost = tuple((str(name), int(count)) for name, count in read["lost"])
     tuples = {"page_starts": tuple(read["page_starts"]), "tags": tuple(read["tags"]), "lost": lost}
     return KbDocument(**{**read, **tuples})
