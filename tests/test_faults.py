@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from tests.cases import draws
 from tests.fault_scenarios import SCENARIOS
 from tests.faults import KINDS
 
@@ -62,9 +63,11 @@ def test_a_write_that_fails_leaves_the_old_state_or_the_new_one(tmp_path: Path) 
     ("names", "most"), [([name for name in SCENARIOS if name != JOB], 900), ([JOB], 300)], ids=["writes", "job"]
 )
 def test_every_write_survives_a_fault_at_each_of_its_operations(tmp_path: Path, names: list[str], most: int) -> None:
-    found = trials(tmp_path, 1, *names)
+    """In CI at every sixth one."""
+    every = draws(1, 6)
+    found = trials(tmp_path, every, *names)
     assert {trial["scenario"] for trial in found} == set(names)
-    assert len(found) > most
+    assert len(found) > most // every
     assert {trial["state"] for trial in found} == {"old", "new"}
     assert not wrong(found)
 

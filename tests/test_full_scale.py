@@ -92,11 +92,11 @@ def test_a_run_of_hotpotqas_size_stays_within_its_limits(tmp_path: Path, capsys)
     The figures are always printed. Over the time on a machine with more to do than it has cores for, they say nothing
     about the run: then the test is skipped and says so. Memory does not depend on others. The limits are for a
     processor with instructions for 8-bit numbers (VNNI). Without them, embedding the second queries takes several times
-    as long: what it costs there is measured, and added for the run that has to embed them. CI runs a tenth of it,
+    as long: what it costs there is measured, and added for the run that has to embed them. CI runs a twentieth of it,
     whose time is not judged.
     """
     whole = bool(draws(1, 0))
-    documents, queries = draws(synthetic.DOCUMENTS, 6_600), draws(synthetic.QUERIES, 740)
+    documents, queries = draws(synthetic.DOCUMENTS, 3_300), draws(synthetic.QUERIES, 370)
     dataset = full_scale.prepare(tmp_path, 1, documents, queries)
     before = seconds_to_embed_second_queries(dataset) if whole else 0.0
     runs = full_scale.measure_both(tmp_path, dataset, "BRIDGE_HYBRID")

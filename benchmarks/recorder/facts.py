@@ -21,6 +21,7 @@ _ROUNDED = 1.01e-4
 
 PARTS: dict[str, str] = {
     "statements": "benchmarks.recorder.statements",
+    "direct": "benchmarks.recorder.direct",
     "kept": "benchmarks.recorder.kept",
     "documents": "benchmarks.recorder.documents",
     "surfaces": "benchmarks.recorder.surfaces",

@@ -101,7 +101,9 @@ class _Client:
         """Return the status of a reply, its headers that say something, and what it has."""
         method, path, rest = [*request.replace("{kb}", self._kb_id).split(" ", 2), ""][:3]
         headers = {} if rest.endswith("anonymous") else {"Authorization": f"Bearer {_TOKEN}"}
-        rest = rest.removesuffix("anonymous").strip()
+        if rest.endswith("mistaken"):
+            headers["Authorization"] += "-of-another"
+        rest = rest.removesuffix("anonymous").removesuffix("mistaken").strip().replace("<long>", "largo " * 200_000)
         if method == "mcp":
             body = {"jsonrpc": "2.0", "id": 1, "method": path, "params": json.loads(rest)}
             headers["Accept"] = "application/json, text/event-stream"

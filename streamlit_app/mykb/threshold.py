@@ -128,8 +128,8 @@ def _suggestion(result: KbResult, key: str, current: float) -> None:
         return
     value, general = number(found.threshold, 2), number(found.general, 2)
     advised = found.better > found.worse
-    head = "mykb.suggestion" if advised else "mykb.suggestion_none"
-    st.markdown(t(head, value=value, general=general, labels=number(found.labels)))
+    told = {"value": value, "general": general, "labels": number(found.labels)}
+    st.markdown(t("mykb.suggestion" if advised else "mykb.suggestion_none", **told))
     st.caption(t("mykb.suggestion_unseen", answered=_with_span(found.answered), wrong=_with_span(found.all_wrong)))
     _compare(found, general, advised)
     if abs(current - found.threshold) < _SAME:
@@ -150,8 +150,8 @@ def _compare(found: OwnThreshold, general: str, advised: bool) -> None:
         return
     changed = {"better": number(found.better), "worse": number(found.worse), "general": general}
     proven = found.p < PROVEN
-    icon = ":orange[:material/casino:]" if not proven else ":green[:material/check_circle:]" if advised else ""
-    st.caption(f"{icon} {t('mykb.suggestion_proven' if proven else 'mykb.suggestion_chance', **changed)}".strip())
+    icon = ":orange[:material/casino:] " if not proven else ":green[:material/check_circle:] " if advised else ""
+    st.caption(f"{icon}{t('mykb.suggestion_proven' if proven else 'mykb.suggestion_chance', **changed)}")
 
 
 def _with_span(share: Share) -> str:

@@ -66,7 +66,7 @@ def test_killed_a_few_times_nothing_that_was_reported_as_done_is_lost(work: str,
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("work", WORKS)
 def test_killed_many_times_nothing_is_lost_and_work_goes_on(work: str, bucket: dict[str, str]) -> None:
-    kills = draws(200, 20)
+    kills = draws(200, 10)
     report = killed(work, kills, bucket)
     assert report["differences"] == []
     assert sum(report["done"].values()) > kills // 10

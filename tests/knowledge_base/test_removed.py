@@ -17,6 +17,7 @@ from chatbot_mvp.evaluation.kb.corpus import kb_corpus
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import Analyzer, fold
+from tests.cases import batches
 from tests.conftest import Command
 from tests.fakes import FakeEmbedder, fake_app
 from tests.moving import HOLIDAYS, document, moving_kb
@@ -90,7 +91,7 @@ def place(settings: Settings) -> Place:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("case", range(1_000 // EACH))
+@pytest.mark.parametrize("case", batches(1_000 // EACH, 6))
 def test_nothing_of_a_removed_document_is_in_any_answer_to_a_thousand_questions(place: Place, case: int) -> None:
     asked = questions(1_000)[EACH * case : EACH * (case + 1)]
     told = {name for turn, one in enumerate(asked) for name, value in place.answers(one, turn) if shown(value, one)}

@@ -84,8 +84,8 @@ def look_at(page: str, row: Part) -> None:
         else:
             assert ANSWER in texts(shown)
             assert not shown.error
-    else:
-        assert not shown.error, [error.value for error in shown.error]
+    else:  # Admin's card of a provider tells it, too
+        assert len(shown.error) <= (page == "admin"), [error.value for error in shown.error]
 
 
 @pytest.mark.parametrize(

@@ -142,16 +142,17 @@ def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: 
     assert "Tiene otras preguntas" in cells(page)
     page = choice.set_value(others).run()
     assert not page.exception
-    [deltas] = [table.value for table in page.dataframe if "p (Holm)" in table.value]
+    [deltas] = [table.value for table in page.dataframe if "p corregida" in table.value]
     expected = app.details.compare([base, *others])
     assert len(deltas) == sum(len(run.metrics) for run in expected.runs)
-    [settings] = [table.value for table in page.dataframe if "KB_TOP_K" in set(table.value.iloc[:, 0])][-1:]
+    [settings] = [table.value for table in page.dataframe if "KB_TOP_K" in set(table.value.iloc[:, -1])][-1:]
     assert list(settings.columns) == [
         "Ajuste",
         *("A · LEXICAL", "B · BRIDGE", "C · LEXICAL", "D · LEXICAL", "E · LEXICAL"),
+        "Nombre en la configuración",
     ]
-    [top_k] = [list(row) for row in settings.to_numpy() if row[0] == "KB_TOP_K"]
-    assert top_k == ["KB_TOP_K", "5", "5", "1", "3", "4"]
+    [top_k] = [list(row)[1:] for row in settings.to_numpy() if row[-1] == "KB_TOP_K"]
+    assert top_k == ["5", "5", "1", "3", "4", "KB_TOP_K"]
     # Another base: what can stay of the choice stays, and the former base is one of the others.
     page = box(page, "compare-base").set_value(others[0]).run()
     assert box(page, "compare-others-").value == [base, *others[1:]]

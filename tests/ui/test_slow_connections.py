@@ -130,5 +130,5 @@ def test_the_started_pages_close_three_hundred_slow_connections(tmp_path: Path) 
         with urllib.request.urlopen(f"http://127.0.0.1:{started.port}/_stcore/health", timeout=2) as reply:
             assert reply.status == 200
         _, shown = first_page(started.port, f"localhost:{started.port}")
-        assert "Chatbot" in shown
+        assert "Cotejo" in shown
         seconds_until_closed(slow, connections.RECEIVE_SECONDS + SOON_S)
