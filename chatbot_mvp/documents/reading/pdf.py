@@ -60,7 +60,7 @@ def read(file: GivenFile) -> Extracted:
     except PdfiumError as error:
         if error.err_code == _NEEDS_PASSWORD:
             raise UploadError("upload_encrypted", name=name) from error
-        raise UploadError("upload_damaged", name=name, kind=".pdf", reason=str(error)) from error
+        raise UploadError("upload_damaged", name=name, kind=".pdf", reason=str(error).rstrip(".")) from error
     count = len(document)
     if count > file.max_pages:
         raise UploadError("upload_too_many_pages", name=name, pages=count, limit=file.max_pages)
