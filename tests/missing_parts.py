@@ -188,7 +188,7 @@ PARTS = {
     ),
     "vl-convert absent": Part(("vl_convert",)),
     "authlib absent": Part(("authlib",)),
-    "readers of documents absent": Part(("pypdf", "mammoth", "bs4", "lxml", "markdownify")),
+    "readers of documents absent": Part(("liteparse", "mammoth", "bs4", "lxml", "markdownify")),
 }
 for _path in sorted((PROJECT_ROOT / "tests" / "wings").glob("*/missing_parts.py")):
     PARTS |= import_module(f"tests.wings.{_path.parent.name}.missing_parts").PARTS

@@ -99,6 +99,10 @@ cli = LazyGroup(
                 "move": "Move or rename a document or a folder.",
                 "describe": 'Change what is said of documents; "" clears a field or all tags.',
                 "original": "Write the file that a document was uploaded as.",
+                "text": "Print what was read of a document: its text; with --json also its blocks, its reader, "
+                "and what was lost.",
+                "reread": "Read the kept files of documents again, as a new version. "
+                "Exit code 6: of some no file is kept.",
             },
         ),
         *lazy(

@@ -11,13 +11,14 @@ import typer
 from chatbot_mvp.app import App
 from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json, stored_kb
 from chatbot_mvp.cli.progress import ProgressLine
+from chatbot_mvp.documents.reading.readers import READERS
 from chatbot_mvp.errors import ChatbotError, KbChangeError, RunError, RunStopped
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove
 from chatbot_mvp.knowledge_base.filing import Outcome
 from chatbot_mvp.knowledge_base.gathering import given, given_folder
 from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, move_named, path_named, version_named
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.knowledge_base.telling import kb_json, outcome_json
+from chatbot_mvp.knowledge_base.telling import kb_json, outcome_json, text_json
 from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.terminal import say
 
@@ -212,6 +213,53 @@ def kb_original(
         print_json({"out": str(target), "path": document.path, "bytes": len(content), "sha256": document.original})
         return
     say(f"{target}: {len(content):,} bytes")
+
+
+@documents.command("text")
+def kb_text(
+    name: KbArgument,
+    path: Annotated[str, typer.Argument(help="A document")],
+    version: VersionOption = CURRENT,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what was read of a document: its text; with --json also its blocks, its reader, and what was lost."""
+    app = open_app(env)
+    kb_id = stored_kb(app, name)
+    named = version_named(app.kbs.store, kb_id, version)
+    document, text = app.kb_documents.find(kb_id, path, named), app.kb_documents.text(kb_id, path, named)
+    if as_json:
+        print_json(text_json(document, text))
+        return
+    say(text)
+
+
+@documents.command("reread")
+def kb_reread(
+    name: KbArgument,
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH...", help="Documents, or folders with all below them; none: all")
+    ] = None,
+    reader: Annotated[str, typer.Option(help="Reader to use where it reads the format, as in liteparse")] = "",
+    note: NoteOption = "",
+    stage: StageOption = False,
+    vectors: VectorsOption = True,
+    env: EnvOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the kept files of documents again, as a new version. Exit code 6: of some no file is kept."""
+    if reader and reader not in READERS:
+        raise typer.BadParameter(
+            f"there is no reader {reader!r}; choose one of {', '.join(READERS)}", param_hint="--reader"
+        )
+    app = open_app(env)
+    kb_id = stored_kb(app, name)
+    there = app.kbs.store.to_change(kb_id, stage)[0].documents
+    named = [path_named(there, path).rstrip("/") for path in paths or ()]
+    with ProgressLine() as progress:
+        outcome = app.kb_filing.reread(kb_id, named, reader, note, stage, progress)
+        completed(app, outcome.record, vectors, progress)
+    _tell(app, outcome, as_json)
 
 
 def _change(

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from chatbot_mvp.documents.chunking import split_sections
 from chatbot_mvp.documents.names import clean_file_name
+from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted, empty_pages, with_pages
-from chatbot_mvp.documents.reading.readers import SUFFIXES, TEXT_SUFFIXES, is_own, page_readers_of, reader_of
+from chatbot_mvp.documents.reading.readers import (
+    MARKDOWN,
+    SUFFIXES,
+    TEXT_SUFFIXES,
+    is_own,
+    page_readers_of,
+    reader_of,
+    reading_name,
+)
 from chatbot_mvp.documents.reading.sandbox import read_apart, read_pages_apart
 from chatbot_mvp.errors import UploadError, UploadScanned
 from chatbot_mvp.text import normalize
 
 MAX_HEADINGS = 20_000
 """Each heading begins a chunk. Ordinary documents have one for a thousand characters."""
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd]")
 _HTML_START = re.compile(
     # A comment is matched only once, whatever follows: otherwise many comments would be split in all possible ways.
     rb"^(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^>]*+>\s*+)?(?>(?:<!--.*?-->\s*)*+)<(?:!doctype\s+html|html)\b",
     re.I | re.S,
 )
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_PARTS = ((b"word/", ".docx"), (b"xl/", ".xlsx"), (b"ppt/", ".pptx"))
+"""What the directory of a packed file has -> its format."""
+_MIMES = (
+    (b"opendocument.text", ".odt"),
+    (b"opendocument.spreadsheet", ".ods"),
+    (b"opendocument.presentation", ".odp"),
+    (b"application/epub+zip", ".epub"),
+)
+_SAVED_AS = {".doc": ".docx", ".dot": ".docx", ".ppt": ".pptx", ".pps": ".pptx", ".msg": ".eml", ".pages": ".docx"}
+_SAVED_AS |= {".wpd": ".docx", ".wps": ".docx", ".numbers": ".xlsx", ".key": ".pptx"}
+"""Formats that nothing here reads -> the one that their program can save."""
+_STREAMS = (("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("__substg1.0_", ".msg"), ("Workbook", ".xls"))
+"""Parts of a file of Office before 2007 -> its format."""
+_MARKED = re.compile(r"<!--|<table\b|<del\b|<s\b|<strike\b|~~", re.I)
+"""What a Markdown file may have that is no text as it stands."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +56,7 @@ class ParsedText:
 
     text: str
     encoding: str
-    """``utf-8``, ``utf-8-sig``, ``latin-1`` or ``cp1252`` for text files; the suffix for other formats."""
+    """Of text files, as in ``utf-8`` or ``cp1252``; the suffix for other formats."""
     original_chars: int
     """Number of characters before the cut."""
     kb_truncated: bool
@@ -41,6 +65,10 @@ class ParsedText:
     """Offset of each page's first character, including pages that were cut off; empty for formats without pages."""
     empty_pages: int = 0
     """Number of PDF pages without text."""
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """What of the file is not in the text, as in ``Extracted.lost``."""
+    reader: str = ""
+    """Name and version of what read it; "" for a text file."""
 
 
 def parse_upload(
@@ -51,6 +79,7 @@ def parse_upload(
     max_pages: int = 3_000,
     check: Callable[[], None] = lambda: None,
     on_page: Callable[[int, int], None] = lambda done, total: None,
+    reader: str = "",
 ) -> ParsedText:
     """Read the text of a file, and cut it at a paragraph if it is longer than ``max_chars`` characters.
 
@@ -60,6 +89,7 @@ def parse_upload(
         max_pages: limit of a PDF's pages.
         check: called a few times a second while a file is read by a reader; an exception from it ends the reading.
         on_page: called with (pages read, pages to read) while an added reader reads the pages without text.
+        reader: as in ``readers.reading_of``.
 
     Raises:
         UploadError: the file cannot be used.
@@ -68,6 +98,8 @@ def parse_upload(
     """
     name = clean_file_name(name)
     suffix = PurePath(name).suffix.lower()
+    if suffix in _SAVED_AS and suffix not in SUFFIXES:
+        raise UploadError("upload_save_as", name=name, found=suffix, kind=_SAVED_AS[suffix])
     if suffix not in SUFFIXES:
         raise UploadError("upload_type_unsupported", name=name, legal=", ".join(SUFFIXES))
     if len(content) > max_mb * 1_000_000:
@@ -75,14 +107,18 @@ def parse_upload(
     if not content.strip():
         raise UploadError("upload_empty", name=name)
     kind = _checked_kind(name, suffix, content)
+    said = ""
     if kind in TEXT_SUFFIXES:
-        text, encoding = _decode(name, content)
+        text, encoding, damaged = _decode(name, content)
         # NFC makes a letter and its accent one character, whatever system the file comes from.
         text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-        found = Extracted(text)
+        found = Extracted(text, lost={"bytes": damaged} if damaged else {})
+        if kind == ".md" and _MARKED.search(text):
+            found = read_apart(MARKDOWN, name, text.encode("utf-8", "surrogatepass"), max_pages, check)
     else:
         encoding = kind
-        found = _read(kind, name, content, max_pages, check, on_page)
+        said = reading_name(kind, reader)
+        found = _read(kind, name, content, max_pages, check, on_page, reader)
     if not found.text.strip():
         raise UploadError("upload_empty", name=name)
     cut = cut_at_paragraph(found.text, max_chars)
@@ -90,55 +126,77 @@ def parse_upload(
     if headings > MAX_HEADINGS:
         raise UploadError("upload_too_many_headings", name=name, headings=headings, limit=MAX_HEADINGS)
     truncated = len(cut) < len(found.text)
-    return ParsedText(cut, encoding, len(found.text), truncated, found.page_starts, found.empty_pages)
+    whole = len(found.text)
+    return ParsedText(cut, encoding, whole, truncated, found.page_starts, found.empty_pages, dict(found.lost), said)
 
 
 def _read(
-    kind: str, name: str, content: bytes, max_pages: int, check: Callable[[], None], on_page: Callable[[int, int], None]
+    kind: str,
+    name: str,
+    content: bytes,
+    max_pages: int,
+    check: Callable[[], None],
+    on_page: Callable[[int, int], None],
+    reader: str,
 ) -> Extracted:
     """Read a file that is not plain text, and the pages on which its reader finds no text, if something reads them."""
     readers, scanned = page_readers_of(kind), None
     try:
-        found = read_apart(kind, name, content, max_pages, check)
+        found = read_apart(kind, name, content, max_pages, check, reader=reader)
     except UploadScanned as error:
         count = int(str(error.params["pages"]))
         found, scanned = Extracted("", (0,) * count, count), error
-    for reader in readers:
+    for of_pages in readers:
         if pages := empty_pages(found):
-            found = with_pages(found, read_pages_apart(reader, name, content, pages, check, on_page))
+            found = with_pages(found, read_pages_apart(of_pages, name, content, pages, check, on_page))
     if scanned is not None and not found.text.strip():
         raise scanned
     return found
 
 
 def _checked_kind(name: str, suffix: str, content: bytes) -> str:
-    """Return the file's suffix as detected from its content, which must match its name."""
+    """Return the suffix of the reader's format as detected from the file's content, which must match its name."""
     reader = reader_of(suffix)
     said = reader.kind if reader else suffix
     if reader and not is_own(reader):
         return said  # only its own reader knows how such a file begins
-    found = said
+    found = _found_kind(name, said, content)
+    if found not in (said, "") and reader_of(found) is not (reader or ""):
+        raise UploadError("upload_wrong_suffix", name=name, found=found)
+    if not found and said in _PACKED:
+        raise UploadError("upload_damaged", name=name, kind=said, reason="it does not begin as such a file does")
+    return said
+
+
+_PACKED = (".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".epub")
+
+
+def _found_kind(name: str, said: str, content: bytes) -> str:
+    """Return the suffix that fits a file's content; "" if several may."""
     # Some programs write a few bytes before the PDF marker. A text file may mention the marker, so check its suffix.
     if content.lstrip().startswith(b"%PDF-") or (said == ".pdf" and b"%PDF-" in content[:1_024]):
-        found = ".pdf"
-    elif content.startswith(b"PK\x03\x04"):
-        if b"word/" not in content:
+        return ".pdf"
+    if content.startswith(b"PK\x03\x04"):
+        found = next((kind for mime, kind in _MIMES if mime in content[30:200]), "")
+        found = found or next((kind for part, kind in _PARTS if part in content), "")
+        if not found:
             raise UploadError("upload_type_unsupported", name=name, legal=", ".join(SUFFIXES))
-        found = ".docx"
-    elif content.startswith(_OLE):
-        # OLE container: a Word file with a password, or one in the format before 2007.
+        return found
+    if content.startswith(_OLE):
+        # OLE container: a file of Office with a password, or one in a format before 2007.
         if "EncryptedPackage".encode("utf-16-le") in content:
             raise UploadError("upload_encrypted", name=name)
-        raise UploadError("upload_type_unsupported", name=name, legal=", ".join(SUFFIXES))
-    elif said in TEXT_SUFFIXES and _HTML_START.match(content[:4_096]):
-        found = ".html"
-    elif said in (".pdf", ".docx"):
-        if b"\x00" in content[:4_096]:
-            raise UploadError("upload_damaged", name=name, kind=said, reason="it does not begin as such a file does")
-        found = ".html" if _HTML_START.match(content[:4_096]) else ".txt"
-    if found != said:
-        raise UploadError("upload_wrong_suffix", name=name, found=found)
-    return found
+        found = next((kind for part, kind in _STREAMS if part.encode("utf-16-le") in content), "")
+        if found in _SAVED_AS:
+            raise UploadError("upload_save_as", name=name, found=found, kind=_SAVED_AS[found])
+        if not found:
+            raise UploadError("upload_type_unsupported", name=name, legal=", ".join(SUFFIXES))
+        return found
+    if content.startswith(b"{\\rtf"):
+        return ".rtf"
+    if said in (*TEXT_SUFFIXES, *_PACKED) and _HTML_START.match(content[:4_096]):
+        return ".html"
+    return ".txt" if said in _PACKED and b"\x00" not in content[:4_096] else "" if said in _PACKED else said
 
 
 def cut_at_paragraph(text: str, max_chars: int) -> str:
@@ -155,26 +213,9 @@ def cut_at_paragraph(text: str, max_chars: int) -> str:
     return text[:max_chars]
 
 
-def _decode(name: str, content: bytes) -> tuple[str, str]:
-    if b"\x00" in content:
+def _decode(name: str, content: bytes) -> tuple[str, str, int]:
+    text, encoding, damaged = decode(content)
+    # Old encodings decode any bytes, so only control characters distinguish a binary file from a text file.
+    if "\x00" in text or len(_CONTROL.findall(text)) > max(2, len(text) // 1_000):
         raise UploadError("upload_binary", name=name)
-    encoding = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError:
-        # Latin-1 decodes any bytes, so only control characters distinguish a binary file from an old text file.
-        text, encoding = content.decode("latin-1"), "latin-1"
-        if re.search(r"[\x80-\x9f]", text):
-            text, encoding = _decode_windows(content, text)
-    controls = len(_CONTROL.findall(text))
-    if controls > max(2, len(text) // 1_000):
-        raise UploadError("upload_binary", name=name)
-    return text, encoding
-
-
-def _decode_windows(content: bytes, fallback: str) -> tuple[str, str]:
-    """Decode as cp1252, where bytes 0x80-0x9f are quotes and dashes; in Latin-1 they are control codes."""
-    try:
-        return content.decode("cp1252"), "cp1252"
-    except UnicodeDecodeError:
-        return fallback, "latin-1"
+    return text.removeprefix("\ufeff"), encoding, damaged

@@ -14,6 +14,8 @@ class UploadError(ChatbotError):
         "upload_too_large": "{name!r} is {size_mb} MB, and the maximum is {limit_mb} MB. Split it or upload a shorter "
         "version.",
         "upload_type_unsupported": "{name!r} is not of a supported type. Use one of: {legal}.",
+        "upload_save_as": "{name!r} is a {found} file, which is not read here. Open it in its program or LibreOffice, "
+        "save it as {kind}, and upload that.",
         "upload_wrong_suffix": "{name!r} has an extension that does not match its content, that of a {found} file. "
         "Change the extension to {found}.",
         "upload_damaged": "{name!r} cannot be read as {kind}: it is damaged or incomplete ({reason}). Open it in the "

@@ -134,5 +134,5 @@ def _kept_about(change: Put, old: KbDocument | None) -> KbDocument:
     about = {
         name: getattr(new, name) if name in change.said else getattr(new, name) or getattr(old, name) for name in ABOUT
     }
-    # The same content again is no change: its age stays.
-    return replace(new, **about, updated_at=old.updated_at if _same(replace(new, **about), old) else new.updated_at)
+    # The same text again is no change: its age stays.
+    return replace(new, **about, updated_at=old.updated_at if new.sha256 == old.sha256 else new.updated_at)

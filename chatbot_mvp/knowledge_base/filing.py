@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import ChatbotError, KbChangeError, UploadError, all_errors
 from chatbot_mvp.knowledge_base.changes import Change, Describe
 from chatbot_mvp.knowledge_base.changing import KbChanges
-from chatbot_mvp.knowledge_base.gathering import Given, contents
+from chatbot_mvp.knowledge_base.gathering import Given, GivenFile, contents
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.memory import known_chars, require_memory
@@ -206,7 +207,46 @@ class KbFiling:
             return self._outcome(self._kbs.store.record(kb_id), before, read, given, plan.changes, plan, changed=False)
         return self._change(kb_id, plan.changes, read, given, before, note, stage, progress, plan)
 
+    def reread(
+        self,
+        kb_id: str,
+        paths: Sequence[str] = (),
+        reader: str = "",
+        note: str = "",
+        stage: bool = False,
+        progress: ProgressCallback = ignore_progress,
+    ) -> Outcome:
+        """Read the kept files of documents again, as a new version. What was read until a stop is kept for a day.
+
+        Args:
+            paths: documents, or folders ("rrhh/"); none for all. Those whose file is not kept are told as failed.
+            reader: as in ``parse_upload``.
+        """
+        store = self._kbs.store
+        before = store.to_change(kb_id, stage)[0].documents
+        asked = [
+            one for one in before if not paths or any(one.path == p or one.path.startswith(f"{p}/") for p in paths)
+        ]
+        lacking = [
+            KbChangeError("kb_original_not_kept", kb_id=kb_id, path=one.path) for one in asked if not one.original
+        ]
+        failed = tuple(FileState(str(error.params["path"])).failed(error) for error in lacking)
+        kept = tuple(
+            GivenFile(one.path, one.path, one.bytes, partial(self._original, kb_id, one))
+            for one in asked
+            if one.original
+        )
+        given = Given(kept, failed)
+        read = self._read(kb_id, given, {}, [one.path for one in before], None, progress, reader)
+        return self._change(kb_id, (), read, given, before, note, stage, progress)
+
     # --- parts
+
+    def _original(self, kb_id: str, document: KbDocument) -> bytes:
+        content = self._kbs.store.original(kb_id, document)
+        if content is None:
+            raise FileNotFoundError(2, "the file is missing", document.path)
+        return content
 
     def _require_room(self, name: str, given: Given) -> None:
         """Refuse files that cannot all be kept, before they are read into memory."""
@@ -222,6 +262,7 @@ class KbFiling:
         paths: Collection[str],
         about: Mapping[str, Any] | None,
         progress: ProgressCallback,
+        reader: str = "",
     ) -> _Read:
         files, failed = [], list(given.failed)
         for file, content in contents(given, self._kbs.limits[1]):
@@ -230,9 +271,8 @@ class KbFiling:
             elif content not in failed:
                 failed.append(content)
         require_memory(known_chars(files, self._kbs.limits[0]))
-        intake = Intake(
-            files, self._kbs.limits, self._kbs.parsed, known, paths, self._kbs.store.require_unpurged(kb_id)
-        )
+        unpurged = self._kbs.store.require_unpurged(kb_id)
+        intake = Intake(files, self._kbs.limits, self._kbs.parsed, known, paths, unpurged, reader)
         found = intake.read(lambda phase: progress(Progress(phase, intake.done, len(intake.states)))) or []
         failed += [state for state in intake.states if state.stage == "failed"]
         return _Read(intake, [replace(one, about=dict(about or {})) for one in found], failed)

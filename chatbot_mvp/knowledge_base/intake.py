@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, count
 from typing import Any, Literal
 
@@ -31,6 +32,8 @@ class FileState:
     """Number of pages of a PDF; 0 for other formats."""
     empty_pages: int = 0
     """Number of pages without text."""
+    lost: dict[str, int] = field(default_factory=dict)
+    """What of the file is not in its text, as in ``ParsedText``."""
     pages_read: int = 0
     """Number of pages without text that were read by a reader of such pages so far; ``pages_to_read``: of how many."""
     pages_to_read: int = 0
@@ -72,6 +75,7 @@ class Intake:
         known: Mapping[str, str] | None = None,
         paths: Collection[str] = (),
         require: Callable[[str, str], None] = lambda path, sha256: None,
+        reader: str = "",
     ) -> None:
         """
         Args:
@@ -82,6 +86,7 @@ class Intake:
             paths: the names of all documents that are there. A file of such a name is no duplicate of another one's
                 text: left out, it would leave its old text behind.
             require: raises ChatbotError for the path and the hash of the text of a file that may not come.
+            reader: as in ``parse_upload``.
         """
         self.states = [FileState(name, size=len(content)) for name, content in files]
         self._done = 0
@@ -94,6 +99,7 @@ class Intake:
         self._seen = dict(known or {})
         self._paths = frozenset(paths)
         self._require = require
+        self._reader = reader
 
     @property
     def done(self) -> int:
@@ -141,10 +147,11 @@ class Intake:
             report("kb_read")
 
         path = clean_path(name) or name
-        key = self._parsed.key(name, content, self._limits)
+        key = self._parsed.key(name, content, self._limits, self._reader)
         known = self._parsed.get(key)
         try:
-            parsed = known or parse_upload(name, content, *self._limits, lambda: report("kb_read"), on_page)
+            check = partial(report, "kb_read")
+            parsed = known or parse_upload(name, content, *self._limits, check, on_page, self._reader)
             sha = text_hash(parsed.text)
             self._require(path, sha)
         except RunStopped:
@@ -165,6 +172,7 @@ class Intake:
             chars=parsed.original_chars,
             pages=len(parsed.page_starts),
             empty_pages=parsed.empty_pages,
+            lost=dict(parsed.lost),
             resumed=known is not None,
             replaces=name in self._paths,
         )

@@ -30,10 +30,10 @@ class ParsedFiles:
         self.clear, self.prune = self._files.clear, self._files.prune
 
     @staticmethod
-    def key(name: str, content: bytes, limits: tuple[int, int, int]) -> str:
+    def key(name: str, content: bytes, limits: tuple[int, int, int], reader: str = "") -> str:
         """Return the key of a file: a hash of its format, its content and how it is read."""
         suffix = PurePath(name).suffix.lower()
-        digest = hashlib.sha256(f"{suffix} {limits} {reading_key(suffix)}".encode())
+        digest = hashlib.sha256(f"{suffix} {limits} {reading_key(suffix, reader)}".encode())
         digest.update(content)
         return digest.hexdigest()
 

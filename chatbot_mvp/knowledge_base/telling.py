@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from chatbot_mvp.documents.blocks import begins_block, blocks
 from chatbot_mvp.knowledge_base.changing import Step
 from chatbot_mvp.knowledge_base.differences import DocumentDifference
-from chatbot_mvp.knowledge_base.filing import Outcome
+from chatbot_mvp.knowledge_base.filing import FileOutcome, Outcome
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.versions import KbDocument, Version
@@ -52,9 +54,36 @@ def _document(document: KbDocument) -> dict[str, Any]:
         "pages": len(document.page_starts),
         "sha256": document.sha256,
         "original": bool(document.original),
+        "reader": document.reader,
+        "lost": lost_of(document),
         "updated_at": document.updated_at,
         "age_days": age_days(document),
     }
+
+
+def lost_of(document: KbDocument) -> dict[str, int]:
+    """Return what of a document's file is not in its text, with its pages without text."""
+    pages = {"empty_pages": document.empty_pages} if document.empty_pages else {}
+    return {**dict(document.lost), **pages}
+
+
+def text_json(document: KbDocument, text: str) -> dict[str, Any]:
+    """Return what was read of a document, as text and in blocks."""
+    parts = [
+        {"kind": _kind(text[start:end]), "start": start, "end": end, "text": text[start:end]}
+        for start, end in blocks(text)
+    ]
+    if document.page_starts:
+        parts = [{**part, "page": bisect_right(document.page_starts, int(str(part["start"])))} for part in parts]
+    return {**_document(document), "words": len(text.split()), "text": text, "blocks": parts}
+
+
+def _kind(block: str) -> str:
+    if block.startswith("#"):
+        return "heading"
+    if block.startswith(("```", "~~~")):
+        return "code"
+    return "item" if begins_block(block.partition("\n")[0]) else "paragraph"
 
 
 def age_days(document: KbDocument) -> int:
@@ -72,15 +101,29 @@ def differences_json(found: Sequence[DocumentDifference]) -> list[dict[str, Any]
 
 def outcome_json(store: KbStore, outcome: Outcome) -> dict[str, Any]:
     """Return what became of files. Unchanged documents are counted, not listed."""
+    documents = {one.path: one for one in store.documents(outcome.record.kb_id, outcome.record.version)}
     return {
         **kb_json(store, outcome.record),
         "changed": outcome.changed,
         "complete": outcome.complete,
         "counts": outcome.counts,
         "files": [
-            {name: value for name, value in asdict(row).items() if value}
+            {name: value for name, value in {**asdict(row), **_read_as(row, documents)}.items() if value}
             for row in outcome.files
             if row.what != "unchanged"
         ],
         "ignored": list(outcome.ignored),
+    }
+
+
+def _read_as(row: FileOutcome, documents: Mapping[str, KbDocument]) -> dict[str, Any]:
+    """Return what was read of a file that became a document."""
+    found = documents.get(row.path)
+    if found is None or row.what not in ("added", "replaced"):
+        return {}
+    return {
+        "chars": found.original_chars,
+        "pages": len(found.page_starts),
+        "reader": found.reader,
+        "lost": lost_of(found),
     }

@@ -314,7 +314,8 @@ class Uploads:
             path = self._path(status.job_id)
             written = known_version(self._states.read(path), path, JOB)
             # What 1.0.0 did not write yet may be missing.
-            files = tuple(FileState(**complete({"replaces": False, **row}, FileState)) for row in written["files"])
+            later = {"replaces": False, "lost": {}}
+            files = tuple(FileState(**complete({**later, **row}, FileState)) for row in written["files"])
             return Upload(
                 status,
                 ended(files, status.state),

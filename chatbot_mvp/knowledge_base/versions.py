@@ -46,6 +46,10 @@ class KbDocument:
     created: str = ""
     """Day that the document itself bears, ISO 8601; "" if nobody said one."""
     tags: tuple[str, ...] = ()
+    lost: tuple[tuple[str, int], ...] = ()
+    """What of the file is not in the text, as in ``ParsedText``, in the order of its names."""
+    reader: str = ""
+    """What read it; "" for a text file, and for what was read before this was kept."""
 
     @property
     def identity(self) -> str:
@@ -59,9 +63,8 @@ class KbDocument:
 
     def parsed(self, text: str) -> ParsedText:
         """Return its text as it was parsed."""
-        return ParsedText(
-            text, self.encoding, self.original_chars, self.kb_truncated, self.page_starts, self.empty_pages
-        )
+        sizes = self.original_chars, self.kb_truncated, self.page_starts, self.empty_pages
+        return ParsedText(text, self.encoding, *sizes, dict(self.lost), self.reader)
 
 
 @dataclass(frozen=True)
@@ -206,8 +209,11 @@ def entry_of(number: int, version: Version, before: Version | None, at: str, wha
 
 
 def document_of(row: Mapping[str, Any]) -> KbDocument:
-    read = complete(row, KbDocument)
-    return KbDocument(**{**read, "page_starts": tuple(read["page_starts"]), "tags": tuple(read["tags"])})
+    # What was read before losses and readers were told has neither.
+    read = complete({"lost": (), "reader": "", **row}, KbDocument)
+    lost = tuple((str(name), int(count)) for name, count in read["lost"])
+    tuples = {"page_starts": tuple(read["page_starts"]), "tags": tuple(read["tags"]), "lost": lost}
+    return KbDocument(**{**read, **tuples})
 
 
 def file_of(row: Mapping[str, Any]) -> KbFile:

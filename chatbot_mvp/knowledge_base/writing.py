@@ -172,6 +172,8 @@ def described(new: NewDocument, original: str, at: str) -> KbDocument:
         kb_truncated=parsed.kb_truncated,
         page_starts=parsed.page_starts,
         empty_pages=parsed.empty_pages,
+        lost=tuple(sorted(parsed.lost.items())),
+        reader=parsed.reader,
         updated_at=at,
         **new.about,
     )

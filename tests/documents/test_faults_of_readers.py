@@ -19,7 +19,7 @@ FILE = GivenFile("a.pdf", b"", 1, lambda pages: None)
 
 
 def refused(file: GivenFile) -> Extracted:
-    raise PermissionError("/site-packages/pypdf/__init__.py may not be opened here")
+    raise PermissionError("/site-packages/liteparse/__init__.py may not be opened here")
 
 
 def refused_and_wrapped(file: GivenFile) -> Extracted:
@@ -41,7 +41,7 @@ def damaged(file: GivenFile) -> Extracted:
 @pytest.mark.parametrize(
     ("reader", "code", "reason"),
     [
-        (refused, "reader_failed", "PermissionError: /site-packages/pypdf/__init__.py may not be opened here"),
+        (refused, "reader_failed", "PermissionError: /site-packages/liteparse/__init__.py may not be opened here"),
         (refused_and_wrapped, "reader_failed", "may not be opened here"),
         (without_a_module, "reader_failed", "ImportError: libthing"),
         (damaged, "upload_damaged", "ValueError: no page"),

@@ -210,17 +210,17 @@ x = 1</pre>
 
 def test_of_a_page_its_text_stays_with_headings_lists_and_tables() -> None:
     text = parse("ayuda.html", PAGE.encode()).text
-    assert text.startswith("# Préstamos\n\nCada lector lleva cuatro libros con su carné.\n\n## Plazos\n\n")
+    assert text.startswith("Portada\n\n# Préstamos\n\nCada lector lleva cuatro libros con su carné.\n\n## Plazos\n\n")
     assert "- Novelas: 21 días\n- Revistas: 7 días" in text
     assert "Multas\n\n- Material: Libro; Por día: 0,15 €\n- Material: Vídeo; Por día: 0,50 €" in text
-    for gone in ("Portada", "Menú", "alert", "color", "Publicidad", "Oculto", "Aviso legal", "x.invalid", "[3]"):
+    for gone in ("Menú", "alert", "color", "Oculto", "Aviso legal", "x.invalid", "[3]"):
         assert gone not in text
-    assert {section.split(" > ")[0] for section in sections(text)} == {"Préstamos", "Plazos", "Multas"}
+    assert {section.split(" > ")[0] for section in sections(text)} == {"Portada", "Préstamos"}
 
 
-def test_of_a_page_with_a_main_part_only_that_is_read_and_its_title_serves_as_heading() -> None:
-    page = "<title>Guía</title><div>Cookies</div><main><p>Se abre a las nueve.</p></main><div>Más</div>"
-    assert parse("a.htm", page.encode()).text == "# Guía\n\nSe abre a las nueve."
+def test_a_page_is_read_whole_and_its_title_serves_as_heading() -> None:
+    page = "<title>Guía</title><div>Lugo</div><main><p>Se abre a las nueve.</p></main><div>Más</div>"
+    assert parse("a.htm", page.encode()).text == "# Guía\n\nLugo\n\nSe abre a las nueve.\n\nMás"
 
 
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "latin-1", "utf-16"])
@@ -261,11 +261,15 @@ def test_a_file_whose_name_says_another_format_is_told_what_it_is(name: str, con
 
 def test_old_word_files_spreadsheets_and_locked_word_files_are_told_apart() -> None:
     ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
+    with raises("upload_save_as", match=r"save it as \.docx"):
+        parse("viejo.docx", ole + "WordDocument".encode("utf-16-le"))
+    with raises("upload_save_as", match=r"save it as \.eml"):
+        parse("nota.msg", ole)
     with raises("upload_type_unsupported"):
         parse("viejo.docx", ole)
     with raises("upload_encrypted"):
         parse("cerrado.docx", ole + "EncryptedPackage".encode("utf-16-le"))
-    with raises("upload_type_unsupported"):
+    with raises("upload_wrong_suffix", match=r"that of a \.xlsx file"):
         parse("hoja.docx", b"PK\x03\x04" + b"xl/workbook.xml")
 
 

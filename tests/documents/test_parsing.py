@@ -27,8 +27,9 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(range(256))
         ("\ufeffuno\r\n".encode(), "uno\n", "utf-8-sig"),
         (b"plain ASCII", "plain ASCII", "utf-8"),
         ("emoji 🙂 年".encode(), "emoji 🙂 年", "utf-8"),
+        (SPANISH.encode("utf-16"), SPANISH, "utf-16"),
     ],
-    ids=["utf-8", "bom", "latin-1", "cp1252", "line ends", "bom and crlf", "ascii", "beyond the BMP"],
+    ids=["utf-8", "bom", "latin-1", "cp1252", "line ends", "bom and crlf", "ascii", "beyond the BMP", "utf-16"],
 )
 def test_every_usual_encoding_gives_the_text_that_was_written(content: bytes, text: str, encoding: str) -> None:
     parsed = parse_upload("a.txt", content, max_chars=1_000, max_mb=1)
@@ -44,10 +45,10 @@ def test_every_usual_encoding_gives_the_text_that_was_written(content: bytes, te
         ("solo_bom.txt", b"\xef\xbb\xbf", "upload_empty", "'solo_bom.txt' has no text"),
         ("foto.txt", PNG, "upload_binary", "'foto.txt' is not a text file"),
         ("nul.md", b"hola\x00mundo", "upload_binary", "UTF-8"),
-        ("utf16.txt", SPANISH.encode("utf-16"), "upload_binary", "UTF-8"),
         ("ruido.txt", bytes(range(1, 32)) * 40, "upload_binary", "UTF-8"),
         ("grande.txt", b"a" * 1_000_001, "upload_too_large", "the maximum is 1 MB"),
-        ("informe.odt", b"texto", "upload_type_unsupported", "Use one of: .txt, .md, .pdf, .docx, .html"),
+        ("informe.xyz", b"texto", "upload_type_unsupported", "Use one of: .txt, .md, .pdf, .docx, .docm, .html"),
+        ("carta.doc", b"texto", "upload_save_as", "save it as .docx"),
         ("sin_sufijo", b"texto", "upload_type_unsupported", "'sin_sufijo'"),
         ("a.txt.exe", b"texto", "upload_type_unsupported", "'a.txt.exe'"),
     ],

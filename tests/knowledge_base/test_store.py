@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from chatbot_mvp.errors import KbNotFound, KbUnreadable, UploadError
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.knowledge_base.versions import KbDocument, document_of
 
 TEXT = "# Manual\n\nLínea uno.\n\tTabulada – con “comillas”.\n\n\nFin 🙂"
 
@@ -154,3 +156,9 @@ def test_a_deleted_kb_is_gone_and_the_others_stay(store: KbStore, root: Path) ->
     assert not (root / gone.kb_id).exists()
     with pytest.raises(KbNotFound):
         store.delete(gone.kb_id)
+
+
+def test_a_document_that_was_kept_before_losses_and_readers_were_told_is_read() -> None:
+    now = KbDocument("a.md", "a" * 64, "", 0, "utf-8", 3, False, (), 0, "2026-11-28T10:00:00+00:00")
+    row = {name: value for name, value in asdict(now).items() if name not in ("lost", "reader")}
+    assert document_of(row) == now

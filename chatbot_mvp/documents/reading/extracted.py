@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from chatbot_mvp.text import normalize
 
@@ -15,6 +15,9 @@ MAX_TEXT_CHARS = 20_000_000
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\ud800-\udfff\ufeff\ufffe\uffff]")
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_LOWERED = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class Extracted:
     """Offset of each page's first character; empty for formats without pages."""
     empty_pages: int = 0
     """Number of pages without text."""
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """What of the file is not in the text -> how much of it: words ``hidden``, ``struck`` out, in ``comments``, in
+    ``menus`` of pages and in ``placeholders`` of fields; ``pictures``; ``charts`` and ``embedded`` files; ``bytes``
+    that are no characters; pages whose font is ``unreadable``."""
 
 
 def clean_line(text: str) -> str:
@@ -39,6 +46,34 @@ def clean_text(text: str) -> str:
     text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").translate(_LIGATURES).replace("\xa0", " "))
     lines = [line.rstrip() for line in normalize("NFC", text).split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def raised(number: str, before: str, *, lowered: bool = False, note: bool = False) -> str:
+    """Return a raised number as it is written behind a text: apart from a number or a word, of which it is no part.
+
+    Args:
+        lowered: it is lowered, behind or before a number.
+        note: it links to one, so that it is no exponent.
+    """
+    if lowered:
+        return f" {number.translate(_LOWERED)}" if before.strip() else number.translate(_LOWERED)
+    small = number.translate(_RAISED)
+    if not note and re.search(r"(?:^|[^\w])[^\W\d_]{1,3}$", before):
+        return small  # of a unit
+    if not note and re.search(r"(?:^|\D)(?:10|2)$", before):
+        return f"^{number}"
+    return f" {small}" if before.strip() else small
+
+
+def joined(pages: Sequence[str]) -> tuple[str, tuple[int, ...]]:
+    """Return the texts of pages as one, each as paragraphs of its own, and the offset at which each begins."""
+    whole = ""
+    starts: list[int] = []
+    for page in pages:
+        whole += "\n\n" if whole and page else ""
+        starts.append(len(whole))
+        whole += page
+    return whole, tuple(starts)
 
 
 def empty_pages(found: Extracted) -> list[int]:
@@ -66,7 +101,7 @@ def with_pages(found: Extracted, texts: Mapping[int, str]) -> Extracted:
         left += not piece.strip()
         apart = bool(given) or (apart and not piece.strip())
     starts.extend([len(whole)] * (len(found.page_starts) - len(starts)))
-    return Extracted(whole, tuple(starts), left)
+    return Extracted(whole, tuple(starts), left, found.lost)
 
 
 def _pages(found: Extracted) -> list[str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from chatbot_mvp.documents.reading.extracted import Extracted, clean_text
+from chatbot_mvp.documents.reading.decoding import decode
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_text, raised
+from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
 from chatbot_mvp.errors import MissingPackage
@@ -13,77 +17,157 @@ from chatbot_mvp.errors import MissingPackage
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-_DROPPED = frozenset(
-    "script style template noscript iframe object embed applet svg math canvas audio video picture img map form button "
-    "input select textarea nav aside footer menu dialog link meta base head".split()
+_UNSEEN = frozenset(
+    "script style template noscript iframe object embed applet svg canvas audio video picture img map option "
+    "datalist dialog link meta base title".split()
 )
-_DROPPED_ROLES = ("navigation", "banner", "contentinfo", "search", "menu", "dialog")
+_MENUS = frozenset(("nav", "menu", "footer"))
+_MENU_ROLES = ("navigation", "contentinfo", "search", "menu", "menubar", "dialog")
+_STRUCK = frozenset(("del", "s", "strike"))
+_PICTURES = frozenset(("img", "svg", "canvas", "picture", "video", "audio", "object", "embed", "iframe"))
+_HIDING = re.compile(
+    r"(?:^|[;{\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9]))", re.I
+)
+_STRIKING = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
+_RULE = re.compile(r"([^{}]{1,200})\{([^{}]{0,2000})\}")
 _FOOTNOTE = re.compile(r"\[\w{1,4}\]")
+_LABEL = re.compile("\ue000([^\ue001\\n]*)\ue001[ \t]*")
+"""The number of a paragraph in a Word document."""
+_PLAIN_LABEL = re.compile(r"\d{1,3}[.)]")
+_TICK = re.compile(r"^\[[x ]\] (?=\S)", re.M)
+_BLANKS = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
-_MAX_COLUMN_NAME = 200
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_SPANS = ("colspan", "rowspan")
+_LAYOUT_CELL = 500
+"""Characters of a cell with a heading or a table inside from which on the table around it only arranges a page."""
 
 
 def read(file: GivenFile) -> Extracted:
-    """Read the text of an HTML page, or of its ``main`` or only ``article`` element if it has one.
+    """Read the text of an HTML page, but not its menus, and nothing that a browser does not show.
 
     Raises:
         MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
         UploadError (upload_too_many_elements, upload_too_deep): the page is not one that people write.
     """
-    return Extracted(html_to_text(file.name, file.content))
+    lost: Counter[str] = Counter()
+    text = html_to_text(file.name, file.content, lost)
+    return Extracted(text, lost=dict(+lost))
 
 
-def html_to_text(name: str, content: bytes | str) -> str:
-    """Convert a page to Markdown text as ``read`` describes."""
+def html_to_text(name: str, content: bytes | str, lost: Counter[str] | None = None, titled: bool = True) -> str:
+    """Convert a page to Markdown text as ``read`` describes.
+
+    Args:
+        lost: receives what was left out, as in ``Extracted.lost``.
+        titled: whether the page's title is to be the heading of a page without any.
+    """
     try:
         from bs4 import BeautifulSoup, FeatureNotFound
     except ImportError as error:
         raise missing("beautifulsoup4") from error
+    lost = Counter() if lost is None else lost
     try:
         # lxml knows which end tags are optional, and for HTML it loads neither DTDs nor external entities.
-        markup = content if isinstance(content, str) else _decoded(content)
+        markup = content if isinstance(content, str) else _decoded(content, lost)
         check_html(name, markup)
         soup = BeautifulSoup(markup, "lxml")
     except FeatureNotFound as error:
         raise missing("lxml") from error
     title = clean_text(soup.title.get_text(" ")) if soup.title else ""
+    leave_out(soup, lost)
+    lower_headings_under_title(soup)
+    text = soup_to_text(soup)
+    return f"# {title}\n\n{text}" if titled and title and text and not soup.find(_HEADINGS) else text
+
+
+def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
+    """Take out what is not drawn, hidden, struck out or a menu, and count it; put fields' values in their places."""
+    hiding = {
+        name.strip()
+        for style in soup.find_all("style")
+        for names, body in _RULE.findall(style.get_text())
+        if _HIDING.search(body)
+        for name in names.split(",")
+        if re.fullmatch(r"\s*[.#][\w-]+\s*", name)
+    }
     # One pass over all elements: a CSS selector takes half of the time that a page of many elements needs.
     for element in soup.find_all(True):
-        if not element.decomposed and _is_dropped(element):
+        if not element.name:
+            continue  # in what was left out; to ask ``decomposed`` would look for a child of that name
+        if element.name in ("input", "textarea", "select"):
+            element.replace_with(_value(element))
+            continue
+        lost["pictures"] += element.name in _PICTURES
+        if element.name == "img" and (said := " ".join(str(element.get("alt") or "").split())):
+            element.replace_with(f" {said} ")
+            continue
+        if element.name in _UNSEEN:
             element.decompose()
-    with_heading = {id(parent) for heading in soup.find_all(_HEADINGS) for parent in heading.parents}
-    for element in soup.find_all("header"):
-        if id(element) not in with_heading:  # a page banner; the header of an article contains a heading
+        elif kind := _left_out(element, hiding):
+            lost[kind] += len(element.get_text(" ").split())
             element.decompose()
-    for mark in soup.find_all("sup"):
-        if mark.string and _FOOTNOTE.fullmatch(mark.string.strip()):
-            mark.decompose()  # "[1]" would look like a citation in the app's answers
-    articles = soup.find_all("article")
-    body = soup.find("main") or (articles[0] if len(articles) == 1 else None)
-    root = body if body is not None and body.get_text(strip=True) else soup
-    text = soup_to_text(root)
-    if title and text and not root.find(_HEADINGS):
-        return f"# {title}\n\n{text}"
-    return text
+        elif element.name == "sup":
+            _raise(element)
+        elif element.name == "button" and not _opens(element):
+            element.decompose()  # what it does when it is pressed, not text
 
 
-def _is_dropped(element: Tag) -> bool:
-    """Return whether an element shows no text of the page: not drawn, hidden, or navigation."""
+def _opens(button: Tag) -> bool:
+    """Return whether a button is the heading of what it shows or hides."""
+    headed = button.find(_HEADINGS) or button.find_parent(_HEADINGS)
+    return bool(headed or {"aria-expanded", "aria-controls", "data-toggle", "data-bs-toggle"} & button.attrs.keys())
+
+
+def _left_out(element: Tag, hiding: set[str]) -> str:
+    """Return as what an element's text is left out, or ""."""
     attributes = element.attrs
-    if element.name in _DROPPED:
-        return True
-    return bool(attributes) and (
-        "hidden" in attributes or attributes.get("aria-hidden") == "true" or attributes.get("role") in _DROPPED_ROLES
-    )
+    if element.name in _MENUS:
+        return "menus" if element.name != "footer" or not element.find_parent(["article", "blockquote"]) else ""
+    if element.name in _STRUCK:
+        return "struck"
+    if not attributes:
+        return ""
+    style = str(attributes.get("style", ""))
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true" or (style and _HIDING.search(style)):
+        return "hidden"
+    if hiding and hiding & {f"#{attributes.get('id')}", *(f".{name}" for name in attributes.get("class") or ())}:
+        return "hidden"
+    if style and _STRIKING.search(style):
+        return "struck"
+    return "menus" if attributes.get("role") in _MENU_ROLES else ""
 
 
-def _decoded(content: bytes) -> str:
-    from bs4.dammit import EncodingDetector, UnicodeDammit
+def _value(field: Tag) -> str:
+    """Return what a field of a form shows."""
+    kind = str(field.get("type", "text")).lower()
+    if field.name == "input" and kind in ("checkbox", "radio"):
+        return "[x] " if field.has_attr("checked") else "[ ] "
+    if field.name == "select":
+        return " ".join(option.get_text(" ") for option in field.find_all("option", selected=True))
+    if field.name == "textarea":
+        return field.get_text()
+    return str(field.get("value", "")) if kind in ("text", "number", "date", "email", "tel", "url", "time") else ""
+
+
+def _raise(mark: Tag) -> None:
+    """Keep a raised number apart from the number or the word before it, of which it is no part."""
+    text = mark.get_text().strip()
+    before = mark.previous_sibling
+    last = str(before if isinstance(before, str) else before.get_text() if before is not None else "")[-40:]
+    if _FOOTNOTE.fullmatch(text):
+        mark.decompose()  # "[1]" would look like a citation in the app's answers
+    elif re.fullmatch(r"[-+−]?\d{1,3}(?:\s*,\s*\d{1,3})*", text):
+        mark.replace_with(raised(text, last, note=bool(mark.find("a") or mark.find_parent("a"))))
+
+
+def _decoded(content: bytes, lost: Counter[str]) -> str:
+    from bs4.dammit import EncodingDetector
 
     # Look for the declaration at the beginning only: the search takes quadratic time.
     declared = EncodingDetector.find_declared_encoding(content[:4_096], is_html=True, search_entire_document=True)
-    return UnicodeDammit(content, user_encodings=[declared or "utf-8", "utf-8"]).unicode_markup or ""
+    text, _, lost["bytes"] = decode(content, declared or "")
+    return text
 
 
 def soup_to_text(root: BeautifulSoup | Tag) -> str:
@@ -95,8 +179,6 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
     for text in root.find_all(string=_LONG_BLANK):
         # The converter's own expressions take quadratic time in the length of a run of blanks.
         text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if "\n" in run.group() else " ", text))
-    inner = root.find_all(["table", *_HEADINGS])
-    layout = {id(parent) for element in inner for parent in element.parents if parent.name == "table"}
     numbers: dict[int, int] = {}
     for ordered in root.find_all("ol"):
         start = str(ordered.get("start", ""))
@@ -105,14 +187,14 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
 
     class Converter(MarkdownConverter):
         def process_tag(self, node: Tag, parent_tags: set[str] | None = None) -> str:
-            """Write a data table as a list; write a layout table or a nested table as the plain text of its cells."""
+            """Write a data table as rows; write a layout table or a nested table as the plain text of its cells."""
             inside = parent_tags or set()
             if node.name != "table":
                 return str(super().process_tag(node, parent_tags))  # type: ignore[misc]  # markdownify has no types
-            if "table" in inside or id(node) in layout or node.get("role") == "presentation":
+            if "data" in inside or _is_layout(node):
                 cells = super().process_tag(node, parent_tags)  # type: ignore[misc]  # markdownify has no types
                 return f"\n\n{cells}\n\n"
-            return f"\n\n{table_rows(node)}\n\n"
+            return f"\n\n{table_rows(node, lambda cell: str(self.process_tag(cell, {*inside, 'data'})))}\n\n"
 
         def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             return text
@@ -124,6 +206,7 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             return f"\n\n{text}\n\n"
 
         convert_th = convert_td
+        convert_summary = convert_td
 
         def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             """Write an item with its mark or number; the library counts all previous items for each."""
@@ -131,6 +214,9 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             if not text:
                 return "\n"
             mark = f"{numbers[id(el)]}. " if id(el) in numbers else "- "
+            if said := _LABEL.match(text):  # its number as the file shows it
+                text = text[said.end() :]
+                mark = f"{said[1]} " if _PLAIN_LABEL.fullmatch(said[1]) else f"- {said[1]} "
             return mark + text.replace("\n", "\n" + " " * len(mark)) + "\n"
 
         def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
@@ -153,35 +239,54 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
         escape_misc=False,
         newline_style="backslash",
     )
-    return clean_text(converter.convert_soup(root).replace("\\\n", "\n"))
+    written = clean_text(_LABEL.sub(r"\1 ", converter.convert_soup(root).replace("\\\n", "\n")))
+    parts = written.split("```")
+    # The blanks on both sides of what was left out are one.
+    parts[::2] = [_TICK.sub(r"- \g<0>", _BLANKS.sub(" ", part)) for part in parts[::2]]
+    return "```".join(parts)
 
 
-def table_rows(table: Tag) -> str:
-    """Write each row as a list item "column: cell; …", so that a row is understandable in any chunk.
+def lower_headings_under_title(soup: BeautifulSoup) -> None:
+    """Move all headings one level down if the document has a title, since chapters also begin at level 1."""
+    if not soup.select("h1.title"):
+        return
+    for heading in soup.find_all(["h1", "h2", "h3", "h4", "h5"]):
+        if "title" not in (heading.get("class") or []):
+            heading.name = f"h{int(heading.name[1]) + 1}"
 
-    Column names come from a first row of ``th`` cells, or from the first row of a table of three or more columns.
-    """
-    rows: list[tuple[list[str], bool]] = []  # (cells, whether all are th)
+
+def _is_layout(table: Tag) -> bool:
+    """Return whether a table only arranges a page."""
+    if table.get("role") == "presentation":
+        return True
+    if table.find(["caption", "th"]) or not (inner := table.find_all(["table", *_HEADINGS])):
+        return False
+    around = {id(cell): cell for element in inner if (cell := element.find_parent("td")) is not None}
+    rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
+    widest = max((len(row.find_all("td", recursive=False)) for row in rows), default=0)
+    return widest < 2 or len(rows) < 2 or any(len(cell.get_text()) > _LAYOUT_CELL for cell in around.values())
+
+
+def table_rows(table: Tag, text_of: Callable[[Tag], str]) -> str:
+    """Write a table as ``grid.rows_of`` describes, below its caption."""
+    rows: list[list[Cell]] = []
+    heads = 0
     for row in table.find_all("tr"):
-        found = row.find_all(["td", "th"])
-        cells = [clean_text(cell.get_text(" ")).replace("\n", " ") for cell in found]
-        if any(cells):
-            rows.append((cells, all(cell.name == "th" for cell in found)))
+        if row.find_parent("table") is not table:
+            continue  # of a table inside a cell
+        cells = row.find_all(["td", "th"], recursive=False)
+        in_head = row.parent is not None and row.parent.name == "thead"
+        rows.append([_cell(cell, in_head, text_of) for cell in cells])
+        heads += in_head
     caption = table.find("caption")
-    lines = [clean_text(caption.get_text(" ")), ""] if caption else []
-    names: list[str] = []
-    for index, (cells, heads) in enumerate(rows):
-        named = heads or (len(cells) > 2 and all(cells))
-        # Each row repeats the names: long ones would multiply the text.
-        if index == 0 and len(rows) > 1 and len(cells) > 1 and named and max(map(len, cells)) <= _MAX_COLUMN_NAME:
-            names = cells
-        elif len(names) == len(cells):
-            lines.append("- " + "; ".join(f"{n}: {c}" if n else c for n, c in zip(names, cells, strict=True) if c))
-        elif len(cells) == 2 and all(cells):
-            lines.append(f"- {cells[0].rstrip(':')}: {cells[1]}")
-        else:
-            lines.append("- " + "; ".join(cell for cell in cells if cell))
-    return "\n".join(lines)
+    above = f"{clean_text(caption.get_text(' '))}\n\n" if caption else ""
+    return above + rows_of(rows)
+
+
+def _cell(cell: Tag, in_head: bool, text_of: Callable[[Tag], str]) -> Cell:
+    across, down = (int(n) if (n := str(cell.get(name, ""))).isdecimal() and len(n) < 5 else 1 for name in _SPANS)
+    text = " ".join(clean_text(text_of(cell).replace("\\\n", "\n").replace("```", "")).split())
+    return Cell(text, in_head or cell.name == "th", across, down or 1_000)
 
 
 def missing(package: str) -> MissingPackage:

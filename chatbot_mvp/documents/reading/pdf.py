@@ -1,126 +1,92 @@
-"""Read the lines of a PDF with their font sizes and positions; ``pdf_layout`` turns them into text."""
+"""Read PDF: liteparse finds pieces of text and tables; PDFium knows passwords, the outline and single characters."""
 
 from __future__ import annotations
 
-import io
-import math
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
 from chatbot_mvp.documents.reading.html import missing
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
 from chatbot_mvp.documents.reading.reader import GivenFile
-from chatbot_mvp.errors import MissingPackage, UploadError, UploadScanned
+from chatbot_mvp.errors import UploadError, UploadScanned
 
 if TYPE_CHECKING:
-    from pypdf import PdfReader
+    from chatbot_mvp.documents.reading.pdf_glyphs import Document
 
 _MAX_OUTLINE = 5_000
 _MAX_DEPTH = 6
+_NEEDS_PASSWORD = 4
+"""PDFium's number of that error."""
+_AT_ONCE = 20
+"""Pages that are read before the next ones get their time."""
+_OPTIONS: dict[str, Any] = {
+    "ocr_enabled": False,
+    "quiet": True,
+    "num_workers": 1,
+    "image_mode": "off",
+    "extract_blocks": True,
+    "extract_text_metadata": True,
+    "extract_vector_graphics": True,
+    "extract_form_fields": True,
+    "extract_links": False,
+    "continue_on_page_error": True,
+    "include_complexity": True,
+}
 
 
 def read(file: GivenFile) -> Extracted:
     """Read the text of a PDF of at most ``file.max_pages`` pages.
 
     Raises:
-        MissingPackage: pypdf is not installed, or cryptography for an encrypted file.
+        MissingPackage: liteparse or pypdfium2 is not installed.
         UploadScanned: no page has text.
         UploadError (upload_encrypted, upload_too_many_pages, upload_expands, upload_damaged): the file cannot be read.
     """
     try:
-        from pypdf import PdfReader
-        from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
+        from liteparse import LiteParse
+        from pypdfium2 import PdfiumError
+
+        from chatbot_mvp.documents.reading.pdf_glyphs import Document
+        from chatbot_mvp.documents.reading.pdf_page import lines_of
     except ImportError as error:
-        raise missing("pypdf") from error
+        raise missing(error.name or "liteparse") from error
     name = file.name
     try:
-        reader = PdfReader(io.BytesIO(file.content))
         # Many files restrict only printing or copying: their password for reading is empty.
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise UploadError("upload_encrypted", name=name)
-        count = len(reader.pages)
-        if count > file.max_pages:
-            raise UploadError("upload_too_many_pages", name=name, pages=count, limit=file.max_pages)
-        pages: list[list[Line]] = []
-        chars = 0
-        for page in reader.pages:
-            pages.append(_lines(page))
+        document = Document(file.content)
+    except PdfiumError as error:
+        if error.err_code == _NEEDS_PASSWORD:
+            raise UploadError("upload_encrypted", name=name) from error
+        raise UploadError("upload_damaged", name=name, kind=".pdf", reason=str(error).rstrip(".")) from error
+    count = len(document)
+    if count > file.max_pages:
+        raise UploadError("upload_too_many_pages", name=name, pages=count, limit=file.max_pages)
+    lost: Counter[str] = Counter()
+    pages: list[list[Line]] = []
+    chars = 0
+    for first in range(1, count + 1, _AT_ONCE):
+        last = min(count, first + _AT_ONCE - 1)
+        parser = LiteParse(**_OPTIONS, target_pages=f"{first}-{last}", max_pages=count)
+        found = {page.page_num: page for page in parser.parse(file.content).pages}
+        for number in range(first, last + 1):
+            pages.append(lines_of(found[number], document.glyphs(number), lost) if number in found else [])
             chars += sum(len(line.text) for line in pages[-1])
             if chars > MAX_TEXT_CHARS:
                 raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
-            file.on_pages(len(pages))
-        outline = _outline(reader)
-    except DependencyError as error:
-        command = 'pip install "pypdf[crypto]"'
-        raise MissingPackage(feature="An encrypted PDF", package="cryptography", command=command) from error
-    except LimitReachedError as error:
-        raise UploadError("upload_expands", name=name, limit_mb=75) from error
-    except PyPdfError as error:
-        raise UploadError(
-            "upload_damaged", name=name, kind=".pdf", reason=str(error) or type(error).__name__
-        ) from error
-    found = compose(pages, outline)
-    if not found.text:
+            file.on_pages(number)
+    whole = compose(pages, _outline(document))
+    if not whole.text:
         raise UploadScanned(name=name, pages=count)
-    return found
+    return replace(whole, lost=dict(+lost))
 
 
-def _lines(page: Any) -> list[Line]:
-    """Return the lines of a page in the order of its content stream."""
-    lines: list[Line] = []
-    parts: list[tuple[str, float, bool]] = []  # (text, size in points, bold) of the current line
-    place = (0.0, 0.0)
-
-    def close() -> None:
-        text = clean_line("".join(part for part, _, _ in parts))
-        if text:
-            sizes = [(len(part.strip()), size, bold) for part, size, bold in parts]
-            most = max(sizes)
-            lines.append(Line(text, round(most[1], 1), all(b for n, _, b in sizes if n), place[0], place[1]))
-        parts.clear()
-
-    def visit(text: str, cm: list[float], tm: list[float], font: Any, size: float) -> None:
-        nonlocal place
-        if not text:
-            return
-        scale = math.sqrt(abs((tm[0] * tm[3] - tm[1] * tm[2]) * (cm[0] * cm[3] - cm[1] * cm[2]))) or 1.0
-        points = abs(float(size or 1.0)) * scale
-        x = tm[4] * cm[0] + tm[5] * cm[2] + cm[4]
-        y = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
-        if parts and abs(y - place[1]) > 0.5 * max(points, 1.0):  # a smaller step is a subscript or superscript
-            close()
-        if not parts:
-            place = (x, y)
-        bold = "bold" in str((font or {}).get("/BaseFont", "")).lower()
-        pieces = text.split("\n")
-        for index, piece in enumerate(pieces):
-            if piece:
-                parts.append((piece, points, bold))
-            if index + 1 < len(pieces):
-                close()
-                place = (x, y)
-
-    page.extract_text(visitor_text=visit)
-    close()
-    return lines
-
-
-def _outline(reader: PdfReader) -> list[OutlineEntry]:
+def _outline(document: Document) -> list[OutlineEntry]:
     """Return the bookmarks as a flat list; empty if the outline is damaged, since the text does not depend on it."""
-    entries: list[OutlineEntry] = []
-
-    def walk(items: list[Any], level: int) -> None:
-        for item in items:
-            if isinstance(item, list):
-                if level < _MAX_DEPTH:
-                    walk(item, level + 1)
-            elif len(entries) < _MAX_OUTLINE:
-                page = reader.get_destination_page_number(item)
-                if page is not None:
-                    entries.append(OutlineEntry(clean_line(str(item.title)), page, level))
-
     try:
-        walk(list(reader.outline), 1)
+        marks = islice(document.outline(_MAX_OUTLINE, _MAX_DEPTH), _MAX_OUTLINE)
+        return [OutlineEntry(clean_line(title), page, _MAX_DEPTH - below + 1) for title, page, below in marks]
     except Exception:  # noqa: BLE001 -- anything can be wrong in a hostile or broken outline
         return []
-    return entries

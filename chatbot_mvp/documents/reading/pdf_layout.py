@@ -37,8 +37,10 @@ _GAP = 1.35
 _FULL = 0.7
 """A line of at least this share of the usual length continues in the next line."""
 
-_BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·]|-)\s+(?=\S)")
+_BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·\uf0b7\uf0a7\uf0d8\uf0fc]|-)\s+(?=\S)")
 _PAGE_NUMBER = re.compile(r"^[-–— ]*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|de|of)\s*\d{1,4})?[-–— ]*$")
+_NO_TITLE = re.compile(r"[<>{}=;|\\]|://|www\.|\.(?:com|org|es)\b|\S@\S")
+"""What stands in code and addresses, which are large or bold as well."""
 _ITEM = re.compile(r"^(?:- |\(?\d{1,3}[.)]\s|\(?[a-z][.)]\s)")
 
 
@@ -48,7 +50,7 @@ class Line:
 
     text: str
     size: float
-    """Font size of most of its letters, in points."""
+    """Font size of most of its letters, in points. For a table, whose text are its rows, it is below zero."""
     bold: bool
     x: float
     """Left end, in points."""
@@ -80,9 +82,11 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
         first = True
         for row, line in enumerate(page):
             level = levels.get((number, row), 0)
-            text = _BULLET.sub("- ", line.text)
+            text = _BULLET.sub("- ", line.text) if line.size > 0 else line.text
             if last is None:
                 joint = ""
+            elif min(line.size, last.size) <= 0:
+                joint = "\n\n"  # a table
             elif level and level == last_level and not first and abs(line.y - last.y) < 1.8 * line.size:
                 joint, text = " ", line.text  # a heading over two lines
             elif level or last_level:
@@ -120,7 +124,7 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         edges = {*heights[:_EDGE], *heights[-_EDGE:]}
 
         def running(line: Line, edges: set[float] = edges, heights: list[float] = heights) -> bool:
-            if line.y not in edges:
+            if line.y not in edges or line.size <= 0:
                 return False
             # The outermost line may change with each chapter, so fewer repetitions suffice. A lone number there is
             # the page number.
@@ -152,7 +156,7 @@ def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEn
     weights: Counter[float] = Counter()
     for page in pages:
         for line in page:
-            weights[round(line.size * 2) / 2] += len(line.text)
+            weights[round(abs(line.size) * 2) / 2] += len(line.text)
     if not weights:
         return {}
     body = weights.most_common(1)[0][0]
@@ -173,14 +177,21 @@ def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEn
             if line.bold and apart and len(line.text) <= 80 and (number, row) not in found:
                 following = page[row + 1]
                 # A bold line above short lines is the head of a table, not a heading.
-                if not following.bold and len(following.text) > _PROSE and _like_a_heading(line.text):
+                if _is_lead(following) and _like_a_heading(line.text):
                     found[number, row] = deepest
     return found
 
 
+def _is_lead(following: Line) -> bool:
+    """Return whether what follows a bold line is prose that begins there, and not the rest of its sentence."""
+    prose = following.size > 0 and not following.bold and len(following.text) > _PROSE
+    return prose and not following.text[0].islower()
+
+
 def _like_a_heading(text: str) -> bool:
     letters = sum(char.isalpha() for char in text)
-    return letters >= 2 and len(text) <= _MAX_HEADING and text[-1] not in ".,;:"
+    usual = letters >= 2 and len(text) <= _MAX_HEADING and text[-1] not in ".,;:"
+    return usual and not _BULLET.match(text) and not _NO_TITLE.search(text)
 
 
 def _plain(text: str) -> str:
@@ -195,7 +206,7 @@ def _usual_gap(page: Sequence[Line]) -> float:
 
 
 def _usual_length(pages: Sequence[Sequence[Line]]) -> float:
-    lengths = sorted(len(line.text) for page in pages for line in page)
+    lengths = sorted(len(line.text) for page in pages for line in page if line.size > 0)
     return lengths[int(0.8 * (len(lengths) - 1))] if lengths else 0.0
 
 

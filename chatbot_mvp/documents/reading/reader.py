@@ -38,6 +38,10 @@ class Reader:
     no program, and finds no settings there."""
     has_pages: bool = False
     """Whether it calls ``GivenFile.on_pages``. If not, all of its reading must end in 15 seconds of processor time."""
+    package: str = ""
+    """Package on PyPI whose version decides what it reads; "" for this program itself."""
+    loads: tuple[str, ...] = ()
+    """As in ``PageReader``."""
 
     @property
     def kind(self) -> str:

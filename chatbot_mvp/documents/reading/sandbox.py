@@ -36,7 +36,7 @@ from chatbot_mvp.documents.reading.confinement import confine, readable_folders
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.fences import tell
 from chatbot_mvp.documents.reading.reader import CPU_SECONDS_PER_PAGE, MEMORY_MB, GivenFile, PageReader
-from chatbot_mvp.documents.reading.readers import reader_of
+from chatbot_mvp.documents.reading.readers import reading_of
 from chatbot_mvp.errors import ChatbotError, ReaderFailed, UploadError, all_errors
 from chatbot_mvp.storage.json_object import parse_json
 
@@ -93,22 +93,23 @@ def read_apart(
     max_pages: int,
     check: Callable[[], None] = lambda: None,
     seconds: float = READ_SECONDS,
+    reader: str = "",
 ) -> Extracted:
     """Read a file of ``kind``: a suffix that has a reader (".pdf", ".docx", ".html", or one that is added).
 
     Args:
         check: called a few times a second; an exception from it ends the reading.
         seconds: time limit.
+        reader: as in ``readers.reading_of``.
 
     Raises:
         UploadError: the file cannot be read, or exceeds a limit.
         MissingPackage: the reader of its format is not installed.
         ReaderFailed: the reader cannot work here, whatever the file.
     """
-    reader = reader_of(kind)
-    assert reader is not None, kind
-    per_page = CPU_SECONDS_PER_PAGE if reader.has_pages else 0.0
-    job = Job(kind, name, max_pages, reader.read, cpu_seconds_per_page=per_page)
+    found = reading_of(kind, reader)
+    per_page = CPU_SECONDS_PER_PAGE if found.has_pages else 0.0
+    job = Job(kind, name, max_pages, found.read, cpu_seconds_per_page=per_page, loads=found.loads)
     with _started(job, content, subprocess.PIPE) as process:
         deadline = time.monotonic() + seconds
         while True:
@@ -212,10 +213,10 @@ def _answer(kind: str, name: str, output: bytes, code: int) -> Extracted:
         if code == 1:  # by an exception of Python, which the reading itself never lets through
             raise ReaderFailed(name=name, kind=kind, reason=reason) from error
         raise UploadError("upload_damaged", name=name, kind=kind, reason=reason) from error
-    tell(answer["fences"])
+    tell(answer.pop("fences"))
     if "code" in answer:
         raise all_errors()[answer["code"]](answer["code"], **answer["params"])
-    return Extracted(answer["text"], tuple(answer["page_starts"]), answer["empty_pages"])
+    return Extracted(**answer | {"page_starts": tuple(answer["page_starts"])})
 
 
 def _out_of_time(*_: object) -> None:

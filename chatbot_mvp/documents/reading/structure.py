@@ -1,16 +1,24 @@
-"""Check how many elements a page or a Word document has before a tree of them is built.
+"""Check what a file unpacks to, and how many elements it has before a tree of them is built.
 
 The time and memory of the readers grow with the elements, their nesting and their tables, not with the bytes.
 """
 
 from __future__ import annotations
 
+import io
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
 from chatbot_mvp.errors import UploadError
 
+MAX_UNPACKED_MB = 60
+"""Limit of a document's unpacked XML, as declared in the zip directory. zipfile never unpacks more than declared."""
+MAX_RATIO = 250
+"""Limit of unpacked to packed size for a part over one megabyte; ordinary documents have 5 to 30."""
+MAX_PARTS = 5_000
 MAX_DEPTH = 150
 """Elements inside each other. Ordinary pages have up to 60."""
 MAX_HTML_ELEMENTS = 150_000
@@ -20,6 +28,40 @@ MAX_WORD_RUNS = 80_000
 """Paragraphs, and pieces of text of one look. They take most of the time; 300 pages have 10,000 to 50,000."""
 MAX_ROWS = 20_000
 """Rows of all tables together."""
+_READ = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm")
+"""Ends of the names of parts that readers read."""
+
+
+def check_zip(name: str, content: bytes, kind: str) -> dict[str, bytes]:
+    """Return the parts of a packed file by their paths, pictures and other files as empty.
+
+    Args:
+        kind: the format's name in errors.
+
+    Raises:
+        UploadError (upload_damaged): the file is not a readable zip archive.
+        UploadError (upload_too_many_parts, upload_expands, upload_too_steep): nothing was unpacked.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = archive.infolist()
+            read = [part for part in parts if part.filename.lower().endswith(_READ)]
+            _require_small(name, parts, read)
+            return {part.filename: archive.read(part) if part in read else b"" for part in parts}
+    # zipfile raises NotImplementedError for an unknown compression and RuntimeError for a password.
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise UploadError("upload_damaged", name=name, kind=kind, reason=str(error)) from error
+
+
+def _require_small(name: str, parts: list[zipfile.ZipInfo], read: list[zipfile.ZipInfo]) -> None:
+    if len(parts) > MAX_PARTS:
+        raise UploadError("upload_too_many_parts", name=name, parts=len(parts), limit=MAX_PARTS)
+    if sum(part.file_size for part in read) > MAX_UNPACKED_MB * 1_000_000:
+        raise UploadError("upload_expands", name=name, limit_mb=MAX_UNPACKED_MB)
+    for part in read:
+        ratio = -(-part.file_size // max(1, part.compress_size))
+        if part.file_size > 1_000_000 and ratio > MAX_RATIO:
+            raise UploadError("upload_too_steep", name=name, part=part.filename, ratio=ratio, limit=MAX_RATIO)
 
 
 @dataclass

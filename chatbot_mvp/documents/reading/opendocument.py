@@ -1,0 +1,164 @@
+"""Read OpenDocument texts and presentations: their XML becomes a page of HTML."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from typing import Any
+
+from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+
+from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.html import html_to_text
+from chatbot_mvp.documents.reading.reader import GivenFile
+from chatbot_mvp.documents.reading.structure import check_zip
+
+_NS = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+_TEXT, _TABLE, _STYLE, _OFFICE, _DRAW = (_NS % name for name in ("text", "table", "style", "office", "drawing"))
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_SILENT = {
+    "tracked-changes",
+    "sequence-decls",
+    "forms",
+    "soft-page-break",
+    "bookmark",
+    "variable-decls",
+    "user-field-decls",
+}
+_MOST_REPEATED = 1_000
+
+
+class _Page:
+    """Writes the elements of a document as HTML."""
+
+    def __init__(self, parts: dict[str, bytes], lost: Counter[str]) -> None:
+        self._parts = parts
+        self._lost = lost
+        self._styles: dict[str, Any] = {}
+        self._numbered: dict[str, dict[str, bool]] = {}
+
+    def of(self, folder: str = "") -> str:
+        for name in (f"{folder}styles.xml", f"{folder}content.xml"):
+            root = self._parsed(name)
+            for style in () if root is None else root.iter(f"{_STYLE}style", f"{_TEXT}list-style"):
+                name_ = style.get(f"{_STYLE}name")
+                if style.tag == f"{_STYLE}style":
+                    self._styles[name_] = style
+                else:
+                    levels = {e.get(f"{_TEXT}level"): e.tag == f"{_TEXT}list-level-style-number" for e in style}
+                    self._numbered[name_] = levels
+        body = None if root is None else root.find(f"{_OFFICE}body")
+        return "" if body is None else self.inner(body)
+
+    def _parsed(self, name: str) -> Any:
+        try:
+            parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+            return etree.fromstring(self._parts[name], parser)
+        except (KeyError, etree.XMLSyntaxError):
+            return None
+
+    def inner(self, element: Any, depth: int = 0, numbered: str = "") -> str:
+        out = [html.escape(element.text or "")]
+        for child in element:
+            if isinstance(child.tag, str):
+                out.append(self.one(child, depth, numbered))
+            out.append(html.escape(child.tail or ""))
+        return "".join(out)
+
+    def one(self, element: Any, depth: int, numbered: str) -> str:
+        """Write an element; ``depth`` counts the lists around it, whose style is ``numbered``."""
+        name = str(element.tag.rpartition("}")[2])
+        style: str = element.get(f"{_TEXT}style-name", "")
+        if name in _SILENT:
+            return ""
+        if name == "annotation":
+            self._lost["comments"] += 1
+            return ""
+        if name in ("h", "p", "span") and (kind := self._left_out(style)):
+            self._lost[kind] += len("".join(element.itertext()).split())
+            return ""
+        if name == "s":
+            return " " * min(int(element.get(f"{_TEXT}c", 1)), 100)
+        if name in ("tab", "line-break"):
+            return " " if name == "tab" else "<br>"
+        if name == "note":
+            inside = self.inner(element.find(f"{_TEXT}note-body")).replace("<p>", " ").replace("</p>", " ")
+            return f" ({inside.strip()})"
+        if name == "list":
+            style = style or numbered
+            tag = "ol" if self._numbered.get(style, {}).get(str(depth + 1)) else "ul"
+            return f"<{tag}>{self.inner(element, depth + 1, style)}</{tag}>"
+        if name == "table":
+            return f"<table>{self.inner(element)}</table>"
+        if name == "table-row":
+            again = min(int(element.get(f"{_TABLE}number-rows-repeated", 1)), _MOST_REPEATED)
+            row = f"<tr>{self.inner(element)}</tr>"
+            return row * (again if "".join(element.itertext()).strip() else 1)
+        if name == "table-cell":
+            return self._cell(element)
+        if name == "image":
+            self._lost["pictures"] += 1
+            return ""
+        if name == "object":
+            return self._object(element)
+        inside = self.inner(element, depth, numbered)
+        if name == "h":
+            level = min(int(element.get(f"{_TEXT}outline-level", 1)), 5)
+            return f"<h{level}>{inside}</h{level}>"
+        if name == "p":
+            return f'<h1 class="title">{inside}</h1>' if inside and self._is_title(style) else f"<p>{inside}</p>"
+        if name == "frame" and element.get(f"{_NS % 'presentation'}class") == "title":
+            return f"<h1>{inside.replace('<p>', ' ').replace('</p>', ' ')}</h1>"
+        inner = {"list-item": "li", "list-header": "li", "table-header-rows": "thead", "page": "div"}.get(name)
+        return f"<{inner}>{inside}</{inner}>" if inner else inside
+
+    def _cell(self, element: Any) -> str:
+        across, down = (element.get(f"{_TABLE}number-{kind}-spanned", "1") for kind in ("columns", "rows"))
+        again = min(int(element.get(f"{_TABLE}number-columns-repeated", 1)), 100)
+        return f'<td colspan="{across}" rowspan="{down}">{self.inner(element)}</td>' * again
+
+    def _object(self, element: Any) -> str:
+        """Return the table of a chart, or the formula of an object in a document."""
+        folder = element.get(_LINK, "").removeprefix("./").rstrip("/") + "/"
+        root = self._parsed(f"{folder}content.xml")
+        if root is None:
+            self._lost["embedded"] += 1
+            return ""
+        math = next((e for e in root.iter() if isinstance(e.tag, str) and e.tag.endswith("}annotation")), None)
+        if math is not None:
+            return html.escape(math.text or "")
+        table = next(root.iter(f"{_TABLE}table"), None)
+        self._lost["charts"] += table is None
+        return "" if table is None else self.one(table, 0, "")
+
+    def _chain(self, name: str) -> list[Any]:
+        found: list[Any] = []
+        while (style := self._styles.get(name)) is not None and len(found) < 10:
+            found.append(style)
+            name = style.get(f"{_STYLE}parent-style-name", "")
+        return found
+
+    def _is_title(self, name: str) -> bool:
+        names = [name, *(style.get(f"{_STYLE}parent-style-name", "") for style in self._chain(name))]
+        return "Title" in names
+
+    def _left_out(self, name: str) -> str:
+        for style in self._chain(name):
+            look = style.find(f"{_STYLE}text-properties")
+            if look is not None and look.get(f"{_TEXT}display") == "none":
+                return "hidden"
+            if look is not None and look.get(f"{_STYLE}text-line-through-style", "none") != "none":
+                return "struck"
+        return ""
+
+
+def read(file: GivenFile) -> Extracted:
+    """Read text, tables, notes, values of charts and formulas; changes and comments are left out.
+
+    Raises:
+        UploadError (upload_damaged, upload_encrypted): the file cannot be read.
+    """
+    parts = check_zip(file.name, file.content, ".odt")
+    lost: Counter[str] = Counter()
+    text = html_to_text(file.name, f"<body>{_Page(parts, lost).of()}</body>", lost)
+    return Extracted(text, lost=dict(+lost))

@@ -1,0 +1,208 @@
+"""Put the pieces of text of a PDF's page into the order of reading, as lines and tables."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from chatbot_mvp.documents.reading.extracted import clean_line
+from chatbot_mvp.documents.reading.grid import Cell, rows_of
+from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs, Mark, separated
+from chatbot_mvp.documents.reading.pdf_layout import Line
+from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, usual_size, with_tables
+
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|~~)(?=\S)(.+?)(?<=\S)\1")
+_ESCAPED = re.compile(r"\\([^\w\s])")
+_NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
+_FUSED = 0.1
+"""Share of cells with several numbers from which on the rows of a table were not found."""
+_BESIDE = 0.5
+"""Pieces of text beside a table, a row, from which on it lacks a column."""
+_WHITE = 0xF8
+_LETTERS = 100
+"""Letters in words of four and more from which on their vowels are counted."""
+_VOWELS = 0.24
+"""Share of vowels below which they are no words; in Spanish and English 0.38 to 0.5."""
+_MARK = 4
+"""Characters of a piece that may be no more than the mark of a list's item."""
+_COLUMN = 25
+"""Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
+
+
+def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
+    """Return the lines of a page as liteparse found it, with a table as one line."""
+    seen = [found for found in page.text_items if clean_line(found.text)]
+    dark = [shape.bbox for shape in page.vector_graphics.shapes if shape.fill and not _is_white(shape.fill_color)]
+    pictures = page.complexity is not None and page.complexity.image_block_count > 0
+    # A scan has its text in white, or not drawn at all, over or under the picture.
+    hidden = [one for one in seen if not pictures and _is_hidden(one, dark, glyphs.invisible)]
+    lost["hidden"] += sum(len(one.text.split()) for one in hidden)
+    items = [_item(one, glyphs.marks) for one in seen if all(one is not other for other in hidden)]
+    if is_rubbish(" ".join(item.text for item in items)):
+        lost["unreadable"] += 1
+        return []
+    tables = [
+        _Table(block, glyphs.marks) for block in page.blocks or () if block.kind == "table" and block.bbox is not None
+    ]
+    marks = {id(table.mark): table for table in tables}
+    lines: list[Line] = []
+    placed = [*items, *(table.mark for table in tables)]
+    if _is_right_to_left(" ".join(item.text for item in items)):
+        # Mirrored, its first column is on the left.
+        for item in placed:
+            item.left, item.right = -item.right, -item.left
+        for found in tables:
+            found.rows = [row[::-1] for row in found.rows]
+    for region in _regions(placed):
+        texts = [item for item in region if id(item) not in marks]
+        for item in region:
+            if (table := marks.get(id(item))) is not None and (read := table.read_from(texts)):
+                texts = [item for item in texts if all(item is not one for one in read)]
+                texts.append(replace(table.mark, text=rows_of(table.rows), size=-usual_size(read)))
+        lines += _lines(texts)
+    return lines
+
+
+class _Table:
+    """A table as liteparse found it."""
+
+    def __init__(self, block: Any, marks: Sequence[Mark]) -> None:
+        box = block.bbox
+        self.mark = Item("", box.x - 1, box.y - 1, box.x + box.width + 1, box.y + box.height + 1, 0.0, False)
+        self.rows = [
+            [Cell(_cell_text(cell, marks)) for cell in row] for row in (block.header or [], *(block.rows or ()))
+        ]
+
+    def read_from(self, items: Sequence[Item]) -> list[Item]:
+        """Return the pieces of text that are its cells; none if it is no good."""
+        box = self.mark
+        level = [item for item in items if box.top <= item.middle <= box.bottom]
+        inside = [item for item in level if box.left <= (item.left + item.right) / 2 <= box.right]
+        said = _letters(" ".join(cell.text for row in self.rows for cell in row))
+        read = [item for item in inside if _letters(item.text) in said]
+        if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
+            return []  # what is not in its cells would be lost
+        filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
+        fused = sum(bool(_NUMBERS.fullmatch(text)) for text in filled)
+        beside = len(level) - len(inside)
+        return [] if fused > _FUSED * len(filled) or beside > _BESIDE * len(self.rows) else read
+
+
+def _item(found: Any, marks: Sequence[Mark]) -> Item:
+    bold = "bold" in (found.font_name or "").lower() or "black" in (found.font_name or "").lower()
+    size = found.font_height or found.font_size or found.height
+    text = separated(clean_line(found.text), _box(found), marks)
+    return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
+
+
+def _cell_text(cell: Any, marks: Sequence[Mark]) -> str:
+    text = _plain(cell.text)
+    return separated(text, _box(cell.bbox), marks) if cell.bbox is not None else text
+
+
+def _is_hidden(found: Any, dark: Sequence[tuple[float, float, float, float]], invisible: Sequence[Box]) -> bool:
+    x, y = found.x + found.width / 2, found.y + found.height / 2
+    if any(left <= x <= right and top - 1 <= y <= bottom + 1 for left, top, right, bottom in invisible):
+        return True
+    return _is_white(found.fill_color) and not _over(found, dark)
+
+
+def _box(found: Any) -> Box:
+    return found.x, found.y, found.x + found.width, found.y + found.height
+
+
+def _is_white(color: str | None) -> bool:
+    """Return whether a colour, as in "ffrrggbb", is white."""
+    return color is not None and all(int(color[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
+
+
+def _over(found: Any, boxes: Sequence[tuple[float, float, float, float]]) -> bool:
+    x, y = found.x + found.width / 2, found.y + found.height / 2
+    return any(left <= x <= left + width and top <= y <= top + height for left, top, width, height in boxes)
+
+
+def is_rubbish(text: str) -> bool:
+    """Return whether a text is what a font without a map of its characters leaves: hardly any vowels, or no letters."""
+    unknown = sum(char == "\ufffd" or "\ue000" <= char <= "\uf8ff" for char in text)
+    words = re.findall(r"[A-Za-z]{4,}", text)
+    letters = "".join(words).lower()
+    if unknown > 0.2 * len(text) or len(letters) < _LETTERS:
+        return unknown > 0.2 * len(text)
+    latin = sum(char.isascii() for char in text if char.isalpha()) > 0.6 * sum(map(str.isalpha, text))
+    return latin and sum(letters.count(vowel) for vowel in "aeiouy") < _VOWELS * len(letters)
+
+
+def _is_right_to_left(text: str) -> bool:
+    letters = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
+    return 2 * sum(kind in ("R", "AL") for kind in letters) > len(letters)
+
+
+def _plain(text: str) -> str:
+    return clean_line(_ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", text)))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _regions(items: Sequence[Item]) -> list[list[Item]]:
+    """Cut a page at its gutters into regions that are read one after the other."""
+    if len(items) < 4:
+        return [list(items)]
+    for cut in (_gutter, _band):
+        parts = cut(items)
+        if len(parts) > 1:
+            return [region for part in parts for region in _regions(part)]
+    return [list(items)]
+
+
+def _gutter(items: Sequence[Item]) -> list[list[Item]]:
+    """Split at an empty vertical strip with columns of text on both sides.
+
+    What liteparse found as a table across the strip is none, where there are such columns outside it.
+    """
+    tables, edge = [item for item in items if not item.size], -math.inf
+    for item in sorted((item for item in items if item.size), key=lambda item: item.left):
+        if -math.inf < edge < item.left - 5:
+            middle = (edge + item.left) / 2
+            across = [table for table in tables if table.left < middle < table.right]
+            kept = [one for one in items if all(one is not table for table in across)]
+            sides = [[i for i in kept if i.right < middle], [i for i in kept if i.left > middle]]
+            outside = [[i for i in side if not any(t.top <= i.middle <= t.bottom for t in across)] for side in sides]
+            if all(_is_column(side) for side in outside):
+                return sides
+        edge = max(edge, item.right)
+    return [list(items)]
+
+
+def _is_column(side: Sequence[Item]) -> bool:
+    texts = [item for item in side if item.size > 0 and len(item.text) > _MARK]
+    return len(texts) >= 3 and sorted(len(item.text) for item in texts)[len(texts) // 2] >= _COLUMN
+
+
+def _band(items: Sequence[Item]) -> list[list[Item]]:
+    """Split between lines, where one part has columns and the other has none."""
+    order = sorted(items, key=lambda item: item.top)
+    edge = order[0].bottom
+    for place, item in enumerate(order):
+        if item.top >= edge - 1 and place:
+            parts = [order[:place], order[place:]]
+            if any(len(_gutter(part)) > 1 for part in parts):
+                return parts
+        edge = max(edge, item.bottom)
+    return [list(items)]
+
+
+def _lines(items: Sequence[Item]) -> list[Line]:
+    found = []
+    for row in with_tables(rows_among(items)):
+        most = max(row, key=lambda item: len(item.text))
+        text = row[0].text if len(row) == 1 else " ".join(item.text for item in row)
+        bold = all(item.bold for item in row)
+        found.append(Line(text, round(most.size, 1), bold, row[0].left, -row[0].bottom))
+    return found

@@ -1,0 +1,270 @@
+"""Find tables among the pieces of text of a page by the white space between their columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
+
+_GAP = 0.9
+"""White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
+_APART = 4.5
+"""Distance of two rows of one table, in font sizes."""
+_CROSSING = 0.1
+"""Share of the rows that may write over the white space between two columns, as a title inside a table does."""
+_PROSE = 90
+"""Usual characters of a cell from which on what looks like a table is text in columns."""
+_MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
+_LEADER = re.compile(r"\.{4,}|(?:\. ){4,}|_{4,}")
+_YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
+
+
+@dataclass(slots=True)
+class Item:
+    """A piece of text without wide gaps."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    size: float
+    """Font size; for a table that is written already, that of its text below zero."""
+    bold: bool
+
+    @property
+    def middle(self) -> float:
+        return (self.top + self.bottom) / 2
+
+
+Row = list[Item]
+
+
+def rows_among(items: Sequence[Item]) -> list[Row]:
+    """Return the pieces that stand beside each other, from the top."""
+    rows: list[Row] = []
+    for item in sorted(items, key=lambda item: item.middle):
+        row = rows[-1] if rows else []
+        if (
+            row
+            and min(item.size, row[0].size) > 0
+            and abs(item.middle - row[0].middle) < 0.4 * max(item.size, row[0].size)
+        ):
+            row.append(item)
+        else:
+            rows.append([item])
+    for row in rows:
+        row.sort(key=lambda item: item.left)
+    return rows
+
+
+def with_tables(rows: Sequence[Row]) -> list[Row]:
+    """Return rows in which each table is one row with one piece."""
+    out: list[Row] = []
+    at = 0
+    while at < len(rows):
+        end = _run(rows, at)
+        while end > at + 1:
+            if (text := _table([_cells(row) for row in rows[at:end]])) is not None:
+                break
+            end = at
+        if end > at + 1 and text is not None:
+            parts = [item for row in rows[at:end] for item in row]
+            box = min(i.left for i in parts), min(i.top for i in parts), max(i.right for i in parts)
+            out.append([Item(text, *box, max(i.bottom for i in parts), -usual_size(parts), False)])
+            at = end
+        else:
+            out.append(rows[at])
+            at += 1
+    return out
+
+
+def usual_size(items: Sequence[Item]) -> float:
+    return sorted(item.size for item in items)[len(items) // 2]
+
+
+def _cells(row: Row) -> Row:
+    """Join the pieces of a row that are no farther apart than words."""
+    out: Row = []
+    for item in row:
+        last = out[-1] if out else None
+        if last is not None and item.left - last.right < _GAP * max(item.size, last.size):
+            text = f"{last.text} {item.text}"
+            out[-1] = Item(text, last.left, last.top, max(last.right, item.right), item.bottom, last.size, last.bold)
+        else:
+            out.append(item)
+    return out
+
+
+def _run(rows: Sequence[Row], at: int) -> int:
+    """Return the end of the rows from ``at`` on that may be a table."""
+    last = at
+    for place in range(at, len(rows)):
+        row = rows[place]
+        if row[0].size <= 0 or _LEADER.search(row[-1].text) or _LEADER.search(row[0].text):
+            break
+        if place > at and row[0].middle - rows[place - 1][0].middle > _APART * row[0].size:
+            break
+        many = len(_cells(row)) > 1
+        if place == at and not many:
+            return at
+        if many:
+            last = place
+        elif place - last > 3:
+            break
+    return last + 1
+
+
+def _table(rows: Sequence[Row]) -> str | None:
+    """Write rows as a table; None if they are none."""
+    body = [row for row in rows if len(row) > 1]
+    columns = _columns(body)
+    if len(columns) < 2 or len(body) < (2 if len(columns) > 2 else 3):
+        return None
+    placed = [_placed(row, columns) for row in rows]
+    first = [row[0].text for row in placed if 0 in row]
+    marks = sum(bool(_MARK.fullmatch(text)) for text in first)
+    lengths = sorted(len(item.text) for row in body for item in row)
+    filled = sum(len(row) for row in placed if len(row) > 1) / (len(columns) * len(body))
+    if (len(columns) == 2 and marks > len(first) / 2) or lengths[len(lengths) // 2] > _PROSE or filled < 0.4:
+        return None
+    merged = list(_merged(placed, columns))
+    grid = [_row(row, len(columns)) for row, _ in merged]
+    return rows_of(grid, _heads(grid))
+
+
+def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
+    """Return (left, right) of each column: what lies between the strips that nearly no row writes on."""
+    usual = sorted(len(row) for row in body)[len(body) // 2] if body else 0
+    full = [row for row in body if len(row) >= max(2, 0.6 * usual)]
+    edges = sorted(
+        [(item.left, 1) for row in full for item in row] + [(item.right, -1) for row in full for item in row]
+    )
+    most = int(_CROSSING * len(full))
+    columns: list[tuple[float, float]] = []
+    depth, begin = 0, 0.0
+    for x, step in edges:
+        if depth <= most < depth + step:
+            begin = x
+        depth += step
+        if depth <= most < depth - step:
+            columns.append((begin, x))
+    size = max((row[0].size for row in full), default=10.0)
+    out: list[tuple[float, float]] = []
+    for left, right in columns:
+        if out and left - out[-1][1] < 0.25 * size:
+            out[-1] = (out[-1][0], right)
+        else:
+            out.append((left, right))
+    return out
+
+
+@dataclass(slots=True)
+class _Placed:
+    text: str
+    last: int
+    """Last column that it spans."""
+    left: float
+    right: float
+    top: float
+    bottom: float
+    size: float
+
+
+def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> dict[int, _Placed]:
+    """Return first column -> cell."""
+    out: dict[int, _Placed] = {}
+    for item in row:
+        over = [
+            number
+            for number, (left, right) in enumerate(columns)
+            if min(right, item.right) - max(left, item.left) > 0.3 * min(right - left, item.right - item.left)
+        ]
+        nearest = min(range(len(columns)), key=lambda n: abs(sum(columns[n]) - item.left - item.right))
+        first, last = (over[0], over[-1]) if over else (nearest, nearest)
+        if first in out:
+            out[first].text += f" {item.text}"
+            out[first].last = max(out[first].last, last)
+        else:
+            out[first] = _Placed(item.text, last, item.left, item.right, item.top, item.bottom, item.size)
+    return out
+
+
+def _merged(
+    rows: Sequence[dict[int, _Placed]], columns: Sequence[tuple[float, float]]
+) -> Iterator[tuple[dict[int, _Placed], float]]:
+    """Join the lines of cells that have several."""
+    pitches = [_top(b) - _top(a) for a, b in pairwise(rows)]
+    tight = min((pitch for pitch in pitches if pitch > 0), default=0.0) * 1.25
+    uniform = all(pitch <= tight for pitch in pitches)
+    last: dict[int, _Placed] | None = None
+    for number, row in enumerate(rows):
+        if last is not None and pitches[number - 1] <= tight and _goes_on(last, row, columns, uniform):
+            for column, cell in row.items():
+                if column in last:
+                    last[column].text += f" {cell.text}"
+                    last[column].right = cell.right
+                    last[column].last = max(last[column].last, cell.last)
+                else:
+                    last[column] = cell
+            continue
+        if last is not None:
+            yield last, _top(last)
+        last = dict(row)
+    if last is not None:
+        yield last, _top(last)
+
+
+def _top(row: dict[int, _Placed]) -> float:
+    return min(cell.top for cell in row.values())
+
+
+def _goes_on(
+    last: dict[int, _Placed], row: dict[int, _Placed], columns: Sequence[tuple[float, float]], uniform: bool
+) -> bool:
+    """Return whether a row is the next line of the cells above it."""
+    numbers = [any(is_number(cell.text) for column, cell in part.items() if column) for part in (last, row)]
+    if all(numbers) or (numbers[1] and set(last) != {0}):
+        return False  # numbers are of a row of their own, or stand beside the last line of its name
+    # A line is broken where the next word has no room.
+    broken = [_is_full(last[column], row[column], columns) for column in row if column in last]
+    if 0 not in row:
+        return not numbers[1] and bool(broken) and (not uniform or all(broken))
+    if set(row) == set(last) != {0} and uniform:
+        return False
+    return bool(broken) and all(broken)
+
+
+def _is_full(above: _Placed, below: _Placed, columns: Sequence[tuple[float, float]]) -> bool:
+    word = below.text.split(" ", 1)[0]
+    letter = (above.right - above.left) / max(1, len(above.text))
+    right = max(columns[min(above.last, len(columns) - 1)][1], above.right, below.right)
+    return above.right + (len(word) + 1) * letter > right - 0.5 * letter
+
+
+def _row(row: dict[int, _Placed], width: int) -> list[Cell]:
+    out: list[Cell] = []
+    column = 0
+    while column < width:
+        cell = row.get(column)
+        last = column
+        while cell is not None and last < cell.last and last + 1 not in row:
+            last += 1
+        out.append(Cell(cell.text if cell else "", across=last - column + 1))
+        column = last + 1
+    return out
+
+
+def _heads(grid: Sequence[Sequence[Cell]]) -> int | None:
+    """Return how many rows stand above the first one with a number; None if that says nothing."""
+    for place, row in enumerate(grid[:6]):
+        column, numbers = 0, []
+        for cell in row:
+            numbers.append(column > 0 and is_number(cell.text) and not _YEAR.fullmatch(cell.text))
+            column += cell.across
+        if any(numbers):
+            return place if place else None
+    return None

@@ -1,0 +1,175 @@
+"""Read spreadsheets: each sheet is a section, and each of its tables has rows as ``grid.rows_of`` writes them."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from chatbot_mvp.documents.reading.decoding import decode
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_line
+from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
+from chatbot_mvp.documents.reading.html import missing
+from chatbot_mvp.documents.reading.reader import GivenFile
+from chatbot_mvp.documents.reading.structure import check_zip
+from chatbot_mvp.errors import UploadError
+
+_MOST_ROWS = 200_000
+
+_Span = tuple[int, int, int, int]
+"""First row, first column, last row, last column, from 0."""
+
+
+def read(file: GivenFile) -> Extracted:
+    """Read the values of the visible sheets, of formulas the results that the file has.
+
+    Raises:
+        MissingPackage: python-calamine is not installed.
+        UploadError (upload_encrypted, upload_too_many_rows, upload_damaged): the file cannot be read.
+    """
+    try:
+        from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
+    except ImportError as error:
+        raise missing("python-calamine") from error
+    lost: Counter[str] = Counter()
+    if file.content.startswith(b"PK"):
+        names = check_zip(file.name, file.content, ".xlsx")
+        lost["charts"] = sum("/charts/chart" in name for name in names)
+        lost["pictures"] = sum("/media/" in name or name.startswith("Pictures/") for name in names)
+    try:
+        book = CalamineWorkbook.from_filelike(io.BytesIO(file.content))
+    except PasswordError as error:
+        raise UploadError("upload_encrypted", name=file.name) from error
+    parts: list[str] = []
+    for place, sheet in enumerate(book.sheets_metadata):
+        if sheet.typ != SheetTypeEnum.WorkSheet:
+            lost["charts"] += 1
+            continue
+        found = book.get_sheet_by_index(place)
+        if found.total_height > _MOST_ROWS:
+            raise UploadError("upload_too_many_rows", name=file.name, rows=found.total_height, limit=_MOST_ROWS)
+        values = [[_said(value) for value in row] for row in found.to_python(skip_empty_area=False)]
+        if sheet.visible != SheetVisibleEnum.Visible:
+            lost["hidden"] += sum(len(value.split()) for row in values for value in row)
+            continue
+        merged = [(*first, *last) for first, last in found.merged_cell_ranges or ()]
+        tables = [rows_of(table) for table in _tables(values, merged)]
+        if tables:
+            parts.append("\n\n".join([f"## {clean_line(sheet.name)}", *filter(None, tables)]))
+    return Extracted("\n\n".join(parts), lost=dict(+lost))
+
+
+def read_csv(file: GivenFile) -> Extracted:
+    """Read a text whose columns are separated by commas, semicolons, tabs or bars.
+
+    Raises:
+        UploadError (upload_too_many_rows)
+    """
+    text, _, lost = decode(file.content)
+    sample = text[:20_000]
+    marks = "\t;|,"
+    if not file.name.lower().endswith(".tsv"):
+        rows = sample.splitlines()[:50]
+        # The mark that most lines have as often as the first one has it.
+        marks = max(marks, key=lambda mark: sum(row.count(mark) == rows[0].count(mark) > 0 for row in rows))
+    csv.field_size_limit(10_000_000)
+    found = [[clean_line(value) for value in row] for row in csv.reader(io.StringIO(text, ""), delimiter=marks[0])]
+    if len(found) > _MOST_ROWS:
+        raise UploadError("upload_too_many_rows", name=file.name, rows=len(found), limit=_MOST_ROWS)
+    parts = [rows_of([[Cell(value) for value in row] for row in table]) for table in _apart(found)]
+    return Extracted("\n\n".join(parts), lost={"bytes": lost} if lost else {})
+
+
+def _apart(rows: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
+    table: list[Sequence[str]] = []
+    for row in [*rows, []]:
+        if any(row):
+            table.append(row)
+        elif table:
+            yield table
+            table = []
+
+
+def _said(value: Any) -> str:
+    """Return a value as people write it: whole numbers without a fraction, days without a time."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.12g}"
+    if isinstance(value, dt.datetime):
+        return str(value.date()) if value.time() == dt.time() else str(value)
+    return clean_line(str(value))
+
+
+def _tables(values: Sequence[Sequence[str]], merged: Sequence[_Span]) -> Iterator[list[list[Cell]]]:
+    """Cut a sheet at empty rows and columns into tables."""
+    height, width = len(values), max(map(len, values), default=0)
+    spans = {(top, left): (bottom - top + 1, right - left + 1) for top, left, bottom, right in merged}
+    covered = {
+        (row, column): (top, left)
+        for top, left, bottom, right in merged
+        if (bottom - top + 1) * (right - left + 1) <= 10_000
+        for row in range(top, bottom + 1)
+        for column in range(left, right + 1)
+        if (row, column) != (top, left)
+    }
+
+    def text(row: int, column: int) -> str:
+        return values[row][column] if row < height and column < len(values[row]) else ""
+
+    def filled(row: int, column: int) -> bool:
+        return bool(text(row, column) or text(*covered.get((row, column), (row, column))))
+
+    last: _Span | None = None
+    above: list[list[Cell]] = []
+    for block in _blocks(0, 0, height - 1, width - 1, filled):
+        top, left, bottom, right = block
+        cells = [
+            [
+                Cell(
+                    text(row, column),
+                    across=spans.get((row, column), (1, 1))[1],
+                    down=spans.get((row, column), (1, 1))[0],
+                )
+                for column in range(left, right + 1)
+                if (row, column) not in covered
+            ]
+            for row in range(top, bottom + 1)
+        ]
+        if right > left and sum(bool(cell.text) for cell in cells[0]) == 1 and cells[0][0].text and len(cells) > 2:
+            cells[0] = [Cell(cells[0][0].text, across=right - left + 1)]  # a title above the heads
+        same = last is not None and (last[1], last[3]) == (left, right)
+        if above and same and any(is_number(cell.text) for cell in cells[0]):
+            above += cells  # a table with an empty row inside
+        else:
+            if above:
+                yield above
+            above = cells
+        last = block
+    if above:
+        yield above
+
+
+def _blocks(top: int, left: int, bottom: int, right: int, filled: Any) -> Iterator[_Span]:
+    rows = [any(filled(row, column) for column in range(left, right + 1)) for row in range(top, bottom + 1)]
+    columns = [any(filled(row, column) for row in range(top, bottom + 1)) for column in range(left, right + 1)]
+    if not any(rows):
+        return
+    down, across = _runs(rows), _runs(columns)
+    if len(down) == 1 and len(across) == 1:
+        yield top + down[0][0], left + across[0][0], top + down[0][1], left + across[0][1]
+    elif len(down) > 1:
+        for first, end in down:
+            yield from _blocks(top + first, left, top + end, right, filled)
+    else:
+        for first, end in across:
+            yield from _blocks(top, left + first, bottom, left + end, filled)
+
+
+def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
+    starts = [place for place, mark in enumerate(marks) if mark and not (place and marks[place - 1])]
+    ends = [place for place, mark in enumerate(marks) if mark and not (place + 1 < len(marks) and marks[place + 1])]
+    return list(zip(starts, ends, strict=True))

@@ -1,0 +1,151 @@
+"""Read presentations: each slide is a page with its title as heading."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, joined
+from chatbot_mvp.documents.reading.grid import Cell, rows_of
+from chatbot_mvp.documents.reading.html import missing
+from chatbot_mvp.documents.reading.reader import GivenFile
+from chatbot_mvp.documents.reading.structure import check_zip
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_DRAWN = ("chart", "dm")
+_LISTS = ("", "body", "obj")
+"""Kinds of placeholders whose paragraphs have bullets unless they say otherwise."""
+
+
+def read(file: GivenFile) -> Extracted:
+    """Read titles, texts, tables, values of charts, texts of diagrams and the speaker's notes.
+
+    Raises:
+        MissingPackage: python-pptx is not installed.
+        UploadError: the file cannot be read.
+    """
+    check_zip(file.name, file.content, ".pptx")
+    try:
+        from pptx import Presentation
+    except ImportError as error:
+        raise missing("python-pptx") from error
+    lost: Counter[str] = Counter()
+    pages: list[str] = []
+    for number, slide in enumerate(Presentation(io.BytesIO(file.content)).slides, 1):
+        parts = [part for shape in _shapes(slide._element) for part in _texts(shape, slide.part, lost)]
+        parts.sort(key=lambda part: not part.startswith("# "))
+        notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+        if notes is not None and notes.text.strip():
+            parts.append("\n".join(clean_line(line) for line in notes.text.splitlines()))
+        if slide._element.get("show") in ("0", "false"):
+            lost["hidden"] += sum(len(part.split()) for part in parts)
+            parts = []
+        pages.append("\n\n".join(parts))
+        file.on_pages(number)
+    text, starts = joined(pages)
+    return Extracted(text, starts, sum(not page for page in pages), dict(+lost))
+
+
+def _shapes(slide: Any) -> Iterator[Any]:
+    """Return the shapes of a slide in the order of their places, those of groups where the group is."""
+    tree = slide.find(f"{_P}cSld/{_P}spTree")
+
+    def place(shape: Any) -> tuple[int, int]:
+        offset = next(shape.iter(f"{_A}off"), None) if len(shape) else None
+        offset = offset if offset is not None else next(shape.iter(f"{_P}off"), None)
+        return (0, 0) if offset is None else (int(offset.get("y", 0)) // 200_000, int(offset.get("x", 0)))
+
+    def walk(parent: Any) -> Iterator[Any]:
+        for shape in sorted(parent, key=place) if parent is not None else ():
+            if shape.tag == f"{_MC}AlternateContent":
+                yield from walk(shape[0] if len(shape) else None)
+            elif shape.tag == f"{_P}grpSp":
+                yield from walk(shape)
+            elif shape.tag in (f"{_P}sp", f"{_P}graphicFrame", f"{_P}pic"):
+                yield shape
+
+    return walk(tree)
+
+
+def _texts(shape: Any, part: Any, lost: Counter[str]) -> Iterator[str]:
+    hidden = next((e.get("hidden") for e in shape.iter(f"{_P}cNvPr")), None)
+    if hidden in ("1", "true"):
+        lost["hidden"] += sum(len((text.text or "").split()) for text in shape.iter(f"{_A}t"))
+        return
+    if shape.tag == f"{_P}pic":
+        lost["pictures"] += 1
+        return
+    if (table := next(shape.iter(f"{_A}tbl"), None)) is not None:
+        yield rows_of(list(_rows(table)))
+        return
+    for drawn in shape.iter():
+        name = drawn.tag.rpartition("}")[2] if isinstance(drawn.tag, str) else ""
+        if name in ("chart", "relIds") and (link := drawn.get(f"{_R}id") or drawn.get(f"{_R}dm")):
+            yield from _drawn(name, part, link, lost)
+            return
+    body = shape.find(f"{_P}txBody")
+    if body is None:
+        lost["embedded"] += shape.tag == f"{_P}graphicFrame"
+        return
+    holder = next(shape.iter(f"{_P}ph"), None)
+    kind = "none" if holder is None else holder.get("type", "")
+    if kind in ("sldNum", "dt", "ftr"):
+        return
+    lines = list(_lines(body, kind in _LISTS))
+    if kind in ("title", "ctrTitle") and lines:
+        yield "# " + " ".join(line.strip(" -") for line in lines)
+    elif lines:
+        yield "\n".join(lines)
+
+
+def _lines(body: Any, listed: bool) -> Iterator[str]:
+    for paragraph in body.findall(f"{_A}p"):
+        text = clean_line(
+            "".join(" " if e.tag == f"{_A}br" else e.text or "" for e in paragraph.iter(f"{_A}t", f"{_A}br"))
+        )
+        if not text:
+            continue
+        look = paragraph.find(f"{_A}pPr")
+        level = int(look.get("lvl", 0)) if look is not None else 0
+        marks = {child.tag.rpartition("}")[2] for child in look} if look is not None else set()
+        bullet = bool(marks & {"buChar", "buAutoNum", "buBlip"}) or (listed and "buNone" not in marks)
+        yield f"{'  ' * min(level, 8)}- {text}" if bullet else text
+
+
+def _rows(table: Any) -> Iterator[list[Cell]]:
+    for number, row in enumerate(table.iter(f"{_A}tr")):
+        cells = [cell for cell in row.findall(f"{_A}tc") if not {"hMerge", "vMerge"} & set(cell.attrib)]
+        look = table.find(f"{_A}tblPr")
+        head = number == 0 and look is not None and look.get("firstRow") in ("1", "true")
+        yield [
+            Cell(
+                clean_line(" ".join("".join(t.text or "" for t in p.iter(f"{_A}t")) for p in cell.iter(f"{_A}p"))),
+                head,
+                int(cell.get("gridSpan", 1)),
+                int(cell.get("rowSpan", 1)),
+            )
+            for cell in cells
+        ]
+
+
+def _drawn(name: str, part: Any, link: str, lost: Counter[str]) -> Iterator[str]:
+    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+
+    try:
+        found = etree.fromstring(part.related_part(link).blob, etree.XMLParser(resolve_entities=False))
+    except (KeyError, etree.XMLSyntaxError):
+        lost["charts"] += 1
+        return
+    if name == "relIds":
+        yield from map(clean_line, diagram_texts(found))
+        return
+    title, rows = chart_rows(found)
+    if title:
+        yield clean_line(title)
+    yield rows_of([[Cell(clean_line(cell)) for cell in row] for row in rows], 1)

@@ -1,0 +1,141 @@
+"""Read formats that are text with marks: RTF, subtitles, notebooks, XML."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from chatbot_mvp.documents.reading.decoding import decode
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, clean_text
+from chatbot_mvp.documents.reading.grid import Cell, rows_of
+from chatbot_mvp.documents.reading.html import html_to_text, missing
+from chatbot_mvp.documents.reading.reader import GivenFile
+from chatbot_mvp.documents.reading.structure import check_html
+
+_CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)[ \t]*$|\Z)|`[^`\n]+`)", re.M | re.S)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
+_STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,1000}~~|<(del|s|strike)\b[^>]*>.*?</\1\s*>", re.I | re.S)
+_CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d{3}\s+-->")
+
+
+def read_rtf(file: GivenFile) -> Extracted:
+    """Read the text of a Rich Text file; its tables as rows, its headings as paragraphs.
+
+    Raises:
+        MissingPackage: striprtf is not installed.
+    """
+    try:
+        from striprtf.striprtf import rtf_to_text
+    except ImportError as error:
+        raise missing("striprtf") from error
+    converted: Any = rtf_to_text
+    text = clean_text(converted(file.content.decode("latin-1"), errors="ignore"))
+    parts = []
+    for is_row, group in itertools.groupby(text.split("\n"), lambda line: line.rstrip().endswith("|")):
+        lines = list(group)
+        cells = [[Cell(clean_line(cell)) for cell in line.rstrip().split("|")[:-1]] for line in lines]
+        parts.append(rows_of(cells) if is_row else "\n\n".join(lines))
+    return Extracted(clean_text("\n\n".join(parts)))
+
+
+def read_md(file: GivenFile) -> Extracted:
+    """Leave comments and what is struck out away from a Markdown file, and write tables of HTML as rows."""
+    lost: Counter[str] = Counter()
+
+    def table(match: re.Match[str]) -> str:
+        return f"\n\n{html_to_text(file.name, match.group(), lost, titled=False)}\n\n"
+
+    def left_out(kind: str) -> Callable[[re.Match[str]], str]:
+        def count(match: re.Match[str]) -> str:
+            lost[kind] += len(re.sub(r"<!--|-->|</?\w[^>]*>|~~", " ", match.group()).split())
+            return ""
+
+        return count
+
+    parts = _CODE.split(file.content.decode("utf-8", "surrogatepass"))
+    for place in range(0, len(parts), 2):
+        part = _COMMENT.sub(left_out("comments"), parts[place])
+        parts[place] = _STRUCK.sub(left_out("struck"), _TABLE.sub(table, part))
+    return Extracted("".join(parts), lost=dict(+lost))
+
+
+def read_vtt(file: GivenFile) -> Extracted:
+    """Read subtitles: what is said, each minute with its time before it."""
+    text, _, damaged = decode(file.content)
+    parts: list[str] = []
+    minute = -1
+    for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
+        lines = block.strip().split("\n")
+        at = next((number for number, line in enumerate(lines) if _CUE.match(line.strip())), None)
+        if at is None:
+            continue  # its head, a note or a style
+        hours, minutes, _ = _CUE.match(lines[at].strip()).groups()  # type: ignore[union-attr]  # it matched above
+        said = " ".join(re.sub(r"<v(?:\.[\w.]+)?\s+([^>]+)>", r"\1: ", line) for line in lines[at + 1 :])
+        if spoken := clean_line(re.sub(r"<[^>]*>", "", said)):
+            now = int(hours or 0) * 60 + int(minutes)
+            parts.append(f"[{now // 60:02}:{now % 60:02}]\n{spoken}" if now != minute else spoken)
+            minute = now
+    return Extracted("\n\n".join(parts), lost={"bytes": damaged} if damaged else {})
+
+
+def read_ipynb(file: GivenFile) -> Extracted:
+    """Read a notebook: its texts, its code, and what the code printed."""
+    book = json.loads(decode(file.content)[0])
+    language = str(book.get("metadata", {}).get("language_info", {}).get("name", ""))
+    parts: list[str] = []
+    pictures = 0
+    for cell in book.get("cells", []):
+        source = "".join(cell.get("source", ""))
+        if cell.get("cell_type") == "code":
+            parts.append(f"```{language}\n{source.rstrip()}\n```")
+            for output in cell.get("outputs", []):
+                data: dict[str, Any] = output.get("data", {})
+                pictures += any(kind.startswith("image/") for kind in data)
+                if html := "".join(data.get("text/html", "")):
+                    parts.append(html_to_text(file.name, html))
+                elif printed := "".join(output.get("text", "") or data.get("text/plain", "")):
+                    parts.append(f"```\n{printed.rstrip()}\n```")
+        else:
+            parts.append(source)
+    return Extracted(clean_text("\n\n".join(parts)), lost={"pictures": pictures} if pictures else {})
+
+
+def read_xml(file: GivenFile) -> Extracted:
+    """Read the texts of an XML file, each with the names and attributes of its element.
+
+    Raises:
+        UploadError (upload_too_deep, upload_too_many_elements)
+    """
+    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+
+    check_html(file.name, file.content.decode("latin-1"))
+    root = etree.fromstring(file.content, etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
+    lines: list[str] = []
+
+    def walk(element: Any) -> None:
+        name = etree.QName(element).localname
+        given = "; ".join(f"{etree.QName(key).localname}: {clean_line(value)}" for key, value in element.attrib.items())
+        children = [child for child in element if isinstance(child.tag, str)]
+        mixed = bool(children) and any((child.tail or "").strip() for child in children)
+        if mixed or not children:
+            text = clean_line(" ".join(" ".join(element.itertext()).split()))
+            lines.append("; ".join(part for part in (f"{name}: {text}" if text else "", given) if part))
+            return
+        if given or (element.text or "").strip():
+            lines.append("; ".join(part for part in (name, given, clean_line(element.text or "")) if part))
+        leaves = [child for child in children if not len(child)]
+        if len(leaves) == len(children) > 1 and len({child.tag for child in children}) == len(children):
+            parts = ((etree.QName(child).localname, clean_line(child.text or "")) for child in children)
+            lines.append("- " + "; ".join(f"{key}: {value}" for key, value in parts if value))
+            return
+        for child in children:
+            walk(child)
+
+    if root is not None:
+        walk(root)
+    return Extracted("\n\n".join(line for line in lines if line))

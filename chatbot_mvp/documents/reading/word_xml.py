@@ -1,0 +1,299 @@
+"""Write into a Word document what mammoth leaves out: numbers, formulas, charts; take out what is no content."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+
+from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
+from chatbot_mvp.documents.reading.formulas import linear
+
+LABEL = ("\ue000", "\ue001")
+"""What stands around the number of a paragraph, at its beginning."""
+CODE_STYLE = "CodeOfThisReader"
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+_CODE_NAME = re.compile(
+    r"(?:source ?code|code(?: ?block)?|html preformatted|preformatted(?: text)?|verbatim|código)", re.I
+)
+_MONOSPACED = re.compile(r"courier|consolas|mono\b|menlo|monaco|lucida console|fixed", re.I)
+_LIKE_CODE = re.compile(r"[{}();=<>\\$_#]|^\s{2}")
+_ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+_ROMAN = tuple(zip(_ROMAN_VALUES, "m cm d cd c xc l xl x ix v iv i".split(), strict=True))
+
+
+def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
+    """Return a Word document whose body says as text what Word shows.
+
+    Args:
+        parts: of the document, by their paths in it.
+        lost: receives what was taken out, as in ``Extracted.lost``.
+    """
+    main = next((name for name in parts if re.fullmatch(r"word/document\d*\.xml", name)), "")
+    body = _parsed(parts.get(main, b""))
+    if body is None or _STRICT[1:-1].encode() in parts[main]:
+        return _packed(parts)
+    styles = _parsed(parts.get("word/styles.xml", b""))
+    numbers = _Numbers(_parsed(parts.get("word/numbering.xml", b"")), styles)
+    looks = _Looks(styles)
+    _take_out(body, looks, lost)
+    for formula in [*body.iter(f"{_M}oMathPara"), *body.iter(f"{_M}oMath")]:
+        if formula.getparent() is not None and formula.getparent().tag != f"{_M}oMathPara":
+            _replace(formula, [_run(linear(formula))])
+    for paragraph in body.iter(f"{_W}p"):
+        if label := numbers.label(paragraph):
+            place = 1 if len(paragraph) and paragraph[0].tag == f"{_W}pPr" else 0
+            paragraph.insert(place, _run(label.join(LABEL)))
+        if looks.is_code(paragraph):
+            _set_style(paragraph, CODE_STYLE)
+    for row in body.iter(f"{_W}tr"):
+        before = row.find(f"{_W}trPr/{_W}gridBefore")
+        for _ in range(min(int(before.get(f"{_W}val", "0")), 60) if before is not None else 0):
+            cell = etree.Element(f"{_W}tc")
+            etree.SubElement(cell, f"{_W}p")
+            row.insert(0, cell)
+    _write_drawings(body, main, parts, lost)
+    lost["embedded"] += sum("/embeddings/" in name and not name.endswith(".xlsx") for name in parts)
+    return _packed(parts | {main: etree.tostring(body)})
+
+
+def _packed(parts: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return out.getvalue()
+
+
+def _parsed(part: bytes) -> Any:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    try:
+        return etree.fromstring(part, parser) if part else None
+    except etree.XMLSyntaxError:
+        return None
+
+
+def _run(text: str) -> Any:
+    run = etree.Element(f"{_W}r")
+    etree.SubElement(run, f"{_W}t").text = text
+    run[0].set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+    return run
+
+
+def _replace(element: Any, others: list[Any]) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        parent[parent.index(element) : parent.index(element) + 1] = others
+
+
+def _words(element: Any) -> int:
+    return sum(len((text.text or "").split()) for text in element.iter(f"{_W}t"))
+
+
+def _value(element: Any, path: str) -> str | None:
+    """Return the value of a property; None if it is not there."""
+    found = element.find("/".join(f"{_W}{name}" for name in path.split("/"))) if element is not None else None
+    return None if found is None else str(found.get(f"{_W}val", "1"))
+
+
+def _set_style(paragraph: Any, name: str) -> None:
+    properties = paragraph.find(f"{_W}pPr")
+    if properties is None:
+        properties = etree.Element(f"{_W}pPr")
+        paragraph.insert(0, properties)
+    for old in properties.findall(f"{_W}pStyle"):
+        properties.remove(old)
+    style = etree.Element(f"{_W}pStyle")
+    style.set(f"{_W}val", name)
+    properties.insert(0, style)
+
+
+def _take_out(body: Any, looks: _Looks, lost: Counter[str]) -> None:
+    for run in list(body.iter(f"{_W}r")):
+        if kind := looks.left_out(run):
+            lost[kind] += _words(run)
+            run.getparent().remove(run)
+    for field_ in list(body.iter(f"{_W}sdt")):
+        if _value(field_, "sdtPr/showingPlcHdr") not in (None, "0", "false"):
+            lost["placeholders"] += _words(field_)
+            for text in field_.iter(f"{_W}t"):
+                text.text = ""
+    lost["comments"] += sum(1 for _ in body.iter(f"{_W}commentReference"))
+    lost["pictures"] += sum(1 for _ in body.iter("{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"))
+
+
+def _write_drawings(body: Any, main: str, parts: dict[str, bytes], lost: Counter[str]) -> None:
+    """Write the values of charts as tables, and the texts of diagrams as paragraphs, below where they stand."""
+    folder, name = main.rsplit("/", 1)
+    related = _parsed(parts.get(f"{folder}/_rels/{name}.rels", b""))
+    targets = {link.get("Id"): str(link.get("Target")) for link in related} if related is not None else {}
+    for mark, key in ((_CHART, "id"), (_DIAGRAM, "dm")):
+        for drawing in list(body.iter(mark)):
+            target = targets.get(drawing.get(f"{_R}{key}"), "")
+            part = _parsed(parts.get(target[1:] if target.startswith("/") else f"{folder}/{target}", b""))
+            paragraph = next(drawing.iterancestors(f"{_W}p"), None)
+            if part is None or paragraph is None or paragraph.getparent() is None:
+                lost["charts"] += 1
+                continue
+            if mark == _CHART:
+                title, rows = chart_rows(part)
+                paragraph.addnext(_table(rows))
+                texts = [title] if title else []
+            else:
+                texts = diagram_texts(part)
+            for text in reversed(texts):
+                new = etree.Element(f"{_W}p")
+                new.append(_run(text))
+                paragraph.addnext(new)
+
+
+def _table(rows: list[list[str]]) -> Any:
+    table = etree.Element(f"{_W}tbl")
+    for row in rows:
+        line = etree.SubElement(table, f"{_W}tr")
+        for cell in row:
+            paragraph = etree.SubElement(etree.SubElement(line, f"{_W}tc"), f"{_W}p")
+            paragraph.append(_run(cell))
+    return table
+
+
+class _Looks:
+    """What the styles of a document say about its runs and paragraphs."""
+
+    def __init__(self, styles: Any) -> None:
+        self._styles = {} if styles is None else {s.get(f"{_W}styleId"): s for s in styles.iter(f"{_W}style")}
+        self._code = {key for key, style in self._styles.items() if _CODE_NAME.fullmatch(_value(style, "name") or "")}
+
+    def left_out(self, run: Any) -> str:
+        """Return as what a run is no content, or ""."""
+        kinds = ("vanish", "hidden"), ("strike", "struck"), ("dstrike", "struck")
+        return next((kind for name, kind in kinds if self._is(run, name)), "")
+
+    def is_code(self, paragraph: Any) -> bool:
+        if (style := _value(paragraph, "pPr/pStyle")) is not None and style in self._code:
+            return True
+        runs = [run for run in paragraph.iter(f"{_W}r") if run.findtext(f"{_W}t", "").strip()]
+        fonts = [run.find(f"{_W}rPr/{_W}rFonts") for run in runs]
+        if not runs or not all(font is not None and _MONOSPACED.search(font.get(f"{_W}ascii", "")) for font in fonts):
+            return False
+        return bool(_LIKE_CODE.search("".join(text.text or "" for text in paragraph.iter(f"{_W}t"))))
+
+    def _is(self, run: Any, name: str) -> bool:
+        said = _value(run, f"rPr/{name}")
+        style = _value(run, "rPr/rStyle")
+        paragraph = next(run.iterancestors(f"{_W}p"), None)
+        for key in (style, _value(paragraph, "pPr/pStyle")):
+            for _ in range(10):
+                if said is not None or key is None or (found := self._styles.get(key)) is None:
+                    break
+                said, key = _value(found, f"rPr/{name}"), _value(found, "basedOn")
+        return said not in (None, "0", "false", "off", "none")
+
+
+@dataclass
+class _Level:
+    start: int = 1
+    form: str = "decimal"
+    text: str = ""
+    plain: bool = False
+    """Whether all numbers in its text are decimal."""
+
+
+@dataclass
+class _Numbers:
+    """Counts the numbers that Word shows before paragraphs."""
+
+    numbering: Any
+    styles: Any
+    _lists: dict[str, str] = field(default_factory=dict)
+    _levels: dict[str, dict[int, _Level]] = field(default_factory=dict)
+    _starts: dict[tuple[str, int], int] = field(default_factory=dict)
+    _of_style: dict[str, tuple[str | None, str | None, str | None]] = field(default_factory=dict)
+    _counts: dict[str, dict[int, int]] = field(default_factory=dict)
+    _met: set[tuple[str, int]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        links: dict[str, str] = {}
+        for found in () if self.numbering is None else self.numbering.iter(f"{_W}abstractNum"):
+            name = found.get(f"{_W}abstractNumId")
+            self._levels[name] = dict(map(_level, found.iter(f"{_W}lvl")))
+            if style := _value(found, "styleLink"):
+                links[style] = name
+        for found in () if self.numbering is None else self.numbering.iter(f"{_W}abstractNum"):
+            if (style := _value(found, "numStyleLink")) in links:
+                self._levels[found.get(f"{_W}abstractNumId")] = self._levels[links[style or ""]]
+        for found in () if self.numbering is None else self.numbering.iter(f"{_W}num"):
+            number = found.get(f"{_W}numId")
+            self._lists[number] = _value(found, "abstractNumId") or ""
+            for override in found.iter(f"{_W}lvlOverride"):
+                if (start := _value(override, "startOverride") or "").isdecimal():
+                    self._starts[number, int(override.get(f"{_W}ilvl", "0"))] = int(start)
+        for style in () if self.styles is None else self.styles.iter(f"{_W}style"):
+            parts = (_value(style, "pPr/numPr/numId"), _value(style, "pPr/numPr/ilvl"), _value(style, "basedOn"))
+            self._of_style[style.get(f"{_W}styleId")] = parts
+
+    def label(self, paragraph: Any) -> str:
+        """Return the number of a paragraph as Word shows it; "" for none or a bullet."""
+        number, level = _value(paragraph, "pPr/numPr/numId"), _value(paragraph, "pPr/numPr/ilvl")
+        style = _value(paragraph, "pPr/pStyle")
+        for _ in range(10):
+            if number is not None or style is None:
+                break
+            number, of_style, style = self._of_style.get(style, (None, None, None))
+            level = level or of_style
+        depth = int(level) if level and level.isdecimal() else 0
+        name = self._lists.get(number or "", "")
+        levels = self._levels.get(name, {})
+        if depth not in levels or not number:
+            return ""
+        counts = self._counts.setdefault(name, {})
+        if (number, depth) in self._starts and (number, depth) not in self._met:
+            counts[depth] = self._starts[number, depth] - 1
+        self._met.add((number, depth))
+        counts[depth] = counts.get(depth, levels[depth].start - 1) + 1
+        for deeper in [key for key in counts if key > depth]:
+            del counts[deeper]
+        if levels[depth].form in ("bullet", "none") or "%" not in levels[depth].text:
+            return ""
+
+        def shown(match: re.Match[str]) -> str:
+            at = int(match.group(1)) - 1
+            form = "decimal" if levels[depth].plain else levels.get(at, _Level()).form
+            return _numeral(counts.get(at, levels.get(at, _Level()).start), form)
+
+        return re.sub(r"%(\d)", shown, levels[depth].text).strip()
+
+
+def _level(found: Any) -> tuple[int, _Level]:
+    start = _value(found, "start") or "1"
+    plain = _value(found, "isLgl") not in (None, "0", "false")
+    form, text = _value(found, "numFmt") or "decimal", _value(found, "lvlText") or ""
+    return int(found.get(f"{_W}ilvl", "0")), _Level(int(start) if start.isdecimal() else 1, form, text, plain)
+
+
+def _numeral(number: int, form: str) -> str:
+    if form.endswith("Letter"):
+        letter = chr(97 + (number - 1) % 26) * (1 + (number - 1) // 26)
+        return (letter.upper() if form.startswith("upper") else letter)[:10]
+    if form.endswith("Roman") and 0 < number < 4_000:
+        found = "".join(_digits(number))
+        return found.upper() if form.startswith("upper") else found
+    return f"{number:02}" if form == "decimalZero" else str(number)
+
+
+def _digits(number: int) -> Iterator[str]:
+    for value, letters in _ROMAN:
+        yield letters * (number // value)
+        number %= value
