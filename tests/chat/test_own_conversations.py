@@ -76,7 +76,7 @@ def test_each_answer_over_several_names_the_knowledge_base_of_its_sources(app: A
 
 def test_a_follow_up_is_understood_over_several(app: App) -> None:
     one, other = two(app)
-    own = begun(app, (one, other), "¿Cuántos días de vacaciones hay?", "¿Y los de Zurbarán?")
+    own = begun(app, (one, other), "¿Cuántos días de vacaciones hay?", "¿Y las de Zurbarán?")
     first, second = (turn.answer for turn in kept(app, own).turns)
     assert first is not None
     assert second is not None
