@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ PARTS: dict[str, Mapping[str, Any]] = {
     "the proof": {},
     "margin 0": {"MARGIN": 1e-9},
     "margin .05": {"MARGIN": 0.05},
-    "margin .15": {"MARGIN": 0.15},
+    "margin .1": {"MARGIN": 0.1},
     "near 0": {"NEAR": 1e-9},
     "near .4": {"NEAR": 0.4},
     "near .6": {"NEAR": 0.6},
@@ -64,27 +65,25 @@ def _lines(path: Path) -> Rows:
 
 def sets(shared: Path) -> Iterator[tuple[str, str, Callable[[], tuple[str, Rows]]]]:
     """Yield (kind of document, name, a function that gives its text and questions)."""
-    read = Path.read_text
-    yield (
-        "encyclopaedic",
-        "xquad",
-        lambda: (read(shared / "xquad_es/kb.md"), _lines(shared / "xquad_es/questions.jsonl")),
-    )
+    xquad, manuals, handbook = shared / "xquad_es", shared / "manuales_es", SAMPLES / "kb"
+    yield "encyclopaedic", "xquad", partial(_read, xquad / "kb.md", xquad / "questions.jsonl")
     for name in ("aptitude", "debian_reference"):
-        at = shared / "manuales_es" / name
-        yield "manuals", name, lambda at=at: (read(at.with_suffix(".md")), _lines(at.with_suffix(".questions.jsonl")))
-    handbook = SAMPLES / "kb"
-    yield "manuals", "handbook", lambda: (read(handbook / "politica_empresa.md"), _lines(handbook / "preguntas.jsonl"))
+        yield "manuals", name, partial(_read, manuals / f"{name}.md", manuals / f"{name}.questions.jsonl")
+    yield "manuals", "handbook", partial(_read, handbook / "politica_empresa.md", handbook / "preguntas.jsonl")
     for half, documents in HALVES.items():
         for name in documents:
-            yield "everyday", f"{half} {name}", lambda name=name: (read(FOLDER / f"{name}.md"), _everyday(name))
+            yield "everyday", f"{half} {name}", partial(_everyday, name)
     for part in range(2):
-        yield "encyclopaedic, a quarter removed", f"squad {part}", lambda part=part: _squad(shared / "squad_es", part)
+        yield "encyclopaedic, a quarter removed", f"squad {part}", partial(_squad, shared / "squad_es", part)
 
 
-def _everyday(name: str) -> Rows:
+def _read(text: Path, questions: Path) -> tuple[str, Rows]:
+    return text.read_text("utf-8"), _lines(questions)
+
+
+def _everyday(name: str) -> tuple[str, Rows]:
     asked = [*questions_of(name), *(one for one in questions_of(MORE) if one.document == name)]
-    return [
+    return (FOLDER / f"{name}.md").read_text("utf-8"), [
         {"question": one.question, "before": one.before, "kind": "answerable" if one.accept else "near", "set": one}
         for one in asked
     ]

@@ -76,12 +76,13 @@ def test_each_answer_over_several_names_the_knowledge_base_of_its_sources(app: A
 
 def test_a_follow_up_is_understood_over_several(app: App) -> None:
     one, other = two(app)
-    own = begun(app, (one, other), "¿Cuántos días de vacaciones hay?", "¿Y las de Zurbarán?")
+    own = begun(app, (one, other), "¿Cuántos días de vacaciones hay?", "¿Y los de Zurbarán?")
     first, second = (turn.answer for turn in kept(app, own).turns)
     assert first is not None
     assert second is not None
     assert second.search_how == "previous"
-    assert {source.chunk.doc_id for source in second.sources} == {other}
+    assert second.nearest is not None
+    assert second.nearest.passages[0].chunk.doc_id == other
 
 
 def test_a_question_for_the_evaluation_goes_to_the_knowledge_base_that_it_is_about(app: App) -> None:

@@ -20,7 +20,7 @@ from chatbot_mvp.llm.extractive.units import Unit
 from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, gives, last_clause, plain_of, value_asked
 from chatbot_mvp.text import Word, fold
 
-MARGIN, MARGIN_OF_WORDS = 0.1, 0.3
+MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
 """By so much a unit is closer to the question than every other one: by late interaction, or, without vectors, by the
 share of the question's words."""
 NEAR = 0.5
