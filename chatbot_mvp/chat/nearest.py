@@ -22,7 +22,7 @@ from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weight
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.retrieval.stages.kb_score import scaled
 from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.text import Analyzer, fold, sentences
+from chatbot_mvp.text import fold, sentences
 from chatbot_mvp.types import Chunk
 
 MAX_PASSAGES = 3
@@ -55,7 +55,7 @@ class Nearest:
 
     passages: tuple[Source, ...]
     """Up to three distinct paragraphs, nearest first, numbered from 1. ``chunk.text`` is the paragraph, or a part of a
-    long one, and the highlights are the question's words in it."""
+    long one, and the highlight is its closest sentence."""
     missing: tuple[str, ...]
     """The question's content words, as typed, that none of the passages or their headings has."""
     did_you_mean: tuple[Suggestion, ...]
@@ -77,8 +77,7 @@ def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relev
     found = dict.fromkeys(analyzer.terms(trace.query), 1.0) if index.kb is None else expansion_weights(trace, index.kb)
     weights = {term: weight * index.idf(term) for term, weight in found.items()}
     passages = tuple(
-        Source(number, piece, tuple(_occurrences(piece, weights, analyzer)))
-        for number, piece in enumerate(_pieces(trace, index, weights), 1)
+        Source(number, piece, (marked,)) for number, (piece, marked) in enumerate(_pieces(trace, index, weights), 1)
     )
     present = {term for source in passages for term in analyzer.terms(source.chunk.index_text)}
     missing: dict[str, str] = {}
@@ -95,8 +94,11 @@ def find_nearest(question: str, trace: RetrievalTrace, index: CorpusIndex, relev
     )
 
 
-def _pieces(trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, float]) -> list[Chunk]:
-    """Return the paragraphs nearest to the question, best first; one chunk may have several of them.
+def _pieces(
+    trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, float]
+) -> list[tuple[Chunk, tuple[int, int]]]:
+    """Return the paragraphs nearest to the question, best first, each with (start, end) of its closest sentence in the
+    source document; one chunk may have several of them.
 
     A paragraph counts by its share of the question's weight, by its chunk's score relative to the best chunk's, and,
     with vectors, by its closest sentence among all of these chunks, each 0-1.
@@ -113,7 +115,7 @@ def _pieces(trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, flo
     def share(text: str) -> float:
         return math.fsum(weights.get(term, 0.0) for term in set(index.analyzer.terms(text))) / total
 
-    ranked: list[tuple[float, Chunk]] = []
+    ranked: list[tuple[float, Chunk, tuple[int, int]]] = []
     at = 0
     for (hit, spans), own in zip(found, texts, strict=True):
         of_own = np.zeros(len(own)) if close is None else close[at : at + len(own)]
@@ -121,11 +123,12 @@ def _pieces(trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, flo
         whole = hit.chunk.text[spans[0][0] : spans[-1][1]]
         value = share(whole) + float(of_own.max()) + (hit.score / best if best else 0.0)
         sentence = int(np.argmax([share(text) + near for text, near in zip(own, of_own.tolist(), strict=True)]))
-        ranked.append((value, _cut(hit.chunk, spans, sentence)))
-    pieces: list[Chunk] = []
-    for _, piece in sorted(ranked, key=lambda one: -one[0]):
-        if not any(_overlap(piece, other) for other in pieces):
-            pieces.append(piece)
+        start, end = spans[sentence]
+        ranked.append((value, _cut(hit.chunk, spans, sentence), (hit.chunk.start + start, hit.chunk.start + end)))
+    pieces: list[tuple[Chunk, tuple[int, int]]] = []
+    for _, piece, marked in sorted(ranked, key=lambda one: -one[0]):
+        if not any(_overlap(piece, other) for other, _ in pieces):
+            pieces.append((piece, marked))
     return pieces[:MAX_PASSAGES]
 
 
@@ -158,16 +161,6 @@ def _paragraphs(text: str) -> list[list[tuple[int, int]]]:
             paragraphs[-1].append((start, end))
             before = end
     return paragraphs
-
-
-def _occurrences(piece: Chunk, terms: Mapping[str, float], analyzer: Analyzer) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) in the source document of each word of ``piece`` whose term is one of ``terms``."""
-    position = 0
-    for word, term in analyzer.content_words(piece.text):
-        # The analyzer composes accents, so a word can differ from the text: then it is not highlighted.
-        if term in terms and (found := re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(piece.text, position)):
-            position = found.end()
-            yield piece.start + found.start(), piece.start + position
 
 
 def corrected(question: str, trace: RetrievalTrace, index: CorpusIndex) -> tuple[str, list[str]]:

@@ -74,6 +74,7 @@ class _Debug(BaseModel):
     prompt: list[_Message]
     withheld: str
     asked_back: _AskedBack | None = None
+    proof: float | None = None
 
 
 def require_types(record: DataclassInstance, debug: object) -> None:

@@ -175,6 +175,7 @@ def record_of(answer: Answer) -> AnswerRecord:
         debug={
             **debug_values(answer.trace),
             "min_evidence": decision.min_evidence,
+            "proof": completion.proof if completion else None,
             "relevance": decision.relevance,
             "decided_by": decision.reason,
             "strategy": answer.strategy,

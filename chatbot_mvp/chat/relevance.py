@@ -38,8 +38,8 @@ class Decision:
     """Threshold of the evidence score, 0-1."""
     reason: Reason
     """"evidence": the score decided; "relevance": a model decided; "undecided": a model was asked but failed or gave no
-    readable score, so the evidence score decided; "quotes": it is in doubt, and answered if a quote of the passages
-    plainly answers the question; "chosen": a person chose the passage to answer from; "readings": it has several."""
+    readable score, so the evidence score decided; "quotes": it is answered if a quote of the passages is
+    proven to answer the question; "chosen": a person chose the passage to answer from; "readings": it has several."""
     relevance: float | None = None
     """The model's score, 0-10; None if no model was asked or its score was unreadable."""
 
@@ -73,7 +73,7 @@ def decide(
     by_score = bool(trace.chunks_final) and evidence >= min_evidence
     sure = sure_evidence or (1 + min_evidence) / 2
     in_doubt = doubt_evidence < min_evidence and doubt_evidence <= evidence and (evidence < sure or sure_evidence >= 1)
-    if model is not None and model.needs_evidence and in_doubt and not by_score and trace.chunks_final:
+    if model is not None and model.needs_evidence and (in_doubt or by_score) and trace.chunks_final:
         return Decision("answered", evidence, min_evidence, "quotes")
     if model is None or model.needs_evidence or not in_doubt or not trace.chunks_final:
         return Decision(outcome_of(by_score, trace), evidence, min_evidence, "evidence")

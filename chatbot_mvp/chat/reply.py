@@ -16,7 +16,7 @@ from chatbot_mvp.chat.nearest import Nearest, find_nearest
 from chatbot_mvp.chat.prompting import chat_fingerprint, no_evidence, no_model, which_one
 from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.chat.relevance import Decision, Outcome, outcome_of
-from chatbot_mvp.chat.verification import Statement, nearness_of, verify, with_citations
+from chatbot_mvp.chat.verification import Statement, verify, with_citations
 from chatbot_mvp.knowledge_base.places import Places
 from chatbot_mvp.llm.base import ChatModel, Completion, Message
 from chatbot_mvp.prompting.fence import from_data
@@ -155,7 +155,7 @@ def _checked(case: Case, completion: Completion) -> tuple[str, tuple[Source, ...
 def verified(case: Case, text: str) -> tuple[Statement, ...]:
     """Return the sentences of a text with their support by the passages."""
     index = case.pipeline.index
-    return verify(text, case.passages, index.analyzer, index.idf, nearness_of(index))
+    return verify(text, case.passages, index.analyzer, index.idf)
 
 
 def _quoted(completion: Completion, passages: Sequence[Chunk]) -> tuple[Statement, ...]:

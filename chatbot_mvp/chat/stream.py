@@ -11,18 +11,17 @@ from chatbot_mvp.chat.asking_model import NOT_ASKED, AskedBack, ask_back_once
 from chatbot_mvp.chat.citations import Source, placed
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
+from chatbot_mvp.chat.grounding import grounding_of
 from chatbot_mvp.chat.holding import Holding
-from chatbot_mvp.chat.nearest import corrected
 from chatbot_mvp.chat.prompting import grounded_messages, open_messages
 from chatbot_mvp.chat.relevance import Decision, decide
 from chatbot_mvp.chat.reply import Case, answer_of, verified
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.knowledge_base.places import Places
-from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion, Grounding
+from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion
 from chatbot_mvp.llm.wrapped import StoppableModel
 from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import PastTurn
 
@@ -192,10 +191,5 @@ def _request(case: Case, model: ChatModel) -> ChatRequest:
     # Quotes need no limit that protects from a model without end; one that was asked for holds for them, too.
     limit = settings.chat_max_tokens or (None if model.needs_evidence else usual)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
-    closeness = sentence_closeness(case.search.trace, case.pipeline.index)
-    # The scale of quotes has its middle at 0.5, that of the evidence at the threshold that was chosen.
-    checked = case.context.mode == "strict" and case.context.passage is None
-    evidence = case.decision.evidence - case.decision.min_evidence + 0.5 if checked else None
-    asked, _ = corrected(case.search.query, case.search.trace, case.pipeline.index)
-    grounding = Grounding(asked, passages, language, closeness, case.pipeline.index.analyzer, evidence)
-    return ChatRequest(messages, options, grounding)
+    proves = case.context.mode == "strict" and case.context.passage is None
+    return ChatRequest(messages, options, grounding_of(case.search.trace, case.pipeline.index, passages, proves))

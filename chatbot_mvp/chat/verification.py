@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-
-import numpy as np
 
 from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.claims.alignment import Idf, Source, align, source_of
@@ -17,30 +15,18 @@ from chatbot_mvp.chat.claims.comparison import Difference, differences, doubt, f
 from chatbot_mvp.chat.claims.reading import Reading, read
 from chatbot_mvp.chat.claims.sign import Sign
 from chatbot_mvp.chat.code_blocks import code_blocks
-from chatbot_mvp.embedding.e5.embedder import E5_MODEL_IDS
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
 MIN_SUPPORT = 0.56
 """Sentences with a lower support (0-1) are marked as unsupported. Chosen on the statements of
 ``tests/chat/support_cases.json``."""
-_COSINE_BAND = dict.fromkeys(E5_MODEL_IDS, (0.82, 0.93))
-"""Embedding model -> (cosine that maps to 0, cosine that maps to 1). Every model has its own narrow band of cosines, so
-for other models words alone decide."""
-_ONE_PASS_BAND = (0.81, 0.90)
-"""The band if the windows come from one pass over each paragraph (``DenseSide.tokens``)."""
-_LEXICAL_SHARE = 0.6
-_SURE = 0.95  # above this share of a sentence's words in the passage, vectors are not needed
 _COMPARED = 3
 """Passages that a sentence without a citation is compared with: those that have most of its words."""
 _ANYWHERE = ("name_absent", "name_elsewhere", "figure_absent", "figure_elsewhere", "figure_rival")
 """Signs that a passage lacks something: void if another passage that is cited with it has that."""
 
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+)?(?:\d{1,2}[.)]\s+)?")
-
-Nearness = Callable[[Sequence[str]], list[Mapping[str, float]]]
-"""Maps texts to, for each text, chunk id -> similarity in meaning (0-1) of the chunk's most similar sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +50,12 @@ class Statement:
     """What the sentence says otherwise than its best passage, the plainest first."""
 
 
-def verify(
-    answer: str, passages: Sequence[Chunk], analyzer: Analyzer, idf: Idf, nearness: Nearness | None = None
-) -> tuple[Statement, ...]:
+def verify(answer: str, passages: Sequence[Chunk], analyzer: Analyzer, idf: Idf) -> tuple[Statement, ...]:
     """Return the statements of ``answer`` in order, each with its support.
 
-    Support is the idf-weighted share of a sentence's terms in two successive sentences of a cited passage. With
-    ``nearness`` it is 0.6 x that share + 0.4 x the similarity in meaning. Each sign that the sentence says otherwise
-    takes from it (``claims``). Sentences without a citation are compared with the passages that have most of their
-    words. Headings, lines without a term, and the numbers of list items are ignored.
+    Support is the idf-weighted share of a sentence's terms in two successive sentences of a cited passage. Each sign
+    that the sentence says otherwise takes from it (``claims``). Sentences without a citation are compared with the
+    passages that have most of their words. Headings, lines without a term, and the numbers of list items are ignored.
     """
     found = [
         (start, end, numbers)
@@ -89,20 +72,12 @@ def verify(
         }
         for reading, (_, _, numbers) in zip(readings, found, strict=True)
     ]
-    unsure = [row for row, of_row in enumerate(aligned) if max((a.share for a in of_row.values()), default=0) < _SURE]
-    near: dict[int, Mapping[str, float]] = {}
-    if nearness is not None and unsure:
-        near = dict(zip(unsure, nearness([answer[slice(*found[row][:2])] for row in unsure]), strict=True))
     statements = []
-    for row, (start, end, numbers) in enumerate(found):
+    for (start, end, numbers), of_row in zip(found, aligned, strict=True):
         scores: dict[int, float] = {}
-        signs = _without_shared({number: signs_of(one) for number, one in aligned[row].items()})
-        for number, one in aligned[row].items():
-            support = one.share
-            if row in near:
-                meaning = near[row].get(passages[number - 1].chunk_id, 0.0)
-                support = _LEXICAL_SHARE * one.share + (1 - _LEXICAL_SHARE) * meaning
-            scores[number] = less(support, doubt(one.share, features(signs[number])), MIN_SUPPORT)
+        signs = _without_shared({number: signs_of(one) for number, one in of_row.items()})
+        for number, one in of_row.items():
+            scores[number] = less(one.share, doubt(one.share, features(signs[number])), MIN_SUPPORT)
         best = max(scores, key=lambda number: (scores[number], -number), default=0)
         score = round(scores.get(best, 0.0), 4)
         supported = score >= MIN_SUPPORT
@@ -145,27 +120,6 @@ def with_citations(answer: str, statements: Sequence[Statement]) -> tuple[str, t
         for statement in statements
     )
     return "".join([*pieces, answer[position:]]), tuple(moved)
-
-
-def nearness_of(index: CorpusIndex) -> Nearness | None:
-    """Create a ``Nearness`` from the knowledge base's stored sentence vectors; None if there are none."""
-    kb, side = index.kb, index.dense
-    if kb is None or side is None or side.windows is None or side.embedder.model_id not in _COSINE_BAND:
-        return None
-    low, high = _COSINE_BAND[side.embedder.model_id] if side.tokens is None else _ONE_PASS_BAND
-    embedder, vectors = side.embedder, side.windows
-
-    def near(texts: Sequence[str]) -> list[Mapping[str, float]]:
-        found: list[Mapping[str, float]] = []
-        for vector in embedder.embed(texts, "query"):
-            best = kb.matcher.best_of_windows(vectors.cosines(vector).astype(float))
-            scaled = np.clip((best - low) / (high - low), 0.0, 1.0)
-            positions, rows = kb.paragraphs.ranked(scaled, others_weight=0.0)
-            nearness = scaled[rows].tolist()
-            found.append({kb.chunks[at].chunk_id: near for at, near in zip(positions, nearness, strict=True)})
-        return found
-
-    return near
 
 
 def _cited_sentences(answer: str) -> list[tuple[int, int, tuple[int, ...]]]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatbot_mvp.chat.citations import Source, quoted_sources
+from chatbot_mvp.chat.grounding import grounding_of
 from chatbot_mvp.chat.nearest import MAX_PASSAGES, find_nearest
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
@@ -15,7 +16,7 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.references import reference_in
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion, new_question_id
 from chatbot_mvp.evaluation.kb.spoken import MOST
-from chatbot_mvp.evaluation.kb.strict_mode import grounding_of, strict_answer
+from chatbot_mvp.evaluation.kb.strict_mode import strict_answer
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.places import paragraphs_around
 from chatbot_mvp.llm.base import ChatRequest
@@ -85,8 +86,8 @@ class OwnQuestions:
         Raises:
             KbNotFound, KbUnreadable
         """
-        pipeline, language = self._kbs.pipeline(kb_id), self._kbs.store.record(kb_id).language
-        return tuple(self._proposed(pipeline, question, language) for question in questions[:MOST])
+        pipeline = self._kbs.pipeline(kb_id)
+        return tuple(self._proposed(pipeline, question) for question in questions[:MOST])
 
     @performs(Action.READ)
     def passage_with(self, kb_id: str, words: str) -> Source | None:
@@ -124,10 +125,10 @@ class OwnQuestions:
         others = tuple(one for one in base.questions if _folded(one.question.question) not in new)
         return self._sets.save_joined(base, replace(base, questions=(*others, *new.values())))[0]
 
-    def _proposed(self, pipeline: Pipeline, question: str, language: str) -> Proposed:
+    def _proposed(self, pipeline: Pipeline, question: str) -> Proposed:
         [trace] = pipeline.retrieve([question])
-        clear = bool(strict_answer(trace, pipeline.index, self._live.current, language))
-        grounding = grounding_of(trace, pipeline.index, language)
+        clear = bool(strict_answer(trace, pipeline.index, self._live.current))
+        grounding = grounding_of(trace, pipeline.index, [hit.chunk for hit in trace.chunks_final], False)
         quotes = DemoModel().complete(ChatRequest((), grounding=grounding)).quotes or ()
         found = [_paragraph(source) for source in quoted_sources(quotes, grounding.passages)]
         found += find_nearest(question, trace, pipeline.index, None).passages

@@ -14,6 +14,11 @@ Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length", "filtered", "cancelled"]
 
 
+Near = Callable[[Sequence[str]], Sequence[tuple[float, Mapping[str, float]]]]
+"""Maps texts to, for each text, (its late interaction with a question, folded word of the question -> nearness, mostly
+0-1, to the text's nearest word)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a prompt."""
@@ -47,9 +52,10 @@ class Grounding:
     """Returns how similar in meaning each of some texts is to the question, 0-1; None to compare words alone."""
     analyzer: Analyzer | None = field(default=None, compare=False)
     """Analyses question and passages; None if all of them are in ``language``."""
-    evidence: float | None = field(default=None, compare=False)
-    """Evidence score, mostly 0-1 with the threshold at 0.5, if a quote has to answer plainly: the lower it is, the more
-    plainly. None quotes what is nearest to the question."""
+    near: Near | None = field(default=None, compare=False)
+    """Compares texts with the question token by token; None to compare words alone."""
+    proves: bool = field(default=False, compare=False)
+    """Whether a quote has to be proven to answer; if not, what is nearest to the question is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,9 @@ class Completion:
     """True if it came from the reply cache and cost nothing."""
     quotes: tuple[Quote, ...] | None = None
     """Sentences that the answer quotes, if the model reports them; None if they must be found in the text."""
+    proof: float | None = None
+    """How well the quote, or the one that comes nearest to it, is proven to answer; from 1 on it is. None if it need
+    not be."""
 
 
 class ChatStream(Protocol):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Grounding, Quote, Usage
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Quote, Usage
 from chatbot_mvp.llm.extractive import Unit, choose
 from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.types import Chunk
 
 CHARS_PER_TOKEN = 4
 """Quotes have no tokens: four characters count as one, about what models make of Spanish and English."""
-
-_COUNT = {True: "Son {count}:", False: "There are {count}:"}
-"""Whether the question is in Spanish -> what stands before a list that was counted."""
 
 
 class DemoModel:
@@ -29,16 +27,19 @@ class DemoModel:
         started = time.perf_counter()
         most = request.options.max_tokens
         limit = None if most is None else CHARS_PER_TOKEN * most
-        text, quotes, cut = _answer(request.grounding, limit) if request.grounding else ("", (), False)
+        units, proof = choose(request.grounding) if request.grounding else ([], None)
+        text, quotes, cut = _answer(units, request.grounding.passages, limit) if request.grounding else ("", (), False)
         reason: FinishReason = "length" if cut else "stop"
         seconds = time.perf_counter() - started
-        return Completion(text, self.name, seconds, reason, Usage(cost_usd=0.0), quotes=quotes)
+        return Completion(text, self.name, seconds, reason, Usage(cost_usd=0.0), quotes=quotes, proof=proof)
 
     def stream(self, request: ChatRequest) -> ChatStream:
         return FinishedStream(self.complete(request))
 
 
-def _answer(grounding: Grounding, limit: int | None) -> tuple[str, tuple[Quote, ...], bool]:
+def _answer(
+    chosen: Sequence[Unit], passages: Sequence[Chunk], limit: int | None
+) -> tuple[str, tuple[Quote, ...], bool]:
     """Return (the quotes with their citations, where they are in the passages, whether they were cut).
 
     Args:
@@ -47,18 +48,17 @@ def _answer(grounding: Grounding, limit: int | None) -> tuple[str, tuple[Quote, 
     Units with the same introduction, such as rows of one table, are quoted together, below that introduction.
     """
     pieces: list[list[Unit]] = []
-    chosen = choose(grounding)
-    for unit in chosen.units:
+    for unit in chosen:
         intro = unit.spans[:-1]
         if intro and pieces and (pieces[-1][0].passage, pieces[-1][0].spans[:-1]) == (unit.passage, intro):
             pieces[-1].append(unit)
         else:
             pieces.append([unit])
-    texts = [] if chosen.count is None else [_COUNT[grounding.language == "es"].format(count=chosen.count)]
+    texts: list[str] = []
     quotes: list[Quote] = []
     left, cut = limit or 0, False
     for units in pieces:
-        passage, number = grounding.passages[units[0].passage].text, units[0].passage + 1
+        passage, number = passages[units[0].passage].text, units[0].passage + 1
         whole = [*units[0].spans, *(unit.spans[-1] for unit in units[1:])]
         spans = list(_within(whole, passage, left)) if limit is not None else whole
         cut = cut or spans != whole

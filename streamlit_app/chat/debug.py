@@ -95,7 +95,8 @@ def _pairs(rows: Mapping[str, str]) -> str:
 
 def _decision(answer: AnswerRecord) -> str:
     debug = answer.debug
-    parts = [f"{number(answer.evidence, 3)} ({t('debug.threshold', value=number(debug['min_evidence'], 2))})"]
+    parts = [] if (proof := debug.get("proof")) is None else [t("chat.proof", score=number(proof, 2))]
+    parts += [f"{number(answer.evidence, 3)} ({t('debug.threshold', value=number(debug['min_evidence'], 2))})"]
     if debug["relevance"] is not None:
         parts.append(t("chat.relevance", score=number(debug["relevance"], 0)))
     elif debug["decided_by"] == "undecided":

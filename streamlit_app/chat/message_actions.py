@@ -163,7 +163,10 @@ def _facts(answer: AnswerRecord) -> list[str]:
         facts.append(t("chat.cached"))
     if quality.average_relevance is not None:
         facts.append(t("chat.average_relevance", score=number(quality.average_relevance, 2)))
-    facts.append(t("chat.evidence", score=number(quality.evidence, 2)))
+    if (proof := answer.debug.get("proof")) is None:
+        facts.append(t("chat.evidence", score=number(quality.evidence, 2)))
+    else:  # then the evidence decides nothing
+        facts.append(t("chat.proof", score=number(proof, 2)))
     if answer.decided_by == "relevance" and quality.relevance is not None:
         facts.append(t("chat.relevance", score=number(quality.relevance, 0)))
     elif answer.decided_by == "undecided":

@@ -30,7 +30,7 @@ _ICONS = {
     "nearest": ":orange[:material/contact_support:]",
     "refused": ":red[:material/block:]",
 }
-_REASONS = ("relevance", "declined", "unsupported")
+_REASONS = ("relevance", "unsupported")
 """Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
 
 
@@ -48,7 +48,6 @@ def show_outcome(answer: AnswerRecord) -> None:
         said += _old(passages)
     if answer.outcome == "nearest" and answer.mode == "strict":
         st.markdown(_quiet_line(icon, said))
-        st.caption(t("nearest.no_answer"))
     elif said:
         st.caption(_quiet_line(icon if answer.mode == "strict" else "", said))
     show_reason(answer)
@@ -95,14 +94,14 @@ def _old(passages: Sequence[Source]) -> list[str]:
 
 
 def show_nearest(turn: Turn, nearest: Nearest, asks: bool) -> None:
-    """Draw the nearest passages, each with the button to answer from it, and below them what may have been meant.
+    """Draw the nearest passages, the first one open, each with the button to answer from it, and what may be meant.
 
     Args:
         asks: whether the buttons may ask.
     """
     key = turn.turn_id
     for row, source in enumerate(nearest.passages):
-        show_passages([source])
+        show_passages([source], opened=row == 0)
         st.button(
             t("nearest.answer"),
             key=f"answer-{key}-{row}",
@@ -112,9 +111,6 @@ def show_nearest(turn: Turn, nearest: Nearest, asks: bool) -> None:
             on_click=ask,
             args=(Asking(turn.question, turn.after, source.chunk),),
         )
-    if nearest.missing:
-        words = Markdown(", ".join(f"**{plain(word)}**" for word in nearest.missing))
-        st.markdown(f":material/search_off: {t('nearest.missing', words=words)}")
     if nearest.did_you_mean:
         st.markdown(t("nearest.meant"))
         with st.container(horizontal=True, key=f"meant-{key}"):

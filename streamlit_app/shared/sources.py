@@ -54,9 +54,13 @@ def name_of(source: Source) -> str:
     return f"[{source.number}] {kb_name}{source.chunk.section}"
 
 
-def show_passages(passages: Sequence[Source]) -> None:
-    """Draw passages that no answer is based on: open, without numbers, since nothing cites them."""
-    st.html(_STYLE + "".join(_near_html(source) for source in passages))
+def show_passages(passages: Sequence[Source], opened: bool = True) -> None:
+    """Draw passages that no answer is based on, without numbers, since nothing cites them.
+
+    Args:
+        opened: False for disclosures that are closed, each titled with its section.
+    """
+    st.html(_STYLE + "".join(_near_html(source, opened) for source in passages))
 
 
 def source_link(number: int, anchor: str) -> str:
@@ -146,13 +150,12 @@ def _said_now(now: Whereabouts) -> str:
     return bare(f"chat.cited.{now.state}", file=file, day=now.purged_on)
 
 
-def _near_html(source: Source) -> str:
-    place = _place(source)
-    return (
-        f'<div class="near"><p class="heading">{html.escape(source.chunk.section)}</p>'
-        f"{passage_html(source.chunk, source.highlights)}"
-        f'<p class="place">{html.escape(place)}</p></div>'
-    )
+def _near_html(source: Source, opened: bool) -> str:
+    section = html.escape(source.chunk.section)
+    text = f'{passage_html(source.chunk, source.highlights)}<p class="place">{html.escape(_place(source))}</p>'
+    if opened:
+        return f'<div class="near"><p class="heading">{section}</p>{text}</div>'
+    return f'<details class="source"><summary>{section or html.escape(_place(source))}</summary>{text}</details>'
 
 
 def _place(source: Source) -> str:

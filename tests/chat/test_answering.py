@@ -103,7 +103,7 @@ def test_the_threshold_decides_what_is_enough(service_of, pipeline: Pipeline, ab
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("¿Cuánto cobra quien usa su propio coche por kilómetro?", "0,26 euros por kilómetro"),
+        ("¿Cuánto se paga por kilómetro de coche propio?", "0,26 euros por kilómetro"),
         ("¿Cuántos días laborables de vacaciones tiene cada persona?", "23 días laborables de vacaciones"),
     ],
 )

@@ -81,7 +81,8 @@ def test_a_follow_up_is_understood_over_several(app: App) -> None:
     assert first is not None
     assert second is not None
     assert second.search_how == "previous"
-    assert {source.chunk.doc_id for source in second.sources} == {other}
+    assert second.nearest is not None
+    assert second.nearest.passages[0].chunk.doc_id == other
 
 
 def test_a_question_for_the_evaluation_goes_to_the_knowledge_base_that_it_is_about(app: App) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.chat.verification import MIN_SUPPORT, nearness_of, verify, with_citations
+from chatbot_mvp.chat.verification import MIN_SUPPORT, verify, with_citations
 from chatbot_mvp.evaluation.kb.questions import auroc
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import Analyzer
@@ -51,15 +51,6 @@ def test_each_sentence_is_held_against_what_it_cites(answer: str, expected: list
     assert shown(answer) == expected
 
 
-def test_meaning_counts_where_it_is_known() -> None:
-    near = [{"a": 1.0}]
-    text = "Cada jornada se abona con 48 euros de manutención. [1]"
-    [without] = verify(text, PASSAGES, SPANISH, lambda _: 1.0)
-    [with_vectors] = verify(text, PASSAGES, SPANISH, lambda _: 1.0, lambda texts: near * len(texts))
-    assert without.score < MIN_SUPPORT
-    assert with_vectors.score == pytest.approx(0.6 * without.score + 0.4, abs=1e-3)
-
-
 @given(st.text(max_size=120) | st.text(alphabet="Ladietcompl48 .[]12\n", max_size=120))
 def test_any_answer_gives_ordered_statements_inside_it(answer: str) -> None:
     behind = 0
@@ -79,7 +70,7 @@ def test_the_threshold_tells_supported_statements_about_the_handbook_from_others
         for heading, text in cases[label]:
             passages = [chunk for chunk in index.chunks if chunk.section.split(" > ")[-1] == heading]
             assert passages, heading
-            scores.append(min(one.score for one in verify(text, passages, SPANISH, index.idf, nearness_of(index))))
+            scores.append(min(one.score for one in verify(text, passages, SPANISH, index.idf)))
     assert len(found["supported"]) == len(found["unsupported"]) == 30
     assert (auroc(found["supported"], found["unsupported"]) or 0.0) >= 0.97
     assert sum(score >= MIN_SUPPORT for score in found["supported"]) >= 28

@@ -59,7 +59,7 @@ def test_one_journey_over_the_actions(chat: Any) -> None:
     assert "- [1] Vacaciones (politica_empresa.md, " in copied
 
     answered(page, NEAR)
-    page.get_by_text("Puede que esté aquí").wait_for()
+    page.get_by_text("Lo más cercano").wait_for()
     page.get_by_role("button", name="Responder con este pasaje").first.click()
     page.get_by_text("Según el pasaje que usted eligió").wait_for()
     settle(page)
@@ -67,7 +67,7 @@ def test_one_journey_over_the_actions(chat: Any) -> None:
     address = page.locator("[data-testid='stPopoverBody'] code").inner_text()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Ver la anterior").click()
-    page.get_by_text("Puede que esté aquí").wait_for()
+    page.get_by_text("Lo más cercano").wait_for()
     settle(page)
     page.goto(address)
     page.get_by_text("Según el pasaje que usted eligió").wait_for()

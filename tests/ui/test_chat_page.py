@@ -254,7 +254,7 @@ def said(page: AppTest, *parts: str) -> list[bool]:
             "es",
             (
                 "**Respondida**",
-                "**Puede que esté aquí** · 3 pasajes cercanos",
+                "**Lo más cercano** · 3 pasajes cercanos",
                 "trata de otro asunto",
             ),
             "Responder con este pasaje",
@@ -262,7 +262,7 @@ def said(page: AppTest, *parts: str) -> list[bool]:
         ),
         (
             "en",
-            ("**Answered**", "**It may be here** · 3 passages", "is about something else"),
+            ("**Answered**", "**Closest** · 3 passages", "is about something else"),
             "Answer from this passage",
             ("1 answered", "1 with near passages", "1 about something else"),
         ),
@@ -314,7 +314,7 @@ def test_an_answer_from_a_passage_says_who_chose_it_and_both_stay(start: Start) 
     page = click(asked(open_page("chat"), NEAR), "answer-")
     assert said(page, "Según el pasaje que usted eligió", "**Respondida", "2/2") == [True, False, True]
     page = click(page, "previous-")
-    assert said(page, "Según el pasaje que usted eligió", "Puede que esté aquí", "1/2") == [False, True, True]
+    assert said(page, "Según el pasaje que usted eligió", "Lo más cercano", "1/2") == [False, True, True]
 
 
 def test_an_edited_question_begins_a_branch_and_the_next_one_goes_on_in_the_branch_that_is_shown(start: Start) -> None:
@@ -355,7 +355,7 @@ def test_the_address_of_a_message_opens_its_branch(start: Start) -> None:
     page = click(page, "previous-")
     [address] = [code.value for code in page.code if "m=" in code.value]
     again = open_page("chat", visitor=visitor, m=address.rpartition("=")[2])
-    assert said(again, "1/2", "Puede que esté aquí") == [True] * 2
+    assert said(again, "1/2", "Lo más cercano") == [True] * 2
 
 
 def test_a_model_whose_answer_nothing_supports_is_not_shown(start: Start) -> None:
@@ -389,7 +389,7 @@ def test_each_outcome_can_be_rated(start: Start) -> None:
 def test_general_mode_names_no_outcome(start: Start) -> None:
     start(DemoModel())
     page = asked(general(open_page("chat")), NEAR)
-    assert said(page, "Puede que esté aquí", "Responder con este pasaje", "¿Le sirve") == [False] * 3
+    assert said(page, "Lo más cercano", "Responder con este pasaje", "¿Le sirve") == [False] * 3
 
 
 @pytest.mark.parametrize("password", ["", "a secret word"])

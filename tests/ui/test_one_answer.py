@@ -197,7 +197,7 @@ def test_the_page_tells_the_same(told: Told, name: str, monkeypatch: pytest.Monk
     shown = texts(page)
     get_app.clear()
     near = case.outcome == "nearest" and case.mode == "strict"  # its heading says what is known, in place of a refusal
-    assert ("Puede que esté aquí" if near else case.text.replace(" [1]", "")) in shown
+    assert ("Lo más cercano" if near else case.text.replace(" [1]", "")) in shown
     assert (REFUSAL in shown) is (case.outcome == "refused" and case.mode == "strict")
     assert shown.count(":orange-background[") == case.supported.count(False)
     assert ("no procede de la base" in shown) is (not case.from_kb and case.outcome == "answered")

@@ -121,7 +121,7 @@ class KbCorpus(RunCorpus):
         found = [hit.chunk for hit in trace.chunks_final]
         quotes: dict[str, Any] = {}
         if self.keeps_pipelines:  # a tune compares rankings alone
-            quotes["quotes"] = [list(span) for span in strict_answer(trace, index, settings, self.record.language)]
+            quotes["quotes"] = [list(span) for span in strict_answer(trace, index, settings)]
         return {
             **quotes,
             "passages": [[chunk.chunk_id, chunk.section, chunk.start, chunk.end] for chunk in found],

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from chatbot_mvp.chat.nearest import corrected
-from chatbot_mvp.llm.base import ChatRequest, Grounding
+from chatbot_mvp.chat.grounding import grounding_of
+from chatbot_mvp.chat.relevance import decide
+from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.metrics.statistics.share import Share
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.runs.payloads import Span
 from chatbot_mvp.settings.model import Settings
@@ -42,26 +42,16 @@ class StrictMode:
         return Counter(self.outcomes.values())
 
 
-def strict_answer(trace: RetrievalTrace, index: CorpusIndex, settings: Settings, language: str) -> list[Span]:
+def strict_answer(trace: RetrievalTrace, index: CorpusIndex, settings: Settings) -> list[Span]:
     """Return what strict mode quotes for a question without a model, as the chat with ``demo`` does.
 
     Returns:
-        (start, end) in the text of the knowledge base; empty if the evidence does not suffice, or no sentence of the
-        passages answers plainly.
+        (start, end) in the text of the knowledge base; empty if no quote of the passages is proven to answer.
     """
-    evidence, least = trace.evidence or 0.0, settings.kb_min_evidence
-    if not trace.chunks_final or evidence < min(least, settings.kb_doubt_evidence):
+    model = DemoModel()
+    decision = decide(trace, trace.query, settings.kb_min_evidence, settings.kb_doubt_evidence, model, "")
+    if not decision.enough:
         return []
-    # The scale of quotes has its middle at 0.5, that of the evidence at the threshold.
-    grounding = replace(grounding_of(trace, index, language), evidence=evidence - least + 0.5)
-    quotes = DemoModel().complete(ChatRequest((), grounding=grounding)).quotes or ()
-    starts = [chunk.start for chunk in grounding.passages]
-    return [(starts[one.number - 1] + one.start, starts[one.number - 1] + one.end) for one in quotes]
-
-
-def grounding_of(trace: RetrievalTrace, index: CorpusIndex, language: str) -> Grounding:
-    """Return the passages of a trace as an extractive model reads them."""
-    passages = tuple(hit.chunk for hit in trace.chunks_final)
-    closeness = sentence_closeness(trace, index)
-    asked, _ = corrected(trace.query, trace, index)
-    return Grounding(asked, passages, language, closeness, index.analyzer)
+    passages = [hit.chunk for hit in trace.chunks_final]
+    quotes = model.complete(ChatRequest((), grounding=grounding_of(trace, index, passages, True))).quotes or ()
+    return [(passages[one.number - 1].start + one.start, passages[one.number - 1].start + one.end) for one in quotes]

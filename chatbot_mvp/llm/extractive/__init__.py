@@ -2,9 +2,7 @@
 
 ``units`` splits passages into what can be quoted, ``kinds`` reads what kind of answer a question asks for, ``scoring``
 compares units with the question, ``chain`` finds names that link one passage to another, and ``choice`` picks the
-answer. Where an answer has to be plain, ``values`` reads what value a question asks for, ``limits`` what rules a text
-out, ``proof`` tells how well a unit is proven to answer, and ``lists`` counts the items of lists and compares the rows
-of tables.
+answer. Where an answer has to be proven, ``values`` reads what value a question asks for, and ``proof`` decides.
 """
 
 from chatbot_mvp.llm.extractive.choice import choose

@@ -7,7 +7,6 @@ were set on even rows of development data and checked on the odd ones (see decis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ import numpy.typing as npt
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
-from chatbot_mvp.llm.extractive.lists import counted, extreme, whole_lists
 from chatbot_mvp.llm.extractive.proof import prove
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import Scores, compare
@@ -31,10 +29,6 @@ RANK = 0.05
 MAX_UNITS = 3
 KEEP_FROM = 0.82
 """Further units are quoted if they score at least this share of the best one."""
-KEEP_PROVEN = 0.9
-"""The same where units have to prove that they answer."""
-PROVEN = 1.8
-"""Least proof of a unit that is quoted, on the scale of ``Proof.value_of``."""
 PAIR_FROM = 0.25
 """A pair of units is preferred to a single one if it scores at least this much more."""
 FIRST = 0.1
@@ -49,95 +43,44 @@ _SUPPORTS = 12
 """The best units that are tried as the first of a pair."""
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """What answers a question."""
+def choose(grounding: Grounding) -> tuple[list[Unit], float | None]:
+    """Return (the units that answer a question, at most three, in reading order; their proof).
 
-    units: Sequence[Unit] = ()
-    """At most three, in reading order; empty if nothing answers."""
-    count: int | None = None
-    """Number of items of the list in ``units``, if the question asks how many there are."""
-
-
-def choose(grounding: Grounding) -> Chosen:
-    """Choose the units that answer a question; none if none resembles it (see ``_eligible``).
-
-    If ``grounding`` has an evidence score, a unit also has to prove that it answers (see ``proof``). Then items of
-    lists are counted, and rows of tables compared, if that is what the question asks for.
+    If ``grounding`` asks for a proof, that is one proven unit or none (see ``prove``). Else it is what is nearest, none
+    if nothing resembles the question (see ``_eligible``), and the proof is None.
     """
     reader = Reader(grounding.language, grounding.analyzer)
-    if grounding.evidence is not None and (row := extreme(grounding, reader)):
-        return Chosen([row])
-    units = _sentences(grounding, reader)
-    if grounding.evidence is not None and not units and (found := counted(grounding, reader)):
-        return Chosen([found[1]], found[0])
-    return Chosen(units)
-
-
-def _sentences(grounding: Grounding, reader: Reader) -> list[Unit]:
     units = _new_ones(grounding, reader)
-    if not units:
-        return []
+    if grounding.proves:
+        proof = prove(grounding, units, reader) if units else None
+        return [proof.unit] if proof and proof.value >= 1 else [], proof.value if proof else 0.0
+    return _nearest(grounding, units, reader) if units else [], None
+
+
+def _nearest(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> list[Unit]:
     wanted = asked(grounding.question, reader)
-    if grounding.evidence is not None and wanted.kind in ("what", "how", ""):
-        units += whole_lists(grounding)
     scores = compare(grounding, units, wanted, reader)
     single = scores.cover @ scores.weights + FIT * scores.fit + CLOSE * scores.closeness
     single /= 1 + RANK * scores.passage
-    keep_from = KEEP_FROM
-    proven = np.ones(len(units), bool)
-    if grounding.evidence is None:
-        single[~_eligible(scores)] = -np.inf
-    else:
-        proof = prove(grounding, scores, wanted, reader)
-        single = proof.share + FIT * scores.fit + CLOSE * scores.closeness
-        single /= 1 + RANK * scores.passage
-        single[~proof.possible] = -np.inf
-        proven = proof.value_of(grounding.evidence, scores) >= PROVEN
-        keep_from = KEEP_PROVEN
+    single[~_eligible(scores)] = -np.inf
     if not scores.own.any():
         single += FIRST * scores.first  # a section begins with what it is about
     best = float(single.max())
     if not np.isfinite(best):
         return []
-    tied = ties(scores, grounding.passages, grounding.question, wanted, reader)
-    value, linked = _linked(scores, tied)
-    if value - best >= PAIR_FROM and proven[list(linked)].any():
+    value, linked = _linked(scores, ties(scores, grounding.passages, grounding.question, wanted, reader))
+    if value - best >= PAIR_FROM:
         return [units[row] for row in linked]
-    if not proven[int(single.argmax())]:
-        return []
     keep: list[Unit] = []
     for row in np.argsort(-single, kind="stable"):
-        if single[row] < keep_from * best or len(keep) == MAX_UNITS:
+        if single[row] < KEEP_FROM * best or len(keep) == MAX_UNITS:
             break
         unit = units[row]
         held = [other for other in keep if unit.overlaps(other)]
         # A sentence that is quoted with the one that it refers to takes the place of that one.
-        if proven[row] and all(not unit.is_list and {*other.spans} < {*unit.spans} for other in held):
+        if all({*other.spans} < {*unit.spans} for other in held):
             keep = [*(other for other in keep if other not in held), unit]
-    return sorted(
-        _as_lists(keep, scores, list(whole_lists(grounding))), key=lambda unit: (unit.passage, unit.spans[-1])
-    )
-
-
-def _as_lists(keep: Sequence[Unit], scores: Scores, lists: Sequence[Unit]) -> list[Unit]:
-    """Return the units, with whole lists in place of their items if nothing singles one of these out.
-
-    That is so if several items were kept, or if the one has no word of a question that a list may answer.
-    """
-    rows = {id(unit): row for row, unit in enumerate(scores.units)}
-    asked_for = any(unit.is_list for unit in scores.units)
-    found: list[Unit] = []
-    for unit in keep:
-        whole = next((one for one in lists if not unit.is_list and unit.overlaps(one)), None)
-        several = whole is not None and sum(one.overlaps(whole) for one in keep) > 1
-        if whole is not None and (several or (asked_for and not scores.own[rows[id(unit)]].any())):
-            if not found:
-                return [whole]
-            unit = whole
-        if unit not in found:
-            found.append(unit)
-    return found
+    return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
 
 
 def _eligible(scores: Scores) -> npt.NDArray[np.bool_]:
@@ -160,8 +103,7 @@ def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
         for number, passage in enumerate(grounding.passages):
             for unit in units_of(passage.text, number):
                 quoted = "\n".join(passage.text[start:end] for start, end in unit.spans)
-                checked = grounding.evidence is not None
-                denies = checked and says_no(quoted) and not says_no(grounding.question)
+                denies = grounding.proves and says_no(quoted) and not says_no(grounding.question)
                 if denies or not reader.terms(quoted) <= known:
                     distinct.setdefault(unit.text, unit)
     return list(distinct.values())

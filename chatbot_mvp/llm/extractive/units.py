@@ -54,8 +54,6 @@ class Unit:
     """True for the first sentence of the passage."""
     is_row: bool = False
     """True for a table row."""
-    is_list: bool = False
-    """True for a whole list."""
 
     def overlaps(self, other: Unit) -> bool:
         """Return whether one of two units is an item of the list that the other one quotes."""

@@ -71,7 +71,6 @@ _MONEY = (
     r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half|"
     r"pagan? (?:solo )?la mitad)\b"
 )
-_UNITS = re.compile(rf"\s*(?:{UNIT_OF_TIME}|{MEASURE}|euros?|€|%)(?!\w)")
 _NO = re.compile(r"\b(?:no|nunca|tampoco|ningun[oa]?|not|never|none|nobody)\b")
 
 
@@ -201,28 +200,6 @@ VALUES: dict[str, Value] = {
 """Kind -> value. The first kind whose ``asked`` matches is the one that a question asks for."""
 
 
-CONTACTS = ("phone", "email")
-_CLASS = re.compile(
-    r"(?:^|\b(?:de|en|con|a|por|para|desde|hasta|y|in|on|at|to|from|with|for) )(?:que|which|what) (\w{3,})(?: (\w+))?"
-)
-_AFTER_VERB = frozenset(
-    """si para a al el la los las con por cuando en le lo un una me te se nos mi su no in if when the a an to my at with
-    on for it i you we they""".split()
-)
-_NOT_CLASSES = frozenset(
-    """motivo motivos caso casos objeto objetos forma formas manera modo razon hay pasa ocurre sucede significa incluye
-    reason case way does did are was were has have can should must happens""".split()
-)
-
-
-def class_noun(plain: str) -> str:
-    """Return the noun behind "which" ("raza" in "¿qué raza de perros…?") in a folded question; "" if none is seen."""
-    found = _CLASS.search(plain)
-    if not found or found[1] in LIGHT_WORDS | _NOT_CLASSES or found[2] in _AFTER_VERB or not found[2]:
-        return ""
-    return found[1]
-
-
 def last_clause(question: str) -> str:
     """Return the question that stands last in a text, such as that of a follow-up behind the one before."""
     return question[question.rfind("¿") + 1 :] if "¿" in question else question
@@ -259,11 +236,6 @@ def gives(kind: str, plain: str, question: str) -> bool:
         ]
     # What the question itself names is no answer, but "every" is no name.
     return any(kind in ("frequency", "why") or value not in question for value in found)
-
-
-def is_unit(following: str) -> bool:
-    """Return whether a folded text begins with a unit of time or measure, as behind a number."""
-    return bool(_UNITS.match(following))
 
 
 def says_no(text: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.stages.base import Stage
 from chatbot_mvp.retrieval.stages.kb_score import KbScore, scaled
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
+from chatbot_mvp.text import fold
 
 CANDIDATES = {"score": 30, "vector_norm": 20, "words": 20}
 """How many of the best hits by each signal are compared with the question."""
@@ -26,6 +28,8 @@ words and vectors from 0 to 0.5 do about as well (docs/research/evidence.md)."""
 _FOLLOWED, _FIRST = 0.2, 5
 """The walk followed a link if one of its first five hits has this ``link_bonus``. Between 0.05 and 0.2, recall@5 of
 HotpotQA and MuSiQue stays that of the walk (docs/research/bridge.md)."""
+
+Nearness = Callable[[Sequence[str]], list[tuple[float, dict[str, float]]]]
 
 
 class LateInteraction(Stage):
@@ -79,6 +83,31 @@ def token_states(index: CorpusIndex, text: str) -> TokenStates:
     """Return the tokens of a question as the embedding model of an index reads them."""
     [question] = _tokens(index).embedder.text_tokens([text], "query")
     return question
+
+
+def nearness(index: CorpusIndex, question: str) -> Nearness | None:
+    """Return a function that compares texts with a question as they are, without what stands around them.
+
+    It gives for each text (late interaction, folded word of the question -> mean cosine of the word's tokens with the
+    closest ones of the text); None if the index has no tokens.
+    """
+    if index.dense is None or index.dense.tokens is None:
+        return None
+    tokens, words = index.dense.tokens, question.split()
+
+    def compare(texts: Sequence[str]) -> list[tuple[float, dict[str, float]]]:
+        closest, shares, _ = tokens.compared(token_states(index, question), texts)
+        counts = np.array(tokens.embedder.token_counts(words))
+        if counts.sum() != len(closest):  # a question of several windows
+            return [(float(late), {}) for late in shares @ closest]
+        ends = np.cumsum(counts)
+        of_words = [closest[end - count : end].mean(axis=0) for count, end in zip(counts, ends, strict=True) if count]
+        said = [re.findall(r"\w+", fold(word)) for word, count in zip(words, counts, strict=True) if count]
+        named = [(part, near) for parts, near in zip(said, of_words, strict=True) for part in parts]
+        late = (shares @ closest).tolist()
+        return [(late[row], {part: float(near[row]) for part, near in named}) for row in range(len(texts))]
+
+    return compare
 
 
 def compared(index: CorpusIndex, question: TokenStates, hits: Sequence[Hit]) -> tuple[Mapping[str, Doubles], Doubles]:

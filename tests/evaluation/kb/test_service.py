@@ -223,6 +223,7 @@ def test_a_chosen_threshold_decides_the_next_answer_and_outlives_the_process(app
     assert not app.answering.ask(kb_id, question, UserContext("strict", "es")).abstained
     save_provider(app.settings.app_settings_path, "demo")
     app.live.change("kb_min_evidence", 1.0)
+    app.live.change("kb_doubt_evidence", 1.0)
     assert read_choices(app.settings.app_settings_path).provider == "demo", "the other choice in the file stays"
     evidence = app.answering.ask(kb_id, question, UserContext("strict", "es")).decision
     assert (evidence.min_evidence, evidence.enough) == (1.0, evidence.evidence >= 1.0)

@@ -213,7 +213,7 @@ def test_a_chats_answers_from_its_knowledge_base_are_rows(settings: Settings) ->
     with pytest.raises(NothingToEvaluate):
         app.get(RagasService).rows_of_conversations(app.chat.conversations(session, record.kb_id))
     conversation = app.chat.start(session, record.kb_id, record.kb_name)
-    for question in ("¿Cuántos días laborables de vacaciones hay por año?", "¿Qué temperatura tiene Venus?"):
+    for question in ("¿Cuántos días laborables de vacaciones tiene cada persona?", "¿Qué temperatura tiene Venus?"):
         assert app.chat.begin(session, conversation, question, UserContext()).join(20.0)
     [row] = app.get(RagasService).rows_of_conversations(app.chat.conversations(session, record.kb_id))
     assert "23 días laborables" in (row.row.response or "")

@@ -1,0 +1,25 @@
+"""What the built-in model answers from, for the chat and for all that measures what the chat does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chatbot_mvp.chat.nearest import corrected
+from chatbot_mvp.llm.base import Grounding
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
+from chatbot_mvp.retrieval.stages.late_interaction import nearness
+from chatbot_mvp.retrieval.trace import RetrievalTrace
+from chatbot_mvp.types import Chunk
+
+
+def grounding_of(trace: RetrievalTrace, index: CorpusIndex, passages: Sequence[Chunk], proves: bool) -> Grounding:
+    """Return passages of a trace as the built-in model reads them.
+
+    Args:
+        proves: whether a quote has to be proven to answer.
+    """
+    asked, _ = corrected(trace.query, trace, index)
+    near = nearness(index, asked) if proves and passages else None
+    language = index.analyzer.language_of(asked)
+    return Grounding(asked, tuple(passages), language, sentence_closeness(trace, index), index.analyzer, near, proves)
