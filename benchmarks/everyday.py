@@ -45,7 +45,6 @@ HALVES = {
     "third": ("piscina", "clinica"),
     "fourth": ("furgonetas", "biblioteca"),
     "fifth": ("comedor", "cestas"),
-    "sixth": ("refugio",),
 }
 MORE = "more"
 """Name of a set over the documents of the first three halves."""

@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.everyday import FOLDER, HALVES, MORE, questions_of
-from benchmarks.script import SAMPLES, data_folder, head, parser, row
+from benchmarks.everyday import FOLDER, HALVES, MORE, Question, questions_of
+from benchmarks.script import ROOT, SAMPLES, data_folder, head, parser, row
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.grounding import grounding_of
@@ -33,6 +33,8 @@ from chatbot_mvp.text import fold
 from chatbot_mvp.types import PastTurn
 
 Rows = list[dict[str, Any]]
+OWN = ROOT / "benchmarks" / "ticks" / "refugio.md"
+"""Written for this table alone, with twenty questions, before the proof was first asked."""
 
 
 def _yes(*_: object) -> bool:
@@ -72,7 +74,10 @@ def sets(shared: Path) -> Iterator[tuple[str, str, Callable[[], tuple[str, Rows]
     yield "manuals", "handbook", partial(_read, handbook / "politica_empresa.md", handbook / "preguntas.jsonl")
     for half, documents in HALVES.items():
         for name in documents:
-            yield "everyday", f"{half} {name}", partial(_everyday, name)
+            asked = [*questions_of(name), *(one for one in questions_of(MORE) if one.document == name)]
+            yield "everyday", f"{half} {name}", partial(_everyday, FOLDER / f"{name}.md", asked)
+    own = [Question(**one) for one in _lines(OWN.with_suffix(".jsonl"))]
+    yield "everyday", "own refugio", partial(_everyday, OWN, own)
     for part in range(2):
         yield "encyclopaedic, a quarter removed", f"squad {part}", partial(_squad, shared / "squad_es", part)
 
@@ -81,9 +86,8 @@ def _read(text: Path, questions: Path) -> tuple[str, Rows]:
     return text.read_text("utf-8"), _lines(questions)
 
 
-def _everyday(name: str) -> tuple[str, Rows]:
-    asked = [*questions_of(name), *(one for one in questions_of(MORE) if one.document == name)]
-    return (FOLDER / f"{name}.md").read_text("utf-8"), [
+def _everyday(text: Path, asked: Sequence[Question]) -> tuple[str, Rows]:
+    return text.read_text("utf-8"), [
         {"question": one.question, "before": one.before, "kind": "answerable" if one.accept else "near", "set": one}
         for one in asked
     ]
