@@ -38,8 +38,11 @@ def is_head(path: Path) -> bool:
 
 
 def write_head(folder: Path, head: Head) -> None:
-    """Write a head, then its copy. What cannot be read there is set aside. Raises OSError."""
-    for name in (HEAD, COPY):
+    """Write a head, its copy first: if that fails, nothing has changed. What cannot be read there is set aside.
+
+    Raises OSError.
+    """
+    for name in (COPY, HEAD):
         path, aside = folder / name, folder / DAMAGED / name
         if path.exists() and not is_head(path):
             shutil.rmtree(aside, ignore_errors=True)  # a folder may have stood there

@@ -89,29 +89,30 @@ class Lines:
     def _after(self, documents: Sequence[KbDocument], base: _Now) -> _Now:
         """Return what the documents of the version after ``base`` are, and note them in their lines."""
         here, left = {one.path for one in documents}, dict[str, list[int]]()
-        stay = {line for path, (line, _) in base.items() if path in here}
+        taken = {line for path, (line, _) in base.items() if path in here}  # a line is once in a version
         for path, (line, text) in sorted(base.items(), reverse=True):
             if path not in here:
                 left.setdefault(text, []).append(line)
         found: _Now = {}
         for one in documents:
             before, had = base.get(one.path), self._had.get((one.path, one.sha256))
-            if (before is None or before[1] != one.sha256) and had is not None and had not in stay:
+            if (before is None or before[1] != one.sha256) and had is not None and had not in taken:
                 line = had
             elif before is not None:
                 line = before[0]
             elif left.get(one.sha256):
                 line = left[one.sha256].pop()
             else:
-                line = self._again(one.path)
+                line = self._again(one.path, taken)
+            taken.add(line)
             self._pairs[line].add((one.path, one.sha256))
             found[one.path] = (line, one.sha256)
         return found
 
-    def _again(self, path: str) -> int:
-        """Return the line that ended under a path, or a new one."""
+    def _again(self, path: str, taken: Collection[int]) -> int:
+        """Return the line that ended under a path, or a new one if there is none or it is ``taken``."""
         line = self._ended.get(path)
-        if line is None or self._last[line] != path:
+        if line is None or self._last[line] != path or line in taken:
             line = len(self._pairs)
             self._pairs.append(set())
             self._last.append(path)

@@ -205,6 +205,17 @@ def test_a_path_of_a_draft_names_the_document_that_it_was_when_the_draft_was_mad
     assert found_in(data, "El segundo") != []
 
 
+def test_a_new_document_of_a_draft_is_not_the_one_that_moves_to_its_path(app: App, data: Path) -> None:
+    kb_id = moving_kb(app, document("a.md", "# Uno\n\nEl primero.\n"), OTHER)
+    app.kb_changes.change(kb_id, new=[document("b.md", "# Dos\n\nEl segundo.\n")], stage=True)
+    app.kb_changes.change(kb_id, [Move("a.md", "b.md")])
+    app.kb_changes.purge(kb_id, ["a.md"])
+    assert (found_in(data, "El primero"), paths(app, kb_id)) == ([], ["otro.md"])
+    staged = app.kb_changes.staged(kb_id)
+    assert staged is not None
+    assert [one.path for one in app.kb_changes.documents(kb_id, staged.version_id)] == ["b.md", "otro.md"]
+
+
 def test_a_path_in_what_a_killed_change_has_left_names_nothing(app: App) -> None:
     kb_id = moving_kb(app)
     now = app.kb_changes.documents(kb_id)
