@@ -443,6 +443,16 @@ def test_a_raised_number_is_no_digit_of_the_number_that_it_touches() -> None:
     assert "Vale 90 ⁶" in text
 
 
+def test_quotation_marks_and_dashes_of_a_pdf_are_those_that_it_has() -> None:
+    written = {"\\223": "“", "\\224": "”", "\\222": "’", "\\226": "–", "\\227": "—"}
+    said = 'El \\223turno\\224 de l\\222Hospitalet \\227de 8\\22614 - o 15\\227 no "cierra".'
+    stream = f'BT /F1 11 Tf 70 700 Td ({said}) Tj 0 -30 Td (Un "plan" - sin nada m-s.) Tj ET'
+    for code, char in written.items():
+        said = said.replace(code, char)
+    text = read(".pdf", pdf([], content=[zlib.compress(stream.encode("latin-1"))])).text
+    assert text == f'{said} Un "plan" - sin nada m-s.'
+
+
 def test_a_raised_number_in_a_table_of_a_pdf_is_no_digit_of_its_cell() -> None:
     pieces = [
         (x, 700 - 14 * row, cell)

@@ -1,4 +1,5 @@
-"""What PDFium knows of single characters and liteparse does not tell: raised numbers and text that is never drawn."""
+"""What PDFium knows of single characters and liteparse does not tell: raised numbers, quotation marks and dashes as
+they are written, and text that is never drawn."""
 
 from __future__ import annotations
 
@@ -29,6 +30,13 @@ _LONGEST = 3
 _UNIT = 10
 """Parts of a point in which places are told."""
 
+_WRITTEN = {'"': "“”„‟″", "'": "‘’‚‛′", "-": "‐‑‒–—―−"}
+"""What liteparse tells -> what it may be."""
+_KIND = {char: told for told, chars in _WRITTEN.items() for char in told + chars}
+_SIGN = re.compile(f"[{re.escape(''.join(_KIND))}]")
+_AROUND = 2.0
+"""Points around a text in which its signs lie."""
+
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom in points from the upper left corner of a page as it is shown."""
 
@@ -51,6 +59,21 @@ class Mark:
 class Glyphs:
     marks: Sequence[Mark] = ()
     invisible: Sequence[Box] = field(default_factory=list)
+    signs: Sequence[tuple[str, float, float]] = ()
+    """(quotation mark or dash, x, y) in the order of drawing; none if all are what liteparse tells."""
+
+    def as_written(self, text: str, box: Box) -> str:
+        """Return a text of a place with its quotation marks and dashes, and its raised numbers kept apart."""
+        left, top, right, bottom = box
+        inside = [
+            char
+            for char, x, y in self.signs
+            if left - _AROUND <= x <= right + _AROUND and top - _AROUND <= y <= bottom + _AROUND
+        ]
+        if [_KIND[char] for char in inside] == [_KIND[char] for char in _SIGN.findall(text)]:
+            written = iter(inside)
+            text = _SIGN.sub(lambda _: next(written), text)
+        return separated(text, box, self.marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +126,7 @@ class Document:
         """Return what is special on a page; its number counts from 1."""
         page = self._document[number - 1]
         try:
-            return Glyphs(list(_marks(page)), list(_invisible(page)))
+            return Glyphs(list(_marks(page)), list(_invisible(page)), list(_signs(page)))
         finally:
             page.close()
 
@@ -135,6 +158,15 @@ def _invisible(page: pdfium.PdfPage) -> Iterator[Box]:
             left, bottom, right, top = found.get_bounds()
             (x, y), (x2, y2) = _place(page, left, top), _place(page, right, bottom)
             yield min(x, x2), min(y, y2), max(x, x2), max(y, y2)
+
+
+def _signs(page: pdfium.PdfPage) -> Iterator[tuple[str, float, float]]:
+    text = page.get_textpage()
+    codes = ((index, raw.FPDFText_GetUnicode(text, index)) for index in range(text.count_chars()))
+    found = [(index, chr(code)) for index, code in codes if chr(code) in _KIND]
+    for index, char in found if any(char not in _WRITTEN for _, char in found) else ():
+        left, bottom, right, top = text.get_charbox(index)
+        yield char, *_place(page, (left + right) / 2, (bottom + top) / 2)
 
 
 def _marks(page: pdfium.PdfPage) -> Iterator[Mark]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import clean_line
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
-from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs, Mark, separated
+from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs
 from chatbot_mvp.documents.reading.pdf_layout import Line
 from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, usual_size, with_tables
 
@@ -42,13 +42,11 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     # A scan has its text in white, or not drawn at all, over or under the picture.
     hidden = [one for one in seen if not pictures and _is_hidden(one, dark, glyphs.invisible)]
     lost["hidden"] += sum(len(one.text.split()) for one in hidden)
-    items = [_item(one, glyphs.marks) for one in seen if all(one is not other for other in hidden)]
+    items = [_item(one, glyphs) for one in seen if all(one is not other for other in hidden)]
     if is_rubbish(" ".join(item.text for item in items)):
         lost["unreadable"] += 1
         return []
-    tables = [
-        _Table(block, glyphs.marks) for block in page.blocks or () if block.kind == "table" and block.bbox is not None
-    ]
+    tables = [_Table(block, glyphs) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
     marks = {id(table.mark): table for table in tables}
     lines: list[Line] = []
     placed = [*items, *(table.mark for table in tables)]
@@ -71,11 +69,11 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
 class _Table:
     """A table as liteparse found it."""
 
-    def __init__(self, block: Any, marks: Sequence[Mark]) -> None:
+    def __init__(self, block: Any, glyphs: Glyphs) -> None:
         box = block.bbox
         self.mark = Item("", box.x - 1, box.y - 1, box.x + box.width + 1, box.y + box.height + 1, 0.0, False)
         self.rows = [
-            [Cell(_cell_text(cell, marks)) for cell in row] for row in (block.header or [], *(block.rows or ()))
+            [Cell(_cell_text(cell, glyphs)) for cell in row] for row in (block.header or [], *(block.rows or ()))
         ]
 
     def read_from(self, items: Sequence[Item]) -> list[Item]:
@@ -93,16 +91,16 @@ class _Table:
         return [] if fused > _FUSED * len(filled) or beside > _BESIDE * len(self.rows) else read
 
 
-def _item(found: Any, marks: Sequence[Mark]) -> Item:
+def _item(found: Any, glyphs: Glyphs) -> Item:
     bold = "bold" in (found.font_name or "").lower() or "black" in (found.font_name or "").lower()
     size = found.font_height or found.font_size or found.height
-    text = separated(clean_line(found.text), _box(found), marks)
+    text = glyphs.as_written(clean_line(found.text), _box(found))
     return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
 
 
-def _cell_text(cell: Any, marks: Sequence[Mark]) -> str:
+def _cell_text(cell: Any, glyphs: Glyphs) -> str:
     text = _plain(cell.text)
-    return separated(text, _box(cell.bbox), marks) if cell.bbox is not None else text
+    return glyphs.as_written(text, _box(cell.bbox)) if cell.bbox is not None else text
 
 
 def _is_hidden(found: Any, dark: Sequence[tuple[float, float, float, float]], invisible: Sequence[Box]) -> bool:
