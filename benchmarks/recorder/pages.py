@@ -53,6 +53,7 @@ _DONE = f"""() => ({_STATE})() === 'notRunning' && document.querySelector('h1')
   && !/Comprobando…|Checking…/.test(document.body.innerText)
   && !document.querySelector("[data-testid='stSkeleton'], [data-testid='stSpinner']")"""
 _TRIES = 200
+_LOOKS = 8
 
 
 def facts(place: Place) -> Iterator[Fact]:
@@ -119,7 +120,7 @@ def _told(page: Any, stable: Stable) -> list[str]:
 
 
 def still(page: Any) -> list[str]:
-    """Return the lines of a page's tree as soon as it is the same three times, and its script has ended before each.
+    """Return the lines of a page's tree when it was the same ``_LOOKS`` times; its script has ended before each look.
 
     Raises:
         TimeoutError: it does not stand still.
@@ -127,8 +128,9 @@ def still(page: Any) -> list[str]:
     seen: list[str] = []
     for _ in range(_TRIES):
         page.wait_for_function(_DONE)
+        page.wait_for_load_state("networkidle")  # the code of some elements comes when the first one is drawn
         seen.append(page.locator("body").aria_snapshot())
-        if len(seen) > 2 and len(set(seen[-3:])) == 1:
+        if len(seen) >= _LOOKS and len(set(seen[-_LOOKS:])) == 1:
             return seen[-1].splitlines()
         page.wait_for_timeout(100)  # between two looks; what is waited for is that they are alike
     raise TimeoutError(f"{page.url} does not stand still: {otherwise(seen[-2].splitlines(), seen[-1].splitlines())}")
