@@ -19,7 +19,7 @@ from tests.loopback import free_port
 from tests.s3_server import BUCKET, KEY, SECRET, S3Server
 
 SAMPLE = next((PROJECT_ROOT / "data" / "samples" / "kb").glob("*.md"))
-QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
+QUESTION = "¿Cuántos días laborables de vacaciones tiene cada persona?"
 ANSWER = "23 días laborables"
 DATASET = "valle_multihop"
 """Bundled, as the sample knowledge base is."""

@@ -58,7 +58,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     page.get_by_role("button", name="Usar esta configuración en el chat").click()
     page.get_by_text("El chat busca con la configuración de la evaluación").wait_for()
     assert page.get_by_text(lexical).is_visible()
-    ask(page, "¿Cuántos días laborables de vacaciones hay por año?")
+    ask(page, "¿Cuántos días laborables de vacaciones tiene cada persona?")
     page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     page.get_by_role("button", name="Volver a la habitual").click()

@@ -16,7 +16,7 @@ from tests.waiting import SOON_S, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
-QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
+QUESTION = "¿Cuántos días laborables de vacaciones tiene cada persona?"
 NEAR = "¿Cuánto dura el permiso de paternidad?"
 INPUT = "[data-testid='stChatInputTextArea']"
 

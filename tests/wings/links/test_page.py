@@ -12,7 +12,7 @@ from tests.ui.test_pages import open_page, texts
 pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 
 QUESTION, OTHER = (
-    "¿Cuántos días laborables de vacaciones hay por año?",
+    "¿Cuántos días laborables de vacaciones tiene cada persona?",
     "¿Cuánto se paga por kilómetro en coche propio?",
 )
 

@@ -17,7 +17,7 @@ from chatbot_mvp.wings.links import service
 from chatbot_mvp.wings.links.service import AnswerLinks
 from tests.raising import raises
 
-QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
+QUESTION = "¿Cuántos días laborables de vacaciones tiene cada persona?"
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def test_the_chats_of_the_session_are_evaluated_from_admin(data_dir: Path, no_ke
     app = app.radio(key="ragas_source").set_value("chat").run()
     assert "Todavía no hay conversaciones" in texts(app)
     app = app.switch_page("views/2_Chat.py").run()
-    app.chat_input[0].set_value("¿Cuántos días laborables de vacaciones hay por año?").run()
+    app.chat_input[0].set_value("¿Cuántos días laborables de vacaciones tiene cada persona?").run()
     app = app.switch_page("views/3_Admin.py").run()
     app = app.radio(key="ragas_source").set_value("chat").run()
     app = app.multiselect(key="ragas_metrics").set_value(["lexical_faithfulness"]).run()
