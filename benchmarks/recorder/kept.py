@@ -55,8 +55,8 @@ def facts(place: Place) -> Iterator[Fact]:
 
 
 @contextmanager
-def at_time(made: str) -> Iterator[None]:
-    """Let the clock of the program stand where it stood a minute after a time, and go on from there."""
+def at_time(made: str) -> Iterator[type[datetime]]:
+    """Let the clock of the program stand where it stood a minute after a time, and go on from there; yield it."""
     shift = datetime.fromisoformat(made) + timedelta(minutes=1) - datetime.now(UTC)
 
     class Shifted(datetime):
@@ -65,7 +65,7 @@ def at_time(made: str) -> Iterator[None]:
             return datetime.now(tz) + shift
 
     with patch.object(clock, "datetime", Shifted), patch.object(clock, "_latest", datetime.min.replace(tzinfo=UTC)):
-        yield
+        yield Shifted
 
 
 def _kbs(app: App) -> Iterator[tuple[str, JSON]]:

@@ -23,6 +23,8 @@ from benchmarks.recorder.keeping import VISITOR, app_over
 from benchmarks.recorder.kept import ARCHIVE, at_time
 from benchmarks.recorder.stable import Stable
 from benchmarks.recorder.vectors import use_float32
+from streamlit_app.chat import conversation_list
+from streamlit_app.shared import i18n
 from tests.e2e import conftest
 from tests.e2e.conftest import Server
 from tests.e2e.views import World, views
@@ -151,5 +153,9 @@ if __name__ == "__main__":
     use_float32()
     made = sys.argv[1]
     sys.argv = ["streamlit", *sys.argv[2:]]
-    with at_time(made):
+    with (
+        at_time(made) as shifted,
+        patch.object(conversation_list, "datetime", shifted),
+        patch.object(i18n, "datetime", shifted),
+    ):
         runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
