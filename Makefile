@@ -77,7 +77,7 @@ $(VENV)/bin/python:
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatbot_mvp.cli.operation, \
 	chatbot_mvp.wings.ragas.cli, chatbot_mvp.cli.runs, chatbot_mvp.server.run, altair, bs4, httpx, mammoth, markdownify, \
-	ctranslate2, pandas, pyarrow.parquet, pypdf, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
+	ctranslate2, liteparse, pandas, pyarrow.parquet, pypdfium2, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	$(PIP_INSTALL) --require-hashes -r requirements.txt
