@@ -172,7 +172,7 @@ def ask(app: App, kind: str, name: str, text: str, questions: Rows) -> Iterator[
     kb = app.kbs.add(f"{name}.md", text.encode()).kb_id
     index = app.kbs.pipeline(kb).index
     if index.dense is not None and index.dense.tokens is not None:
-        index.dense.tokens.of = _remembering(index.dense.tokens.of)  # type: ignore[method-assign]
+        index.dense.tokens.of = _remembering(index.dense.tokens.of)  # type: ignore[method-assign]  # units come again
     for question in questions:
         history = [PastTurn(question["before"], "")] if question.get("before") else []
         answer = app.answering.ask(kb, question["question"], UserContext("strict"), history)

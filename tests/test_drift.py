@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+pytest.importorskip("chatbot_mvp.wings.promise")
+
 from benchmarks.drift import WITHIN, outcome
 from benchmarks.drift_pools import Pool
 from benchmarks.drift_rules import BUDGET, RULES, Course, label_capitals, until

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -80,7 +79,8 @@ def _samples(settings: Settings) -> JSON:
     for change in changes:
         cut = sample(dataset, settings.with_changes(**change))
         ids = [[one.query_id for one in cut.dataset.queries], [one.doc_id for one in cut.dataset.documents]]
-        found.append([*ids, replace(cut, dataset=None).__repr__(), cut.dataset.sha256])  # type: ignore[arg-type]
+        counts = [cut.gold, cut.gold_lost, cut.unscored, cut.unjudged, cut.corpus_slice]
+        found.append([*ids, counts, cut.dataset.sha256])
     return found
 
 

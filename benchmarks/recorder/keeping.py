@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from chatbot_mvp.knowledge_base.changes import Describe, Move, Remove
 from chatbot_mvp.knowledge_base.versions import NewDocument
-from chatbot_mvp.runs.records import RunFolder
+from chatbot_mvp.runs.records import QueryRecord, RunFolder
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.wings.effects.service import Effects
@@ -174,8 +174,8 @@ def killed(data: Path) -> None:
     """Start a run as the pages do, and die after its first records, so that a job and a run are interrupted."""
     append = RunFolder.append_records
 
-    def once(folder: RunFolder, records: object) -> None:
-        append(folder, list(records)[:5])  # type: ignore[call-overload]
+    def once(folder: RunFolder, records: Iterable[QueryRecord]) -> None:
+        append(folder, list(records)[:5])
         os._exit(9)
 
     with patch.object(RunFolder, "append_records", once):

@@ -61,7 +61,7 @@ def at_time(made: str) -> Iterator[type[datetime]]:
 
     class Shifted(datetime):
         @classmethod
-        def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
+        def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]  # its own now gives itself; arithmetic does not
             return datetime.now(tz) + shift
 
     with patch.object(clock, "datetime", Shifted), patch.object(clock, "_latest", datetime.min.replace(tzinfo=UTC)):

@@ -15,7 +15,7 @@ from chatbot_mvp.settings.model import Settings
 
 def keep_models() -> None:
     """Make this process convert the weights once for all data folders."""
-    Settings.models_dir = ROOT / "data" / "cache" / "models"  # type: ignore[assignment]
+    Settings.models_dir = ROOT / "data" / "cache" / "models"  # type: ignore[assignment]  # a property elsewhere
 
 
 def use_float32() -> None:
@@ -23,7 +23,7 @@ def use_float32() -> None:
     keep_models()
     CTranslate2Encoder.__init__.__defaults__ = ("float32",)
     # It names vectors and runs; the last bits that it is made from are the processor's.
-    CTranslate2Encoder.digest = lambda self: "float32"  # type: ignore[method-assign]
+    CTranslate2Encoder.digest = lambda self: "float32"  # type: ignore[method-assign]  # in this process only
 
 
 if __name__ == "__main__":

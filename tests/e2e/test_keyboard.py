@@ -101,6 +101,9 @@ def test_a_question_its_answer_and_its_sources(seen_and_named: Keyboard) -> None
     """The focus goes with the source that is opened, and back to its citation when it is closed."""
     keys = seen_and_named
     page = keys.page
+    page.get_by_text("General", exact=True).click()  # which quotes several sentences
+    settle(page)
+    page.locator("[data-testid='stChatInputTextArea']").focus()
     keys.type(QUESTION)
     assert keys.press("Enter").name == BOX  # the next question can be typed at once
     page.locator("[class*='st-key-actions-']").wait_for()

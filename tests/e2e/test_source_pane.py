@@ -46,6 +46,7 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
     keep(server)
     page.set_viewport_size({"width": 1440, "height": 1000})
     visit(page, server, "Chat")
+    page.get_by_text("General", exact=True).click()  # which quotes several sentences
     ask(page, "¿De cuántos euros es la tasa del registro civil y la del registro mercantil?")
     page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)

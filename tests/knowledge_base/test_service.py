@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App
+from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.store import KbStore
+from chatbot_mvp.settings.model import load_settings
 from tests.documents.made import docx_with, pdf
 from tests.knowledge_base.uploading import wait, words_app
 from tests.waiting import wait_until
@@ -152,8 +153,12 @@ def test_repeated_chunks_are_counted_and_a_name_is_changed(app: App) -> None:
     assert {kb.kb_name for kb in app.kbs.records()} == {"Turnos de 2026", "dos.md"}
 
 
-def test_strict_mode_answers_the_questions_that_are_suggested_for_the_sample(app: App) -> None:
+@pytest.mark.slow
+def test_strict_mode_answers_the_questions_that_are_suggested_for_the_sample(tmp_path: Path) -> None:
+    """With vectors: by words alone one of them has no proof, and shows its passage as the nearest."""
+    app = build_app(load_settings(data_dir=tmp_path))
     record = app.kbs.add_sample()
+    app.kbs.pipeline(record.kb_id)  # waits for the vectors
     questions = app.kbs.suggested_questions(record.kb_id)
     assert len(questions) == 4
     assert [question for question in questions if app.answering.ask(record.kb_id, question).abstained] == []

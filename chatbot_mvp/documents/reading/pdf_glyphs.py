@@ -126,7 +126,9 @@ class Document:
         """Return what is special on a page; its number counts from 1."""
         page = self._document[number - 1]
         try:
-            return Glyphs(list(_marks(page)), list(_invisible(page)), list(_signs(page)))
+            text = page.get_textpage()
+            codes = [raw.FPDFText_GetUnicode(text, index) for index in range(text.count_chars())]
+            return Glyphs(list(_marks(page, text, codes)), list(_invisible(page)), list(_signs(page, text, codes)))
         finally:
             page.close()
 
@@ -160,19 +162,15 @@ def _invisible(page: pdfium.PdfPage) -> Iterator[Box]:
             yield min(x, x2), min(y, y2), max(x, x2), max(y, y2)
 
 
-def _signs(page: pdfium.PdfPage) -> Iterator[tuple[str, float, float]]:
-    text = page.get_textpage()
-    codes = ((index, raw.FPDFText_GetUnicode(text, index)) for index in range(text.count_chars()))
-    found = [(index, chr(code)) for index, code in codes if chr(code) in _KIND]
+def _signs(page: pdfium.PdfPage, text: pdfium.PdfTextPage, codes: Sequence[int]) -> Iterator[tuple[str, float, float]]:
+    found = [(index, char) for index, char in enumerate(map(chr, codes)) if char in _KIND]
     for index, char in found if any(char not in _WRITTEN for _, char in found) else ():
         left, bottom, right, top = text.get_charbox(index)
         yield char, *_place(page, (left + right) / 2, (bottom + top) / 2)
 
 
-def _marks(page: pdfium.PdfPage) -> Iterator[Mark]:
-    text = page.get_textpage()
-    codes = ((index, raw.FPDFText_GetUnicode(text, index)) for index in range(text.count_chars()))
-    real = [(index, chr(code)) for index, code in codes if 32 < code < 0xD800 and code != 0xA0]
+def _marks(page: pdfium.PdfPage, text: pdfium.PdfTextPage, codes: Sequence[int]) -> Iterator[Mark]:
+    real = [(index, chr(code)) for index, code in enumerate(codes) if 32 < code < 0xD800 and code != 0xA0]
     whole = "".join(char for _, char in real)
 
     @cache
