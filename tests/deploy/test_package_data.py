@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
@@ -41,10 +42,22 @@ def test_every_resource_that_the_settings_name_is_copied_into_the_package() -> N
     assert {target.removeprefix("chatbot_mvp/") for target in copies.values()} == set(copies)
 
 
+def pinned_packages() -> set[str]:
+    return set(re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==", (PROJECT_ROOT / "requirements.txt").read_text(), re.M))
+
+
+def test_what_the_installation_imports_once_is_what_it_has_installed() -> None:
+    """A package that development alone brings would end ``make run`` on every other machine."""
+    [line] = re.findall(r"^IMPORTED := ((?:.*\\\n)*.*)$", (PROJECT_ROOT / "Makefile").read_text(), re.M)
+    names = {name.split(".")[0] for name in re.findall(r"[\w.]+", line)} - set(PACKAGES)
+    brought_by = packages_distributions()
+    pinned = {name.lower().replace("_", "-") for name in pinned_packages()}
+    assert {"pandas", "liteparse"} <= names
+    assert [n for n in names if not pinned & {one.lower().replace("_", "-") for one in brought_by[n]}] == []
+
+
 def test_what_the_card_of_the_project_names_is_in_requirements_and_at_the_top_level() -> None:
-    pinned = set(
-        re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==", (PROJECT_ROOT / "requirements.txt").read_text(), re.M)
-    )
+    pinned = pinned_packages()
     packages = "streamlit google-generativeai groq openai chromadb tantivy rapidfuzz boto3 pyarrow pandas httpx pytest"
     assert set(packages.split()) <= pinned
     top = "streamlit_app chatbot_mvp data tests .streamlit pyproject.toml requirements.txt DEV_NOTES.md"
