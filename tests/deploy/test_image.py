@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: debootstrap makes the base image"),
 ]
 
-QUESTION = "¿Cuántos días de vacaciones hay?"
+QUESTION = "¿Cuántos días laborables de vacaciones tiene cada persona?"
 ASK = """
 import json, sys, urllib.request
 def ask(path, body=None):

@@ -242,7 +242,7 @@ def test_the_example_of_the_endpoint_runs(settings: Settings) -> None:
     with running(app) as url:
         code = block.text.replace("http://127.0.0.1:8600/v1", url).replace("manual-1a2b3c4d5e6f708192a3b4c5", kb_id)
         names: dict[str, object] = {"openai": openai, "TOKEN": TOKEN}
-        exec(code.replace("¿…?", "¿Cuántos días de vacaciones hay?"), names)
+        exec(code.replace("¿…?", "¿Cuántos días laborables de vacaciones tiene cada persona?"), names)
     reply = names["reply"]
     assert getattr(reply, "outcome", None) == "answered"
     assert getattr(reply, "sources", None)
