@@ -399,7 +399,7 @@ def test_ctrl_c_leaves_the_version_before_and_the_same_command_continues(cli: Cl
     cli("kb", "create", "Manual", str(folder))
     many = folder.parent / "muchos"
     many.mkdir()
-    for number in range(150):
+    for number in range(40):
         text = "".join(f"<p>Párrafo {number} {row} de un texto largo.</p>" for row in range(50))
         (many / f"{number}.html").write_text(f"<html><body><h1>{number}</h1>{text}</body></html>", "utf-8")
     arguments = [sys.executable, "-m", "chatbot_mvp.cli", "kb", "add", "Manual", str(many)]
@@ -412,7 +412,7 @@ def test_ctrl_c_leaves_the_version_before_and_the_same_command_continues(cli: Cl
         process.stderr.read()
     assert process.returncode == 130
     assert paths(cli) == ALL
-    assert cli.json("kb", "add", "Manual", str(many))["counts"] == {"added": 150}
+    assert cli.json("kb", "add", "Manual", str(many))["counts"] == {"added": 40}
 
 
 def test_a_knowledge_base_that_cannot_be_read_is_named_by_the_list(cli: Cli, folder: Path) -> None:

@@ -132,7 +132,7 @@ def test_time_grows_in_proportion_to_the_text(name: str) -> None:
     reader, found = READERS[name], []
     for unit in UNITS:
         for ends in ENDS:
-            small, large = (seconds(reader, unit, ends, chars) for chars in (10_000, 40_000))
+            small, large = (seconds(reader, unit, ends, chars) for chars in (5_000, 20_000))
             if large > 0.1 + 9 * small:
                 small, large = (min(seconds(reader, unit, ends, chars) for _ in range(3)) for chars in (20_000, 80_000))
             if large > 0.1 + 9 * small:

@@ -31,7 +31,9 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     kb_id = app.kbs.add_sample().kb_id
     app.question_sets.save(replace(app.kb_evaluation.propose_now(kb_id, count=8), name="propuestas"))
     conversation = app.chat.start(SESSION, kb_id, "kb")
-    asked = app.chat.begin(SESSION, conversation, "¿Cuántos días de vacaciones tengo al año?", UserContext())
+    asked = app.chat.begin(
+        SESSION, conversation, "¿Cuántos días laborables de vacaciones tiene cada persona?", UserContext()
+    )
     assert asked.join(60)
     for strategy in ("LEXICAL", "BRIDGE"):
         app.runs.run_now(retrieval_strategy=strategy)
@@ -73,7 +75,7 @@ def test_no_page_has_a_serious_finding(browser, worked_in, scheme) -> None:  # t
             settle(page)
             found += serious(page, "the review")
         if path == "Chat":
-            ask(page, "¿Cuántos días de vacaciones tengo al año?")
+            ask(page, "¿Cuántos días laborables de vacaciones tiene cada persona?")
             page.locator("[class*='st-key-sources-']").wait_for()
             settle(page)
             page.locator("[class*='st-key-sources-']").get_by_role("button").click()

@@ -111,7 +111,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
 
     # The chat answers from the new text.
     visit(page, server, "Chat")
-    ask(page, "¿Cómo se pide el trámite 7?")
+    ask(page, "¿El trámite 7 se pide ahora por internet?")
     page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     assert "por internet y es gratuito" in page.locator("[data-testid='stChatMessage']").last.inner_text()
