@@ -52,7 +52,7 @@ def test_no_page_does_what_the_policy_forbids(page: Any, worked_in: Server) -> N
         for tab in page.get_by_role("tab").all():
             tab.click()
             settle(page)
-    ask(page, "¿Cuántos días de vacaciones hay?")
+    ask(page, "¿Cuántos días laborables de vacaciones tiene cada persona?")
     page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     # Streamlit asks below the page for files that are above it, before it asks where they are.
