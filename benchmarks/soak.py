@@ -102,7 +102,7 @@ def ask_all(
     """Let ``users`` ask at random moments, each every ``every`` seconds on average, for ``seconds``."""
     asked, end = Asked(), time.monotonic() + seconds
     limits = httpx.Limits(max_connections=users, max_keepalive_connections=0)
-    with httpx.Client(timeout=30, limits=limits, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+    with httpx.Client(timeout=300, limits=limits, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
 
         def user(number: int) -> None:
             rng = random.Random(f"{seed}/{number}")

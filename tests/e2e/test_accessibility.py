@@ -15,7 +15,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
 from tests.e2e.visitors import become
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("views")]
 
 SERIOUS = ("serious", "critical")
 SESSION = "0" * 31 + "e"

@@ -17,7 +17,7 @@ from tests.e2e.visitors import become
 from tests.loopback import LoopbackServer
 from tests.ui.planted import Planted, attempts, plant
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("views")]
 
 # The icon is one that the program itself never draws.
 FOREIGN_ELEMENTS = """(place) => {

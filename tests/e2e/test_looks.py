@@ -34,7 +34,7 @@ from tests.e2e.test_tour import settle
 from tests.e2e.views import VISITOR, World, open_view, world
 from tests.e2e.visitors import become
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("views")]
 
 
 def _source(page: Any) -> None:
@@ -58,13 +58,20 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     yield from world(tmp_path_factory.mktemp("looks"))
 
 
-def shown(browser: Any, lived_in: World, name: str, width: int, theme: str) -> Any:
-    """Open a view in a browser of its own and let it stand still; close its context after use."""
-    context = browser.new_context(
-        viewport={"width": width, "height": WIDTHS[width]}, color_scheme=theme, reduced_motion="reduce", locale="es-ES"
-    )
+@pytest.fixture(scope="module")
+def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
+    """One visitor for all looks: a new one would load Streamlit's scripts anew."""
+    context = browser.new_context(reduced_motion="reduce", locale="es-ES")
     context.set_default_timeout(SOON_MS)
-    page = context.new_page()
+    yield context
+    context.close()
+
+
+def shown(visitor: Any, lived_in: World, name: str, width: int, theme: str) -> Any:
+    """Open a view in a page of its own and let it stand still; close it after use."""
+    page = visitor.new_page()
+    page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    page.emulate_media(color_scheme=theme)
     become(page, lived_in.server, VISITOR)
     view, prepare = VIEWS[name]
     open_view(page, lived_in, view)
@@ -76,13 +83,13 @@ def shown(browser: Any, lived_in: World, name: str, width: int, theme: str) -> A
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_looks_as_it_did(browser: Any, lived_in: World, name: str, tmp_path: Path) -> None:
+def test_a_view_looks_as_it_did(visitor: Any, lived_in: World, name: str, tmp_path: Path) -> None:
     """Its parts are where they were, in their type and colours; its small picture is as it was."""
     before, looks, wrong = kept(name), {}, []
     renew = "RENEW_LOOKS" in os.environ
     for width in WIDTHS:
         for theme in THEMES:
-            page, case = shown(browser, lived_in, name, width, theme), f"{width} {theme}"
+            page, case = shown(visitor, lived_in, name, width, theme), f"{width} {theme}"
             looks[case], picture = parts_of(page), picture_of(page)
             path = picture_path(name, width, theme)
             if renew:
@@ -93,7 +100,7 @@ def test_a_view_looks_as_it_did(browser: Any, lived_in: World, name: str, tmp_pa
                 if found:
                     page.screenshot(path=tmp_path / path.name)
                 wrong += [f"{name}, {case}: {line}" for line in found]
-            page.context.close()
+            page.close()
     if renew:
         keep(name, looks)
     assert wrong == [], f"whole pictures are in {tmp_path}; if the change is meant: RENEW_LOOKS=1 pytest {__file__}"
@@ -121,16 +128,16 @@ def compare(before: Parts, path: Path, page: Any) -> list[str]:
         (".st-key-home-tiles {visibility: hidden}", "its picture is"),
     ],
 )
-def test_a_change_of_the_design_is_seen(browser: Any, lived_in: World, style: str, seen: str) -> None:
+def test_a_change_of_the_design_is_seen(visitor: Any, lived_in: World, style: str, seen: str) -> None:
     """Without the change nothing is seen, with it this is."""
-    page = shown(browser, lived_in, "home", 1440, "light")
+    page = shown(visitor, lived_in, "home", 1440, "light")
     before, path = kept("home")["1440 light"], picture_path("home", 1440, "light")
     assert compare(before, path, page) == []
     page.add_style_tag(content=style)
     page.wait_for_timeout(400)
     found = compare(before, path, page)
     assert any(seen in line for line in found), found
-    page.context.close()
+    page.close()
 
 
 def test_what_is_kept_is_small() -> None:

@@ -20,7 +20,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_tour import settle, visit
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("views")]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
 from tests.loopback import LoopbackServer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("views")]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tests.e2e.test_tour import settle
 from tests.e2e.views import NAMES, VISITOR, WITH_BOXES, World, open_view, world
 from tests.e2e.visitors import become
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("views")]
 
 WIDTHS = (320, 390, 640, 768, 1024, 1440, 1920)
 """In CSS pixels. A window of 1280 or 1440 at a zoom of 200 % has 640 or 720, one of 640 at 200 % has 320."""
