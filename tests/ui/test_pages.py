@@ -88,7 +88,7 @@ def test_sample_kb_then_chat_in_strict_mode(data_dir: Path) -> None:
     admin.button(key="kb_sample").click().run()
     assert "politica_empresa.md" in texts(admin)
     chat = open_page("chat")
-    chat.chat_input[0].set_value("¿Cuántos días laborables de vacaciones hay por año?").run()
+    chat.chat_input[0].set_value("¿Cuántos días laborables de vacaciones tiene cada persona?").run()
     assert "23 días laborables" in texts(chat)
     assert "demo" in texts(chat)
     assert sources(chat)[0].startswith("[1] Vacaciones")
