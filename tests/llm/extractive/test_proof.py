@@ -8,7 +8,7 @@ import pytest
 
 from chatbot_mvp.llm.base import ChatRequest, Completion, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.proof import MARGIN, MAX_CHARS, NEAR
+from chatbot_mvp.llm.extractive.proof import FOREIGN, MARGIN, MAX_CHARS, NEAR
 from chatbot_mvp.llm.extractive.values import gives, value_asked
 from chatbot_mvp.types import Chunk
 
@@ -82,6 +82,17 @@ def asked(question: str, late: Sequence[float], words: Mapping[str, float], text
     passage = Chunk("c", "d", "Comedor", text, 0, len(text))
     grounding = Grounding(question, (passage,), "es", near=near, proves=True)
     return DemoModel().complete(ChatRequest((), grounding=grounding))
+
+
+@pytest.mark.parametrize(("rival", "value"), [(FOREIGN, 0.0), (FOREIGN - 0.01, 1.0)])
+def test_a_sentence_to_which_a_word_of_the_question_is_foreign_is_no_rival(rival: float, value: float) -> None:
+    def near(texts: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
+        return [(0.8, {"comida": NEAR}), (0.8 - MARGIN / 100, {"comida": rival})][: len(texts)]
+
+    passage = Chunk("c", "d", "Comedor", TEXT, 0, len(TEXT))
+    grounding = Grounding("¿Qué pasa con la comida?", (passage,), "es", near=near, proves=True)
+    told = DemoModel().complete(ChatRequest((), grounding=grounding)).text
+    assert bool(told) is bool(value)
 
 
 def test_the_proof_is_the_least_of_margin_and_nearness_over_their_thresholds() -> None:
