@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 
-from chatbot_mvp.settings.model import Settings, load_settings
+from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from streamlit_app.shared import errors
 from streamlit_app.shared.state import get_app
 
@@ -32,6 +33,14 @@ def components_are_looked_for_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def theme_is_read() -> None:
+    """Streamlit reads ``.streamlit`` once, from the folder that it is first asked in: not that of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(PROJECT_ROOT)
+        config.get_config_options(force_reparse=True)
 
 
 @pytest.fixture(autouse=True)
