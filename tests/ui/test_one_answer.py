@@ -205,7 +205,8 @@ def test_the_page_tells_the_same(told: Told, name: str, monkeypatch: pytest.Monk
     assert ("respaldo suficiente" in shown) is (False in case.supported)
     assert bool(page.warning) is case.fell_back
     assert ("Reformule su pregunta" in shown) is (case.outcome != "answered")
-    for part in ("evidencia", "pregunta ampliada: no", "pasajes reordenados: no"):
+    decides = "prueba" if case.fell_back and case.outcome == "answered" else "evidencia"  # of a quote that is proven
+    for part in (decides, "pregunta ampliada: no", "pasajes reordenados: no"):
         assert part in shown
 
 
