@@ -21,8 +21,8 @@ from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, gives, last_clause, p
 from chatbot_mvp.text import Word, fold
 
 MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
-"""By so much a unit is closer to the question than every other one: by late interaction, or, without vectors, by the
-share of the question's words."""
+"""By so much a unit is closer to the question than the next one, and the next one of other passages, on the mean: by
+late interaction, or, without vectors, by the share of the question's words."""
 NEAR = 0.5
 """Least nearness (0-1) of each word of the question to a word of the unit."""
 MAX_CHARS = 300
@@ -77,7 +77,10 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         words = found[int(late.argmax())][1]
     best = int(late.argmax())
     unit = units[best]
-    others = [late[row] for row, other in enumerate(units) if other.text != unit.text and not other.overlaps(unit)]
+    rivals = [row for row, other in enumerate(units) if other.text != unit.text and not other.overlaps(unit)]
+    elsewhere = [row for row in rivals if units[row].passage != unit.passage] or rivals
+    # Beside it stands what belongs to it, so what is closest elsewhere counts as much as what is closest of all.
+    apart = late[best] - (max(late[rivals], default=0.0) + max(late[elsewhere], default=0.0)) / 2
     passage = grounding.passages[unit.passage]
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
     text = f"{unit.lead}\n{unit.text}" if unit.is_row else unit.text
@@ -90,7 +93,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
     said = [_said(word, literal, context, words, reader) for word, literal in _content(clause, plain, rest, reader)]
-    return Proof(unit, min((late[best] - max(others, default=0.0)) / margin, min(said, default=0.0) / NEAR))
+    return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
 def _text(unit: Unit) -> str:

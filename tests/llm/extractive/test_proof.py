@@ -114,6 +114,17 @@ def test_sentences_that_are_quoted_together_do_not_compete() -> None:
     assert asked("¿Qué reglas hay?", [0.1, 0.89, 0.88], {}, text).text == ""
 
 
+def test_a_rival_in_the_same_passage_counts_half() -> None:
+    def proof(late: Mapping[str, float]) -> float | None:
+        passages = tuple(Chunk(text, "d", "Comedor", text, 0, len(text)) for text in (TEXT, "La cena es fría."))
+        near = lambda texts: [(late[text[3:9]], {"comida": 1.0}) for text in texts]  # noqa: E731
+        grounding = Grounding("¿Y la comida?", passages, "es", near=near, proves=True)
+        return DemoModel().complete(ChatRequest((), grounding=grounding)).proof
+
+    assert proof({"almuer": 0.8, "merien": 0.8 - MARGIN / 2, "cena e": 0.8 - 1.5 * MARGIN}) == pytest.approx(1.0)
+    assert proof({"almuer": 0.8, "merien": 0.2, "cena e": 0.8 - MARGIN / 2}) == pytest.approx(0.5)
+
+
 def test_what_is_marked_is_short() -> None:
     long = f"El almuerzo se sirve tarde{' y bien' * (MAX_CHARS // 6)}."
     assert asked("¿Y la comida?", [0.9, 0.1], {"comida": 1.0}).text
