@@ -53,8 +53,8 @@ class Statement:
 def verify(answer: str, passages: Sequence[Chunk], analyzer: Analyzer, idf: Idf) -> tuple[Statement, ...]:
     """Return the statements of ``answer`` in order, each with its support.
 
-    Support is the idf-weighted share of a sentence's terms in a cited passage; half of it is of two successive sentences
-    there. Each sign that the sentence says otherwise takes from it (``claims``). Sentences without a citation are
+    Support is the idf-weighted share of a sentence's terms in a cited passage; half of it is of two successive
+    sentences there. Each sign that the sentence says otherwise takes from it (``claims``). Sentences without a citation are
     compared with the passages that have most of their words. Headings, lines without a term, and the numbers of list
     items are ignored.
     """

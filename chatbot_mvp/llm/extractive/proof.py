@@ -21,8 +21,8 @@ from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, gives, last_clause, p
 from chatbot_mvp.text import Word, fold
 
 MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
-"""By so much a unit is closer to the question than the next one, and the next one of other passages, on the mean: by
-late interaction, or, without vectors, by the share of the question's words."""
+"""By so much a unit is closer to the question than the others: by late interaction, on the mean of the next one and the
+next one of other passages, or, without vectors, by the share of the question's words."""
 NEAR = 0.5
 """Least nearness (0-1) of each word of the question to a word of the unit."""
 MAX_CHARS = 300
@@ -78,8 +78,9 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     best = int(late.argmax())
     unit = units[best]
     rivals = [row for row, other in enumerate(units) if other.text != unit.text and not other.overlaps(unit)]
-    elsewhere = [row for row in rivals if units[row].passage != unit.passage] or rivals
-    # Beside it stands what belongs to it, so what is closest elsewhere counts as much as what is closest of all.
+    # Beside it stands what belongs to it, so what is closest elsewhere counts as much as what is closest of all. Words
+    # alone do not tell well enough for that.
+    elsewhere = [row for row in rivals if grounding.near and units[row].passage != unit.passage] or rivals
     apart = late[best] - (max(late[rivals], default=0.0) + max(late[elsewhere], default=0.0)) / 2
     passage = grounding.passages[unit.passage]
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
