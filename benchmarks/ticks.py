@@ -43,9 +43,6 @@ def _yes(*_: object) -> bool:
 
 PARTS: dict[str, Mapping[str, Any]] = {
     "the proof": {},
-    "all units are rivals": {"_rivals": _yes},
-    "foreign .3": {"FOREIGN": 0.3},
-    "foreign .5": {"FOREIGN": 0.5},
     "margin 0": {"MARGIN": 1e-9},
     "margin .05": {"MARGIN": 0.05},
     "margin .1": {"MARGIN": 0.1},

@@ -18,12 +18,12 @@ from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk
 
-MIN_SUPPORT = 0.56
-"""Sentences with a lower support (0-1) are marked as unsupported. Chosen on the statements of
-``tests/chat/support_cases.json``."""
+MIN_SUPPORT = 0.66
+"""Sentences with a lower support (0-1) are marked as unsupported. Chosen on sentences that people labelled
+(docs/research/evidence.md)."""
 _COMPARED = 3
 """Passages that a sentence without a citation is compared with: those that have most of its words."""
-_ANYWHERE = ("name_absent", "name_elsewhere", "figure_absent", "figure_elsewhere", "figure_rival")
+_ANYWHERE = ("name_absent", "figure_absent", "figure_rival")
 """Signs that a passage lacks something: void if another passage that is cited with it has that."""
 
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+)?(?:\d{1,2}[.)]\s+)?")
@@ -53,9 +53,10 @@ class Statement:
 def verify(answer: str, passages: Sequence[Chunk], analyzer: Analyzer, idf: Idf) -> tuple[Statement, ...]:
     """Return the statements of ``answer`` in order, each with its support.
 
-    Support is the idf-weighted share of a sentence's terms in two successive sentences of a cited passage. Each sign
-    that the sentence says otherwise takes from it (``claims``). Sentences without a citation are compared with the
-    passages that have most of their words. Headings, lines without a term, and the numbers of list items are ignored.
+    Support is the idf-weighted share of a sentence's terms in a cited passage; half of it is of two successive
+    sentences there. Each sign that the sentence says otherwise takes from it (``claims``). Sentences without a citation are
+    compared with the passages that have most of their words. Headings, lines without a term, and the numbers of list
+    items are ignored.
     """
     found = [
         (start, end, numbers)

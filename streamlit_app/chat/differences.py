@@ -22,8 +22,6 @@ def difference_text(difference: Difference) -> str:
     """Return a sentence about a difference, as Markdown."""
     said = safe_markdown(_short(difference.said), True)
     source = safe_markdown(_short(difference.source), True)
-    if difference.kind == "role":
-        return t("chat.differs_role", said=said, source=source)
     if said and source:
         return t("chat.differs", said=said, source=source)
     if difference.kind == "negation":

@@ -67,7 +67,7 @@ class Aligned:
     window: frozenset[int]
     """Rows of the two successive sentences that match best, and of the heading."""
     share: float
-    """Share of the weight that the window has, 0-1."""
+    """Share of the weight that stands in the passage, and in its window, 0-1: the mean of both."""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -121,7 +121,8 @@ def align(statement: Reading, source: Source, idf: Idf) -> Aligned:
     inside = [inside_of[key] for key in keys]
     total = sum(weights)
     chosen = tuple(_nearest(row, inside, weights) for row in range(len(tokens)))
-    share = sum(weight for weight, found_at in zip(weights, inside, strict=True) if found_at) / total if total else 0.0
+    found_twice = zip(weights, rows, inside, strict=True)
+    share = sum(weight * (bool(some) + bool(near)) / 2 for weight, some, near in found_twice) / (total or 1.0)
     return Aligned(statement, source, weights, rows, chosen, window, min(1.0, share))
 
 

@@ -32,7 +32,6 @@ class Difference:
     """What a sentence says otherwise than its passage."""
 
     kind: Kind
-    """For "role", ``said`` and ``source`` are both of the sentence: they seem to have changed places."""
     said: str
     """Words of the sentence, for "negation" those that it denies; "" if it is the passage that has some."""
     source: str

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from chatbot_mvp.chat.claims.alignment import Aligned
-from chatbot_mvp.chat.claims.lexicon import OPPOSITES
-from chatbot_mvp.chat.claims.reading import denies
 from chatbot_mvp.chat.claims.sign import Sign
 
 _WHOLE = 1.5
@@ -22,8 +20,6 @@ def denials(aligned: Aligned) -> Iterator[Sign]:
         clauses.setdefault(statement.tokens[row].clause, []).append((row, at))
     beside = any(aligned.token(at).clause in source.denied for at in aligned.window)
     for clause, pairs in clauses.items():
-        if _said_by_opposite(aligned, clause):
-            continue
         weight = sum(aligned.weights[row] for row, _ in pairs)
         there = sum(aligned.weights[row] for row, at in pairs if source.tokens[at].clause in source.denied) / weight
         size = min(1.0, _WHOLE * weight / sum(aligned.weights))
@@ -33,7 +29,6 @@ def denials(aligned: Aligned) -> Iterator[Sign]:
         if clause not in statement.denied and there > 0.5:
             yield Sign("denied_there", "negation", size * there, "", _clause_text(aligned, clause))
         yield from _verbs(aligned, clause, pairs)
-    yield from _prefixes(aligned)
 
 
 def _verbs(aligned: Aligned, clause: int, pairs: list[tuple[int, int]]) -> Iterator[Sign]:
@@ -53,29 +48,6 @@ def _verbs(aligned: Aligned, clause: int, pairs: list[tuple[int, int]]) -> Itera
         name = "head_there" if there else "head_beside" if word.sentence in denied else "head"
         said = statement.tokens[row].text
         yield Sign(name, "negation", 1.0, "" if there else said, said if there else "")
-
-
-def _prefixes(aligned: Aligned) -> Iterator[Sign]:
-    """Yield the signs of words that differ in a prefix ("possible", "impossible")."""
-    for row, token in enumerate(aligned.statement.tokens):
-        found = aligned.source.places.negated(token) if aligned.at[row] is None else []
-        if inside := [aligned.token(at) for at in found if at in aligned.window]:
-            denied = token.clause in aligned.statement.denied
-            if denied == (inside[0].clause in aligned.source.reading.denied):
-                yield Sign("prefix", "negation", 1.0, token.text, inside[0].text)
-
-
-def _said_by_opposite(aligned: Aligned, clause: int) -> bool:
-    """Return whether the passage says a clause by an opposite word with the opposite denial ("not open", "closed")."""
-    statement, source = aligned.statement, aligned.source.reading
-    denied = clause in statement.denied
-    for token in statement.tokens:
-        if token.clause == clause and (others := OPPOSITES.get(token.plain)):
-            for row in aligned.window:
-                other = source.tokens[row]
-                if other.plain in others and not denies(other) and (other.clause in source.denied) != denied:
-                    return True
-    return False
 
 
 def _clause_text(aligned: Aligned, clause: int) -> str:

@@ -1,4 +1,4 @@
-"""Find for each word of a statement where the passage says it: the same word, a form of it, or its negation."""
+"""Find for each word of a statement where the passage says it: the same word, or a form of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ _STEM = 5
 """Words with this many letters in common at their beginning are forms of one word …"""
 _TAIL = 5
 """… if no more letters than this follow in either."""
-_NEGATIVE = ("in", "im", "un", "non", "dis", "des", "ir")
 
 
 class Places:
@@ -37,21 +36,6 @@ class Places:
             for row in self._by_start.get(token.plain[:_STEM], ())
             if max(same, len(self._tokens[row].plain)) - _common(token.plain, self._tokens[row].plain) <= _TAIL
         ]
-
-    def negated(self, token: Token) -> list[int]:
-        """Return the rows of the word that says the opposite by a prefix ("possible" of "impossible", either way)."""
-        found: list[int] = []
-        if token.stop or len(token.plain) < 6:
-            return found
-        for prefix in _NEGATIVE:
-            if token.plain.startswith(prefix) and len(token.plain) > len(prefix) + 4:
-                found += self._starting(token.plain[len(prefix) :])
-            found += self._starting(prefix + token.plain)
-        return found
-
-    def _starting(self, plain: str) -> list[int]:
-        rows = self._by_start.get(plain[:_STEM], ())
-        return [row for row in rows if len(self._tokens[row].plain) - _common(plain, self._tokens[row].plain) <= 2]
 
 
 def _common(one: str, other: str) -> int:

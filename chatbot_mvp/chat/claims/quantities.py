@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from chatbot_mvp.chat.claims.lexicon import BOUNDS, DAYS, MONTHS
+from chatbot_mvp.chat.claims.lexicon import DAYS, MONTHS
 from chatbot_mvp.text import Analyzer, fold
 
 _HOUR, _DAY = 3600.0, 86400.0
@@ -55,8 +55,6 @@ _UNITS: dict[str, tuple[str, float]] = {
     for word in words.split()
 }
 """Word -> (what it measures, its size in the smallest unit of that). A month has 30 days, a year twelve months."""
-UNIT_WORDS = {word: unit for word, unit in _UNITS.items() if len(word) > 2 or not word.isalpha()}
-"""Word -> its unit, without abbreviations that can be words."""
 _WORDED = {
     language: {word: float(value) for value, words in enumerate(table.split(), 1) for word in words.split("/")}
     for language, table in {
@@ -78,8 +76,6 @@ _ALWAYS_COUNT = frozenset("un uno una one ambos both media medio half once twice
 """Words that count only before a unit."""
 _PIECE = re.compile(r"[€$£]|\d+(?:[.,:/-]\d+)*|[^\W\d_]+|[%°º]")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:[.,]\d+)?")
-_LIMIT = re.compile("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in BOUNDS))
-_EACH = re.compile(r" ?(?:/|(?:al|a la|por|cada|a|an|per|each|every|the) )([a-z]+)")
 _LINKS = frozenset("de of a an".split())
 _QUARTERS = re.compile(r"\b(un|tres) cuartos? de hora\b|\b(?:a |three )quarters?(?: of an hour)\b")
 _CLOCK = re.compile(
@@ -102,14 +98,8 @@ class Quantity:
     """The unit as written, or the stem of the word that follows; "" if none does."""
     written: str
     """With its unit, as it stands in the text."""
-    bound: str
-    """"least", "most", "more" or "less"; "" for the figure itself."""
     start: int
     """Offset in the text, in characters."""
-    rate: str = ""
-    """What it is for, as "month" of "20 euros al mes": the kind and size of that unit; "" if nothing is said."""
-    bounded: str = ""
-    """With its bound, too ("at least 20 passengers")."""
 
 
 def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
@@ -125,13 +115,13 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         if match.start() in taken:
             continue
         if plain in MONTHS and (written[0].isupper() or language == "es") and plain not in ("may", "march"):
-            found.append(Quantity(float(MONTHS[plain]), "month", "", written, "", match.start()))
+            found.append(Quantity(float(MONTHS[plain]), "month", "", written, match.start()))
             continue
         if plain in ("may", "march") and written[0].isupper() and language == "en":
-            found.append(Quantity(float(MONTHS[plain]), "month", "", written, "", match.start()))
+            found.append(Quantity(float(MONTHS[plain]), "month", "", written, match.start()))
             continue
         if plain in DAYS:
-            found.append(Quantity(float(DAYS[plain]), "day", "", written, "", match.start()))
+            found.append(Quantity(float(DAYS[plain]), "day", "", written, match.start()))
             continue
         value = _value(plain, worded, language)
         if value is None:
@@ -165,29 +155,15 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
                 word = analyzer.word(pieces[ahead][0])
                 unit = "" if word.is_stop else word.stem
                 unit_end = pieces[ahead][2].end() if unit else end
-        rate, rated_end = "", unit_end
-        if each := _EACH.match(fold(text[unit_end : unit_end + 40])):
-            named = _UNITS.get(each[1])
-            rate = f"{named[0]} {named[1]}" if named else ""
-            rated_end = unit_end + each.end() if named else unit_end
         if not kind and plain in worded and row > 1 and pieces[row - 2][1] == "las" and not unit:
             continue  # an hour, of the morning or the evening
-        if plain in _ALWAYS_COUNT and not kind and not (rate and plain in ("once", "twice")):
+        if plain in _ALWAYS_COUNT and not kind:
             continue
         if isinstance(value, float) and not kind and 1300 <= value <= 2100 and plain.isdigit():
             kind, unit, unit_end = "year", "", end
         if isinstance(value, float):
             value = round(value * scale, 6)
-        around = fold(text[max(0, start - 16) : start])
-        limit = None
-        for one in _LIMIT.finditer(around):
-            limit = one if around[one.end() :].strip() in ("", "de", "of", "los", "las", "the") else limit
-        limit = limit or _LIMIT.match(fold(text[unit_end : unit_end + 12]).lstrip())
-        bound = (limit and limit.lastgroup) or ""
-        first = start - len(around) + limit.start() if limit and limit.string == around else start
-        last = rated_end if first < start or not bound else unit_end + 1 + (limit.end() if limit else 0)
-        written = text[start:rated_end]
-        found.append(Quantity(value, kind, unit, written, bound, start, rate, text[max(0, first) : last].strip()))
+        found.append(Quantity(value, kind, unit, text[start:unit_end], start))
     return tuple(sorted(found, key=lambda one: one.start))
 
 
@@ -208,11 +184,11 @@ def _clocks(text: str, worded: dict[str, float]) -> tuple[list[Quantity], set[in
             continue
         late = "p" in (match["half"], match["ampm"]) or {match["time"], match["day"]} & {"tarde", "noche"}
         value = number * 60 + minutes + (720 if late and number < 12 else 0)
-        found.append(Quantity(value, "clock", "", text[match.start() : match.end()], "", match.start()))
+        found.append(Quantity(value, "clock", "", text[match.start() : match.end()], match.start()))
         taken.update(range(match.start(), match.end()))
     for match in _QUARTERS.finditer(plain):
         many = 3 if "tres" in match.group() or "three" in match.group() else 1
-        found.append(Quantity(many * 900.0, "time", "", match.group(), "", match.start()))
+        found.append(Quantity(many * 900.0, "time", "", match.group(), match.start()))
         taken.update(range(match.start(), match.end()))
     return found, taken
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["negation", "name", "figure", "unit", "date", "quantifier", "comparative", "role"]
+Kind = Literal["negation", "name", "figure", "date"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Tell which sentence, row or item answers a question, and whether that is proven.
 
-It is if nothing elsewhere that says what the question says is nearly as close to it, nothing that the question says is
-foreign to it, and it has the kind of thing asked for. Each constant has its ablation in docs/research/evidence.md.
+It is if nothing elsewhere is nearly as close to the question, nothing that the question says is foreign to it, and it
+has the kind of thing asked for. Each constant has its ablation in docs/research/evidence.md.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from chatbot_mvp.llm.extractive.units import Unit
 from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, gives, last_clause, plain_of, value_asked
 from chatbot_mvp.text import Word, fold
 
-MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
-"""By so much a unit is closer to the question than every other one: by late interaction, or, without vectors, by the
-share of the question's words."""
+MARGIN, MARGIN_OF_WORDS = 0.13, 0.3
+"""By so much a unit is closer to the question than the others: by late interaction, on the mean of the next one and the
+next one of other passages, or, without vectors, by the share of the question's words."""
 NEAR = 0.5
 """Least nearness (0-1) of each word of the question to a word of the unit."""
-FOREIGN = 0.4
-"""A unit that is less near to a word of the question cannot be the answer instead of the closest one."""
 MAX_CHARS = 300
 """What is marked is short, or it marks nothing. Rows of tables, and lists with what introduces them, may be longer."""
 _COMPARED = 24
@@ -66,28 +64,26 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     wanted = asked(clause, reader)
     if not value and wanted.kind == "yes_no" and clause != grounding.question:
         value, _ = value_asked(plain_of(last_clause(grounding.question[: -len(clause)])))
-    words: Sequence[Mapping[str, float]]
+    words: Mapping[str, float] = {}
     if grounding.near is None:
         scores = compare(replace(grounding, question=clause), units, wanted, reader)
-        late, margin, words = scores.cover @ scores.weights, MARGIN_OF_WORDS, [{}] * len(units)
+        late, margin = scores.cover @ scores.weights, MARGIN_OF_WORDS
     else:
         if grounding.closeness is not None and len(units) > _COMPARED:
             close = np.array(grounding.closeness([_text(unit) for unit in units]))
             units = [units[row] for row in np.sort(np.argsort(-close, kind="stable")[:_COMPARED])]
         found = grounding.near([_text(unit) for unit in units])
-        late, margin, words = np.array([of_text for of_text, _ in found]), MARGIN, [near for _, near in found]
+        late, margin = np.array([of_text for of_text, _ in found]), MARGIN
+        words = found[int(late.argmax())][1]
     best = int(late.argmax())
     unit = units[best]
-    content = list(_content(clause, plain, rest, reader))
-    said = [
-        _least_said(content, _context(grounding, one), near, reader) for one, near in zip(units, words, strict=True)
-    ]
-    others = [
-        late[row]
-        for row, other in enumerate(units)
-        if other.text != unit.text and not other.overlaps(unit) and (grounding.near is None or _rivals(said[row]))
-    ]
-    quote = _quote(grounding, unit)
+    rivals = [row for row, other in enumerate(units) if other.text != unit.text and not other.overlaps(unit)]
+    # Beside it stands what belongs to it, so what is closest elsewhere counts as much as what is closest of all. Words
+    # alone do not tell well enough for that.
+    elsewhere = [row for row in rivals if grounding.near and units[row].passage != unit.passage] or rivals
+    apart = late[best] - (max(late[rivals], default=0.0) + max(late[elsewhere], default=0.0)) / 2
+    passage = grounding.passages[unit.passage]
+    quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
     text = f"{unit.lead}\n{unit.text}" if unit.is_row else unit.text
     if value:
         offered = gives(value, fold(text), fold(clause))
@@ -96,33 +92,13 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
     if not (offered and short and (wanted.kind == "yes_no" or _denies_alike(clause, quote, reader))):
         return Proof(unit, 0.0)
-    return Proof(unit, min((late[best] - max(others, default=0.0)) / margin, said[best] / NEAR))
+    context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
+    said = [_said(word, literal, context, words, reader) for word, literal in _content(clause, plain, rest, reader)]
+    return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
 def _text(unit: Unit) -> str:
     return f"{unit.lead} {unit.text}".strip()
-
-
-def _quote(grounding: Grounding, unit: Unit) -> str:
-    passage = grounding.passages[unit.passage]
-    return "\n".join(passage.text[start:end] for start, end in unit.spans)
-
-
-def _context(grounding: Grounding, unit: Unit) -> str:
-    """Return a unit with what it stands under."""
-    return f"{grounding.passages[unit.passage].section}\n{unit.topic}\n{unit.lead}\n{_quote(grounding, unit)}"
-
-
-def _rivals(said: float) -> bool:
-    """Return whether a unit may be the answer instead: one to which something of the question is foreign is not."""
-    return said >= FOREIGN
-
-
-def _least_said(
-    content: Sequence[tuple[Word, bool]], context: str, words: Mapping[str, float], reader: Reader
-) -> float:
-    """Return how near the word of the question that is the farthest from ``context`` is to it, 0-1."""
-    return min((_said(word, literal, context, words, reader) for word, literal in content), default=0.0)
 
 
 def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tuple[Word, bool]]:

@@ -8,7 +8,7 @@ import pytest
 
 from chatbot_mvp.llm.base import ChatRequest, Completion, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.proof import FOREIGN, MARGIN, MAX_CHARS, NEAR
+from chatbot_mvp.llm.extractive.proof import MARGIN, MAX_CHARS, NEAR
 from chatbot_mvp.llm.extractive.values import gives, value_asked
 from chatbot_mvp.types import Chunk
 
@@ -84,17 +84,6 @@ def asked(question: str, late: Sequence[float], words: Mapping[str, float], text
     return DemoModel().complete(ChatRequest((), grounding=grounding))
 
 
-@pytest.mark.parametrize(("rival", "value"), [(FOREIGN, 0.0), (FOREIGN - 0.01, 1.0)])
-def test_a_sentence_to_which_a_word_of_the_question_is_foreign_is_no_rival(rival: float, value: float) -> None:
-    def near(texts: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
-        return [(0.8, {"comida": NEAR}), (0.8 - MARGIN / 100, {"comida": rival})][: len(texts)]
-
-    passage = Chunk("c", "d", "Comedor", TEXT, 0, len(TEXT))
-    grounding = Grounding("¿Qué pasa con la comida?", (passage,), "es", near=near, proves=True)
-    told = DemoModel().complete(ChatRequest((), grounding=grounding)).text
-    assert bool(told) is bool(value)
-
-
 def test_the_proof_is_the_least_of_margin_and_nearness_over_their_thresholds() -> None:
     question = "¿Qué pasa con la comida?"
     for apart, close, value in (
@@ -123,6 +112,17 @@ def test_sentences_that_are_quoted_together_do_not_compete() -> None:
     text = "Las reglas del comedor son:\n\n- no correr\n- no gritar"
     assert asked("¿Qué reglas hay?", [0.9, 0.89, 0.89], {}, text).text.endswith("- no gritar [1]")
     assert asked("¿Qué reglas hay?", [0.1, 0.89, 0.88], {}, text).text == ""
+
+
+def test_a_rival_in_the_same_passage_counts_half() -> None:
+    def proof(late: Mapping[str, float]) -> float | None:
+        passages = tuple(Chunk(text, "d", "Comedor", text, 0, len(text)) for text in (TEXT, "La cena es fría."))
+        near = lambda texts: [(late[text[3:9]], {"comida": 1.0}) for text in texts]  # noqa: E731
+        grounding = Grounding("¿Y la comida?", passages, "es", near=near, proves=True)
+        return DemoModel().complete(ChatRequest((), grounding=grounding)).proof
+
+    assert proof({"almuer": 0.8, "merien": 0.8 - MARGIN / 2, "cena e": 0.8 - 1.5 * MARGIN}) == pytest.approx(1.0)
+    assert proof({"almuer": 0.8, "merien": 0.2, "cena e": 0.8 - MARGIN / 2}) == pytest.approx(0.5)
 
 
 def test_what_is_marked_is_short() -> None:
