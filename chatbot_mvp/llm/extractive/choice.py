@@ -35,10 +35,6 @@ FIRST = 0.1
 """Value, in a pair, of being the sentence with which a passage introduces its subject."""
 SUBJECT = 0.2
 """Value, in a comparison, of naming the subject that is compared."""
-THIRD_FROM = 0.6
-"""A third unit joins a pair if it scores at least this much with what it adds to the pair, …"""
-THIRD_ADDS = 0.3
-"""… and adds at least this share of the question's terms."""
 _SUPPORTS = 12
 """The best units that are tried as the first of a pair."""
 
@@ -110,7 +106,7 @@ def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
 
 
 def _linked(scores: Scores, tied: Ties) -> tuple[float, Sequence[int]]:
-    """Return (value, indexes) of the best units of two passages, or more, that are tied together; (-inf, ()) if none.
+    """Return (value, indexes) of the best units of two passages that are tied together; (-inf, ()) if none.
 
     The first unit leads to the second, which offers the answer: only the second needs to be of the kind asked for. In
     a comparison, both do.
@@ -128,10 +124,4 @@ def _linked(scores: Scores, tied: Ties) -> tuple[float, Sequence[int]]:
         answer = int(value.argmax())
         if value[answer] > best[0]:
             best = float(value[answer]), (int(support), answer)
-    if not best[1]:
-        return best
-    covered = scores.cover[list(best[1])].max(axis=0)
-    adds = (np.maximum(scores.cover, covered) - covered) @ scores.weights
-    value = np.where(adds >= THIRD_ADDS, adds + extra + tied.value[list(best[1])].max(axis=0), -np.inf)
-    third = int(value.argmax())
-    return (best[0], (*best[1], third)) if value[third] >= THIRD_FROM else best
+    return best

@@ -25,8 +25,6 @@ BEFORE = 0.3
 """A term in the previous sentence."""
 OTHER_FORM = 0.6
 """Another form of a term: equal in its first ``_PREFIX`` letters ("estudió", "estudios")."""
-CLASS_NOUN = 0.6
-"""Factor for the weight of the noun behind "which": texts state the city, seldom that it is one."""
 _PREFIX = 5
 
 
@@ -79,7 +77,6 @@ def compare(grounding: Grounding, units: Sequence[Unit], wanted: Asked, reader: 
         cover[row] = np.maximum(own[row], np.maximum(heading, around))
     seen = Counter(term for unit in units for term in reader.terms(unit.text))
     weights = np.array([math.log(1 + len(units) / (1 + seen[term])) for term in question])
-    weights *= [CLASS_NOUN if wanted.kind == "what" and term == wanted.noun else 1.0 for term in question]
     weights *= cover.any(axis=0)
     fit = Fit(wanted, grounding.question, reader)
     return Scores(
