@@ -13,7 +13,6 @@ from chatbot_mvp.datasets.layout import split_reference
 from chatbot_mvp.documents.origins import source_of
 from chatbot_mvp.errors import KbNotFound
 from chatbot_mvp.evaluation.run_sources import names_kb
-from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.retrieval.systems import SYSTEMS, get_system
 from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.settings.model import load_settings, where_set
@@ -71,7 +70,7 @@ def kb_of(app: App, document: str) -> str:
             first.
 
     Raises:
-        KbChangeError (kb_name_ambiguous)
+        KbUnreadable, KbChangeError (kb_name_ambiguous)
         UploadError, MissingPackage, KbNotWritten: the documents cannot be read or kept.
     """
     if source_of(document):
@@ -86,10 +85,10 @@ def stored_kb(app: App, name: str) -> str:
     """Return the id of the stored knowledge base with this id or name.
 
     Raises:
-        KbNotFound
+        KbNotFound, KbUnreadable
         KbChangeError (kb_name_ambiguous)
     """
-    return kb_named(app.kbs.records(), name).kb_id
+    return app.kbs.named(name).kb_id
 
 
 def print_json(value: dict[str, Any]) -> None:

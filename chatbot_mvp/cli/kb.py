@@ -83,7 +83,7 @@ def kb_ask(
         except CacheUnusable as error:  # a data folder that is full or can only be read: words need nothing there
             say(f"The question is asked by words alone. {error}", error=True)
             pipeline = growing.best()
-    left_out = {kb_id: lost for kb_id in asked if (lost := app.kbs.lost(kb_id))}
+    left_out = app.kbs.left_out(asked)
     for kb_id, lost in left_out.items():
         say(f"{kb_id}: documents that cannot be read are left out: {', '.join(lost)}", error=True)
     language = pipeline.index.analyzer.language_of(question)

@@ -102,7 +102,7 @@ class KbPassageChanged(ChatbotError):
 class KbUnreadable(ChatbotError):
     texts = {
         "kb_unreadable": "The knowledge base {kb_id!r} cannot be read: {reason}. Add the documents that are damaged "
-        "again under the same paths, or restore an earlier version.",
+        "again under the same paths, or restore an earlier version or a backup.",
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of, text_hash
@@ -75,6 +75,11 @@ class KbTexts:
             return self.store.lost(kb_id)
         except (KbNotFound, KbUnreadable):
             return []
+
+    @performs(Action.READ)
+    def left_out(self, kb_ids: Iterable[str]) -> dict[str, list[str]]:
+        """Of some knowledge bases, those that ``lost`` documents: id -> their paths. Replies name them."""
+        return {kb_id: lost for kb_id in kb_ids if (lost := self.lost(kb_id))}
 
     @performs(Action.READ)
     def place(self, kb_id: str, offset: int) -> FilePlace | None:

@@ -14,11 +14,13 @@ from chatbot_mvp.errors import (
     ChatbotError,
     ConfigurationError,
     KbChangeError,
+    KbNotFound,
     KbUnreadable,
     UploadError,
 )
 from chatbot_mvp.knowledge_base.kb_pipelines import KbPipelines
 from chatbot_mvp.knowledge_base.memory import fill_memory
+from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.versions import NewDocument
@@ -142,6 +144,26 @@ class KnowledgeBases(KbPipelines):
     def records(self) -> list[KbRecord]:
         """The stored knowledge bases, the newest first."""
         return self.store.records()
+
+    @performs(Action.READ)
+    def unreadable(self) -> dict[str, ChatbotError]:
+        """Why others are left out of them: id -> error."""
+        return self.store.unreadable()
+
+    @performs(Action.READ)
+    def named(self, reference: str) -> KbRecord:
+        """The stored knowledge base with this id or name.
+
+        Raises:
+            KbNotFound, KbChangeError (kb_name_ambiguous)
+            KbUnreadable: it is the id of one that is damaged, whose name nobody knows.
+        """
+        try:
+            return kb_named(self.store.records(), reference)
+        except KbNotFound:
+            with suppress(KbNotFound):
+                return self.store.record(reference)
+            raise
 
     @performs(Action.CHANGE_KB)
     def rename(self, kb_id: str, kb_name: str) -> KbRecord:

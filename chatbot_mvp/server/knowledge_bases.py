@@ -19,7 +19,7 @@ from chatbot_mvp.documents.names import clean_name
 from chatbot_mvp.errors import ChatbotError, KbChangeError, KbNotFound, UploadError
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove
 from chatbot_mvp.knowledge_base.gathering import given_contents
-from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, kb_named, move_named, path_named, version_named
+from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, move_named, path_named, version_named
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.telling import (
     differences_json,
@@ -89,7 +89,10 @@ class KbCalls:
             return await self._changed(lambda: self._create(form), 201)
 
         def listed() -> dict[str, Any]:
-            return {"object": "list", "data": [kb_json(self._app.kbs.store, one) for one in self._app.kbs.records()]}
+            store = self._app.kbs.store
+            out = [{"kb_id": kb_id, "reason": str(error)} for kb_id, error in self._app.kbs.unreadable().items()]
+            rows = [kb_json(store, one) for one in self._app.kbs.records()]
+            return {"object": "list", "data": rows, **({"left_out": out} if out else {})}
 
         return JSONResponse(await _done(listed))
 
@@ -270,7 +273,7 @@ class KbCalls:
         return JSONResponse(await _done(one_at_a_time), status)
 
     def _record(self, name: str) -> KbRecord:
-        return kb_named(self._app.kbs.records(), name)
+        return self._app.kbs.named(name)
 
     def _version(self, kb_id: str, request: Request) -> str:
         return version_named(self._app.kbs.store, kb_id, request.query_params.get("version", CURRENT))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -28,7 +28,6 @@ from chatbot_mvp.api import MODES
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.answer import Event, Finished
 from chatbot_mvp.errors import ChatbotError, KbChangeError, KbNotFound
-from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.knowledge_base.pipelines import JOINED
 from chatbot_mvp.server.errors import BadRequest, no_model, refusal_of
 from chatbot_mvp.server.guards import HostGuard, has_token, wrong_token
@@ -137,10 +136,8 @@ class _Endpoint:
 
     async def completions(self, request: Request) -> Response:
         asked = read_request(await _body(request))
-        records = await run_in_threadpool(self._app.kbs.records)
         try:
-            names = [asked.kb_id] if asked.kb_id in {kb.kb_name for kb in records} else asked.kb_id.split(JOINED)
-            kb_ids = [kb_named(records, name).kb_id for name in names]
+            kb_ids, left_out = await run_in_threadpool(lambda: _named(self._app, asked.kb_id))
         except KbNotFound as error:
             raise no_model(asked.model) from error
         except KbChangeError as error:  # two have this name
@@ -153,7 +150,7 @@ class _Endpoint:
             )
         )
         self._answers.append(running)
-        return await _reply(request, running, asked)
+        return await _reply(request, running, asked, left_out)
 
     def _require_place(self) -> None:
         limit = self._app.settings.serve_max_connections
@@ -163,7 +160,18 @@ class _Endpoint:
             raise BadRequest(told, 503, "server_error", "too_many_answers")
 
 
-async def _reply(request: Request, running: RunningAnswer, asked: AskedCompletion) -> Response:
+def _named(app: App, reference: str) -> tuple[list[str], Mapping[str, Sequence[str]]]:
+    """Return (ids of the knowledge bases that a model names, one or several that are asked together; ``left_out``)."""
+    try:
+        kb_ids = [app.kbs.named(reference).kb_id]
+    except KbNotFound:
+        kb_ids = [app.kbs.named(name).kb_id for name in reference.split(JOINED)]
+    return kb_ids, app.kbs.left_out(kb_ids)
+
+
+async def _reply(
+    request: Request, running: RunningAnswer, asked: AskedCompletion, left_out: Mapping[str, Sequence[str]]
+) -> Response:
     """Return the reply of an answer; cancel the answer if its client disconnects."""
     events = aiter(running)
     left = asyncio.ensure_future(_disconnect(request))
@@ -178,9 +186,9 @@ async def _reply(request: Request, running: RunningAnswer, asked: AskedCompletio
             event = coming.result()
             if asked.stream:
                 # The first event comes after the search, so an error of the search still is an HTTP status.
-                return _Stream(running, _lines(event, events, Chunks(asked.model, asked.with_usage)))
+                return _Stream(running, _lines(event, events, Chunks(asked.model, asked.with_usage, left_out)))
             if isinstance(event, Finished):
-                return JSONResponse(completion(event.answer, asked.model))
+                return JSONResponse(completion(event.answer, asked.model, left_out))
     except KbNotFound as error:
         raise no_model(asked.model) from error
     finally:

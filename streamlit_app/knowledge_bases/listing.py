@@ -17,7 +17,7 @@ from streamlit_app.knowledge_bases.upload_progress import follow
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
-from streamlit_app.shared.state import PAGES, active_kb, confirm, errors_shown, get_app
+from streamlit_app.shared.state import PAGES, active_kb, confirm, errors_shown, get_app, show_error
 
 _PER_PAGE = 10
 _VIEWS = ("documents", "history", "chunks")
@@ -27,6 +27,8 @@ def kb_list() -> None:
     """Draw every stored knowledge base, newest first."""
     records = get_app().kbs.records()
     current = active_kb()
+    for error in get_app().kbs.unreadable().values():
+        show_error(error)
     if not records:
         st.caption(t("admin.kb_empty"))
     for record in records:

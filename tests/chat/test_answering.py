@@ -21,6 +21,7 @@ from tests.raising import raises
 
 NEVER_ASKED = UserContext(kb_doubt_evidence=1.0)
 """Decides by the evidence score alone."""
+BOTH = f"{INSIDE[:-1]} y de cuánto es la dieta de jornada completa?"
 
 
 @pytest.fixture
@@ -52,11 +53,11 @@ def test_strict_without_evidence_gives_the_fixed_reply_and_asks_no_model(
 @pytest.mark.parametrize("mode", ["strict", "general"])
 def test_with_evidence_the_model_gets_the_chosen_passages_best_first(ask, pipeline: Pipeline, mode: Mode) -> None:
     model = FakeChatModel("Cada persona dispone de 23 días laborables de vacaciones. [1]")
-    answer = ask(pipeline, model, INSIDE, mode)
+    answer = ask(pipeline, model, BOTH, mode)
     [request] = model.requests
     passages = tuple(hit.chunk for hit in answer.trace.chunks_final)
-    assert request.grounding == Grounding(INSIDE, passages, "es")
-    assert passages[0].section == "Vacaciones"
+    assert request.grounding == Grounding(BOTH, passages, "es")
+    assert [one.section for one in passages] == ["Vacaciones", "Dietas"]
     places = [request.messages[1].content.find(f"[{number}] {one.section}") for number, one in enumerate(passages, 1)]
     assert places == sorted(places)
     assert -1 not in places

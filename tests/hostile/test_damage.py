@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.errors import KbChangeError, KbNotFound
+from chatbot_mvp.errors import KbChangeError, KbNotFound, KbUnreadable
+from chatbot_mvp.wings.mcp.tools import Tools
+from tests.conftest import Command
 from tests.knowledge_base.test_purging import PATH, UNIQUE, found_in, used
-from tests.moving import HOW_MANY_DAYS, PARKING, app_over, document, moving_kb
+from tests.moving import HOW_MANY_DAYS, PARKING, WHOSE_PLACE, app_over, document, moving_kb
+from tests.server.serving import Served, client_of, running
 
 OTHER = "# Jardín\n\nEl riego del jardín empieza a las siete de la mañana.\n"
 
@@ -196,3 +200,75 @@ def test_what_is_left_of_damaged_texts_is_answered_from_at_its_place(
     assert app.kbs.lost(kb_id) == []
     assert app.kbs.document(kb_id).text == was
     assert "23" in app.answering.ask(kb_id, HOW_MANY_DAYS).text
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_head_and_its_copy_damaged_together_are_told_in_words_and_nothing_else_fails(
+    three: tuple[Path, str], command: Command, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    folder, kb_id = three
+    other = app_over(folder.parents[1]).kbs.add("jardín.md", OTHER.encode()).kb_id
+    for name in ("kb.json", "kb.json.copy"):
+        DAMAGES[how](folder / name)
+    app = app_over(folder.parents[1])
+    app.start()
+    assert [one.kb_id for one in app.kbs.records()] == [other]
+    assert [(kb, error.code) for kb, error in app.kbs.unreadable().items()] == [(kb_id, "kb_unreadable")]
+    for refused in (app.kbs.named, app.kbs.growing, app.kb_changes.documents):
+        with pytest.raises(KbUnreadable, match="or a backup"):
+            refused(kb_id)
+    assert "siete" in app.answering.ask(other, "¿Cuándo empieza el riego?").text
+    assert Tools(app).search("riego")["left_out"] == {kb_id: []}
+    monkeypatch.setenv("DATA_DIR", str(folder.parents[1]))
+    for words in (("kb", "ask", kb_id, HOW_MANY_DAYS), ("kb", "history", kb_id), ("kb", "purge", kb_id, PATH, "--yes")):
+        code, _, said = command(*words)
+        assert (code, said.count("cannot be read"), "Traceback" in said) == (1, 1, False), said
+    code, listed, _ = command("kb", "list", "--json")
+    assert (code, [one["kb_id"] for one in json.loads(listed)["left_out"]]) == (0, [kb_id])
+    assert command("kb", "ask", other, "¿Cuándo empieza el riego?")[0] == 0
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_knowledge_base_whose_only_document_is_damaged_is_told_in_words_and_can_be_mended(
+    tmp_path: Path, clean_env: Path, how: str
+) -> None:
+    made = app_over(tmp_path)
+    kb_id, other = (moving_kb(made, document(name, text)) for name, text in (("a.md", PARKING), ("b.md", OTHER)))
+    [one] = made.kb_changes.documents(kb_id)
+    DAMAGES[how](tmp_path / "kb" / kb_id / "texts" / f"{one.sha256}.txt")
+    app = app_over(tmp_path)
+    app.start()
+    assert {one.kb_id for one in app.kbs.records()} == {kb_id, other}
+    with pytest.raises(KbUnreadable, match="Add the documents that are damaged again"):
+        app.answering.ask(kb_id, HOW_MANY_DAYS)
+    assert Tools(app).search("riego del jardín")["left_out"] == {kb_id: ["a.md"]}
+    assert "siete" in app.answering.ask(other, "¿Cuándo empieza el riego?").text
+    app.kb_changes.change(kb_id, new=[document("a.md", PARKING)])
+    assert (app.kbs.lost(kb_id), app.kbs.document(kb_id).text) == ([], made.kbs.document(kb_id).text)
+    assert app.answering.ask(kb_id, WHOSE_PLACE).outcome != "refused"
+
+
+@pytest.fixture
+def incomplete(three: tuple[Path, str]) -> tuple[App, str]:
+    """(an app over the knowledge base of three documents of which one is lost, the id)."""
+    folder, kb_id = three
+    [sha256] = [one.sha256 for one in app_over(folder.parents[1]).kb_changes.documents(kb_id) if one.path == PATH]
+    (folder / "texts" / f"{sha256}.txt").unlink()
+    return app_over(folder.parents[1]), kb_id
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_reply_over_http_names_the_documents_that_are_left_out(incomplete: tuple[App, str], stream: bool) -> None:
+    app, kb_id = incomplete
+    with running(app) as url:
+        reply = Served(client_of(url), kb_id, app).ask(HOW_MANY_DAYS, stream=stream)
+    told = reply[-1] if stream else reply
+    assert told.outcome == "answered"
+    assert told.left_out == {kb_id: [PATH]}
+
+
+def test_a_reply_over_mcp_names_the_documents_that_are_left_out(incomplete: tuple[App, str]) -> None:
+    app, kb_id = incomplete
+    assert Tools(app).search(HOW_MANY_DAYS)["left_out"] == {kb_id: [PATH]}
+    asked = Tools(app).ask(HOW_MANY_DAYS)
+    assert (asked["outcome"], asked["left_out"]) == ("answered", {kb_id: [PATH]})

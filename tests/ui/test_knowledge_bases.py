@@ -49,6 +49,7 @@ def test_several_files_are_taken_and_the_state_of_each_is_told(page: str, langua
     shown = texts(upload(open_page(page, language), *files))
     assert [text for text in said if text not in shown] == []
     [record] = get_app().kbs.records()
+    assert record.files == ("comedor.docx", "viajes.pdf")
     assert page == "chat" or record.kb_name in shown
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict  # on Python 3.11 the SDK makes no schema of one of `typing`
 
@@ -40,6 +40,8 @@ class Results(TypedDict):
     """What ``search`` returns, best first."""
 
     results: list[Found]
+    left_out: NotRequired[dict[str, list[str]]]
+    """Knowledge base -> paths of its documents that cannot be read; all of them where there are none."""
 
 
 class Fetched(TypedDict):
@@ -91,9 +93,11 @@ class Tools:
         """
         require_short(query)
         ranked: list[tuple[float, str, Chunk]] = []
-        for record in self._app.kbs.records()[:_SEARCHED]:
+        kbs = self._app.kbs
+        searched = kbs.records()[:_SEARCHED]
+        for record in searched:
             try:
-                [trace] = self._app.kbs.growing(record.kb_id).best(_PATIENCE_S).retrieve([query])
+                [trace] = kbs.growing(record.kb_id).best(_PATIENCE_S).retrieve([query])
             except ChatbotError:  # deleted or damaged meanwhile; the others are searched all the same
                 continue
             hits = trace.hits[:_RESULTS]
@@ -101,7 +105,11 @@ class Tools:
             weight = 1.0 if trace.evidence is None else trace.evidence
             ranked += [(weight * hit.score / best, record.kb_id, hit.chunk) for hit in hits]
         ranked.sort(key=lambda one: -one[0])
-        return {"results": [self._found(kb_id, chunk) for _, kb_id, chunk in ranked[:_RESULTS]]}
+        found: Results = {"results": [self._found(kb_id, chunk) for _, kb_id, chunk in ranked[:_RESULTS]]}
+        whole = {kb_id: list[str]() for kb_id in kbs.unreadable()}
+        if left_out := whole | kbs.left_out(record.kb_id for record in searched):
+            found["left_out"] = left_out
+        return found
 
     def fetch(self, id: str) -> Fetched:
         """Return a passage that ``search`` found, with the text around it.
@@ -145,7 +153,7 @@ class Tools:
 
         Returns:
             The answer's text, its outcome ("answered", "asks", "nearest" or "refused"), its sources with file and page,
-            the evidence, and what ``kb ask --json`` has besides.
+            the evidence, and what ``kb ask --json`` has besides, as ``left_out``: documents that cannot be read.
 
         Raises:
             KbNotFound, KbUnreadable, ConfigurationError (question_too_long)
@@ -156,14 +164,14 @@ class Tools:
         kb_id = self._kb_id(knowledge_base)
         chosen: Mode = "general" if mode == "general" else "strict"
         answer = self._app.answering.ask(kb_id, question, UserContext(chosen))
-        return {"answer": answer.text, "knowledge_base": kb_id, **record_of(answer).as_reply()}
+        told = {"answer": answer.text, "knowledge_base": kb_id, **record_of(answer).as_reply()}
+        left_out = self._app.kbs.left_out([kb_id])
+        return told | ({"left_out": left_out} if left_out else {})
 
     def _kb_id(self, name: str) -> str:
-        records = self._app.kbs.records()
-        found = [record.kb_id for record in records if not name or name in (record.kb_id, record.kb_name)]
-        if not found:
-            raise KbNotFound(kb_id=name, legal=", ".join(record.kb_id for record in records) or "none")
-        return found[0]
+        if name or not (records := self._app.kbs.records()):
+            return self._app.kbs.named(name).kb_id
+        return records[0].kb_id
 
     def _found(self, kb_id: str, chunk: Chunk) -> Found:
         place = self._place(kb_id, chunk.start)

@@ -100,11 +100,12 @@ def test_generator_and_judge_see_the_context_that_is_recorded(app_with: Callable
     app = app_with(models)
     row = app.runs.run_now(eval_max_queries=1, kb_top_k=3).per_query[0]
     assert row.generation_doc_ids == row.retrieved[:3]
-    documents = app.archive.documents(app.archive.runs()[0][0].run_id, row.generation_doc_ids)
+    documents = app.archive.documents(app.archive.runs()[0][0].run_id, row.retrieved)
     for request in (*models.generator.requests, *models.judge.requests):
         shown = request.messages[1].content
-        positions = [shown.index(documents[doc_id].text[:40]) for doc_id in row.generation_doc_ids]
-        assert positions == sorted(positions)
+        positions = [shown.find(documents[doc_id].text[:40]) for doc_id in row.retrieved]
+        assert -1 not in positions[:3] == sorted(positions[:3])
+        assert set(positions[3:]) == {-1}
 
 
 def test_a_budget_of_context_holds_for_both(app_with: Callable[..., App]) -> None:

@@ -141,7 +141,7 @@ def test_no_more_queries_and_no_deeper_rankings_than_asked_for(app: App) -> None
 
 def test_a_finished_run_is_one_line_in_the_submissions(app: App) -> None:
     results = [app.runs.run_now(retrieval_strategy="LEXICAL", eval_max_queries=n) for n in (3, 4)]
-    rows, damaged = read_lines(app.settings.submissions_path)
+    rows, damaged = read_lines(app.settings.data_dir / "submissions.jsonl")
     assert [row["run_id"] for row in rows] == [result.run_id for result in results]
     assert damaged == 0
     runs, _ = app.archive.runs()

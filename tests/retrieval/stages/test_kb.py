@@ -62,8 +62,15 @@ def test_every_strategy_finds_a_passage_without_a_word_of_the_question(
     assert trace.chunks_final[0].chunk.section == section
 
 
-@pytest.mark.parametrize("strategy", ["HYBRID", "BRIDGE_HYBRID"])
-def test_vectors_alone_find_passages(settings: Settings, strategy: str) -> None:
+@pytest.mark.parametrize(
+    ("strategy", "signals"),
+    [
+        ("HYBRID", {"vector_norm", "cosine"}),
+        ("BRIDGE_HYBRID", {"vector_norm", "cosine"}),
+        ("SIMPLE_VECTOR", {"vector", "vector_rank"}),
+    ],
+)
+def test_vectors_alone_find_passages(settings: Settings, strategy: str, signals: set[str]) -> None:
     class Synonyms(FakeEmbedder):
         def vector(self, text: str) -> Vectors:
             return super().vector(text.replace("asueto", "vacaciones"))
@@ -72,7 +79,7 @@ def test_vectors_alone_find_passages(settings: Settings, strategy: str) -> None:
     pipeline = last(growing_pipeline(chunk_document(Document("kb", "kb", TINY)), "es", changed, Synonyms))
     [trace] = pipeline.retrieve(["asueto"])
     assert trace.chunks_final[0].chunk.section == "Vacaciones"
-    assert {name for name, value in trace.hits[0].signals.items() if value} == {"vector_norm", "cosine"}
+    assert {name for name, value in trace.hits[0].signals.items() if value} == signals
 
 
 @pytest.mark.parametrize("strategy", ["LEXICAL", "BRIDGE"])

@@ -247,7 +247,7 @@ def test_a_language_needs_only_the_prompts_of_its_metrics(tmp_path: Path) -> Non
 
 def test_the_texts_of_context_relevance_are_replaced_one_by_one_and_any_number_counts(tmp_path: Path) -> None:
     (tmp_path / "template_relevance1.txt").write_text("Nota de 0 a 2.\nP: {query}\nC: {context}\nNota: ", "utf-8")
-    judge = Judge("ninguna", "Es un 2", {"rating": 1})
+    judge = Judge("ninguna", "Un 2, no un 1", {"rating": 1})
     two = Row("¿Abre {context}?", retrieved_contexts=["El museo abre.", "Los {query} también."])
     assert score("ragas_nv_context_relevance", judge, tmp_path, two).value == 0.75
     [message] = judge.requests[0].messages
