@@ -38,9 +38,15 @@ _FULL = 0.7
 """A line of at least this share of the usual length continues in the next line."""
 
 _BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·\uf0b7\uf0a7\uf0d8\uf0fc]|-)\s+(?=\S)")
+_TICK = re.compile(r"^(?=\[[x ]\] \S)")
+_LABELLED = re.compile(r"[^\W\d][^:.]{0,40}: \S")
+"""Of a form: what stands in it, behind what it is."""
 _PAGE_NUMBER = re.compile(r"^[-–— ]*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|de|of)\s*\d{1,4})?[-–— ]*$")
 _NO_TITLE = re.compile(r"[<>{}=;|\\]|://|www\.|\.(?:com|org|es)\b|\S@\S")
 """What stands in code and addresses, which are large or bold as well."""
+_HYPHEN = re.compile(r"\w\w[-–]$")
+_NEXT = re.compile(r"(?:[yeou]|and|or|und|et)\b|\W")
+"""What goes on with another word, so that a hyphen before it stays apart: "pre- y postventa"."""
 _ITEM = re.compile(r"^(?:- |\(?\d{1,3}[.)]\s|\(?[a-z][.)]\s)")
 
 
@@ -82,7 +88,7 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
         first = True
         for row, line in enumerate(page):
             level = levels.get((number, row), 0)
-            text = _BULLET.sub("- ", line.text) if line.size > 0 else line.text
+            text = _TICK.sub("- ", _BULLET.sub("- ", line.text)) if line.size > 0 else line.text
             if last is None:
                 joint = ""
             elif min(line.size, last.size) <= 0:
@@ -97,10 +103,11 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
                 joint = _joint(last, line, text, gap, usual)
             if level and joint != " ":
                 text = f"{'#' * level} {line.text}"
-            if joint == " " and not level and _broken_word(parts[-1], text):
-                parts[-1] = parts[-1][:-1]
-                length -= 1
+            if joint == " " and not level and _HYPHEN.search(parts[-1]) and not _NEXT.match(text):
                 joint = ""
+                if parts[-1][-2:-1].islower() and parts[-1][-1] == "-" and text[0].islower():  # a word in two lines
+                    parts[-1] = parts[-1][:-1]
+                    length -= 1
             if first:
                 starts.extend([length + len(joint)] * (number + 1 - len(starts)))
             parts.append(joint + text)
@@ -212,7 +219,7 @@ def _usual_length(pages: Sequence[Sequence[Line]]) -> float:
 
 def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
     """Return the separator between two lines of a page: a space, a line break or a blank line."""
-    if _ITEM.match(text):
+    if _ITEM.match(text) or (_LABELLED.match(text) and _LABELLED.match(last.text)):
         return "\n"
     if abs(last.y - line.y) > _GAP * gap and not _goes_on(last.text, text):
         return "\n\n"
@@ -224,7 +231,3 @@ def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
 def _goes_on(before: str, after: str) -> bool:
     """Return whether a sentence surely continues: it has no end mark, and the next line begins in lower case."""
     return before[-1] not in ".!?:;" and after[0].islower() and len(before) > 30
-
-
-def _broken_word(before: str, after: str) -> bool:
-    return len(before) > 2 and before[-1] == "-" and before[-2].islower() and after[0].islower()
