@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import FileState, Upload
+from streamlit_app.knowledge_bases.document_page import pages_of
 from streamlit_app.knowledge_bases.dropped import tell_left_out
 from streamlit_app.knowledge_bases.ready import show_added
 from streamlit_app.shared.guard import is_admin
@@ -168,7 +169,7 @@ def _files(files: tuple[FileState, ...], added: bool = False) -> None:
         elif file.stage == "duplicate":
             said = [t("upload.same_as", name=plain(file.same_as))]
         elif file.chars:
-            said += [t("upload.pages", pages=number(file.pages))] if file.pages else []
+            said += [pages_of(file.pages)] if file.pages else []
             said.append(t("upload.chars", chars=number(file.chars)))
         elif file.stage == "reading" and file.pages_to_read:
             said.append(t("upload.reading_pages", done=number(file.pages_read), total=number(file.pages_to_read)))

@@ -118,15 +118,21 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
 
 
 def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Remove page numbers, and lines at the top or bottom that recur at the same height (numbers may differ)."""
+    """Remove page numbers, and lines at the top or bottom that recur at the same height (numbers may differ).
+
+    What says the same on all pages stays once, so that nothing is lost: at the top of the first page that has it, or at
+    the bottom of the last one, where it breaks no sentence.
+    """
 
     def key(line: Line) -> tuple[str, int]:
         return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text[:_COMPARED])), round(line.y / 3)
 
     seen = Counter(found for page in pages for found in {key(line) for line in page})
+    first = {key(line): number for number, page in reversed([*enumerate(pages)]) for line in page}
+    last = {key(line): number for number, page in enumerate(pages) for line in page}
     often = max(_RUNNING_PAGES, _RUNNING_SHARE * sum(bool(page) for page in pages))
     kept: list[list[Line]] = []
-    for page in pages:
+    for number, page in enumerate(pages):
         heights = sorted({line.y for line in page})
         edges = {*heights[:_EDGE], *heights[-_EDGE:]}
 
@@ -140,9 +146,13 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
                 outermost and _PAGE_NUMBER.match(line.text)
             )
 
-        rest = [line for line in page if not running(line)]
+        def stays(line: Line, number: int = number, heights: list[float] = heights) -> bool:
+            its = key(line)
+            return "#" not in its[0] and number == (first if line.y in heights[-_EDGE:] else last)[its]
+
         # If all lines of a page recur, as on forms, running heads cannot be told from text: keep the page.
-        kept.append(rest if rest or len(page) <= _EDGE else list(page))
+        whole = len(page) > _EDGE and all(map(running, page))
+        kept.append([line for line in page if whole or not running(line) or stays(line)])
     chars = sum(len(line.text) for page in pages for line in page)
     if not any(kept) and chars > _STAMP * len(pages):
         return [list(page) for page in pages]

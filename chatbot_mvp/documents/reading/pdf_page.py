@@ -89,9 +89,17 @@ class _Table:
         if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
             return []  # what is not in its cells would be lost
         filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
-        fused = sum(bool(_NUMBERS.fullmatch(text)) for text in filled)
+        fused = [text for text in filled if _NUMBERS.fullmatch(text)]
         beside = len(level) - len(inside)
-        return [] if fused > _FUSED * len(filled) or beside > _BESIDE * len(self.rows) else read
+        if len(fused) > _FUSED * len(filled) or beside > _BESIDE * len(self.rows):
+            return []
+        return [] if any(_in_two_rows(text, read) for text in fused) else read
+
+
+def _in_two_rows(numbers: str, items: Sequence[Item]) -> bool:
+    """Return whether the numbers of a cell stand below each other."""
+    heights = [{round(item.middle) for item in items if item.text == number} for number in numbers.split(" ")]
+    return all(heights) and not set.intersection(*heights)
 
 
 def _item(found: Any, glyphs: Glyphs) -> Item:
