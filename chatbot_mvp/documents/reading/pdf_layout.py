@@ -58,8 +58,6 @@ class Line:
     size: float
     """Font size of most of its letters, in points. For a table, whose text are its rows, it is below zero."""
     bold: bool
-    x: float
-    """Left end, in points."""
     y: float
     """Vertical position in points. Only differences are used."""
 

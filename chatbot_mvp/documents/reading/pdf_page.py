@@ -93,13 +93,12 @@ class _Table:
         beside = len(level) - len(inside)
         if len(fused) > _FUSED * len(filled) or beside > _BESIDE * len(self.rows):
             return []
-        return [] if any(_in_two_rows(text, read) for text in fused) else read
-
-
-def _in_two_rows(numbers: str, items: Sequence[Item]) -> bool:
-    """Return whether the numbers of a cell stand below each other."""
-    heights = [{round(item.middle) for item in items if item.text == number} for number in numbers.split(" ")]
-    return all(heights) and not set.intersection(*heights)
+        heights: dict[str, set[int]] = {}
+        for item in read:
+            heights.setdefault(item.text, set()).add(round(item.middle))
+        rows = ([heights.get(number, set()) for number in text.split(" ")] for text in fused)
+        # Numbers of one cell that stand below each other are of two rows.
+        return [] if any(all(places) and not set.intersection(*places) for places in rows) else read
 
 
 def _item(found: Any, glyphs: Glyphs) -> Item:
@@ -236,5 +235,5 @@ def _lines(items: Sequence[Item]) -> list[Line]:
         most = max(row, key=lambda item: len(item.text))
         text = row[0].text if len(row) == 1 else " ".join(item.text for item in row)
         bold = all(item.bold for item in row)
-        found.append(Line(text, round(most.size, 1), bold, row[0].left, -row[0].bottom))
+        found.append(Line(text, round(most.size, 1), bold, -row[0].bottom))
     return found

@@ -67,11 +67,8 @@ def with_tables(rows: Sequence[Row]) -> list[Row]:
     at = 0
     while at < len(rows):
         end = _run(rows, at)
-        while end > at + 1:
-            if (text := _table([_cells(row) for row in rows[at:end]])) is not None:
-                break
-            end = at
-        if end > at + 1 and text is not None:
+        text = _table([_cells(row) for row in rows[at:end]]) if end > at + 1 else None
+        if text is not None:
             parts = [item for row in rows[at:end] for item in row]
             box = min(i.left for i in parts), min(i.top for i in parts), max(i.right for i in parts)
             out.append([Item(text, *box, max(i.bottom for i in parts), -usual_size(parts), False)])
@@ -131,8 +128,7 @@ def _table(rows: Sequence[Row]) -> str | None:
     filled = sum(len(row) for row in placed if len(row) > 1) / (len(columns) * len(body))
     if (len(columns) == 2 and marks > len(first) / 2) or lengths[len(lengths) // 2] > _PROSE or filled < 0.4:
         return None
-    merged = list(_merged(placed, columns))
-    grid = [_row(row, len(columns)) for row, _ in merged]
+    grid = [_row(row, len(columns)) for row in _merged(placed, columns)]
     return rows_of(grid, _heads(grid))
 
 
@@ -193,9 +189,7 @@ def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> dict[int, _Plac
     return out
 
 
-def _merged(
-    rows: Sequence[dict[int, _Placed]], columns: Sequence[tuple[float, float]]
-) -> Iterator[tuple[dict[int, _Placed], float]]:
+def _merged(rows: Sequence[dict[int, _Placed]], columns: Sequence[tuple[float, float]]) -> Iterator[dict[int, _Placed]]:
     """Join the lines of cells that have several."""
     pitches = [_top(b) - _top(a) for a, b in pairwise(rows)]
     tight = min((pitch for pitch in pitches if pitch > 0), default=0.0) * 1.25
@@ -212,10 +206,10 @@ def _merged(
                     last[column] = cell
             continue
         if last is not None:
-            yield last, _top(last)
+            yield last
         last = dict(row)
     if last is not None:
-        yield last, _top(last)
+        yield last
 
 
 def _top(row: dict[int, _Placed]) -> float:

@@ -20,7 +20,7 @@ _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)[ \t]*$|\Z)|`[^`
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,1000}~~|<(del|s|strike)\b[^>]*>.*?</\1\s*>", re.I | re.S)
-_UNDERLINED = re.compile(r"(?:\A|(?<=\n\n))(?![ \t>#*+|-])([^\n]*\w[^\n]*)\n(=+|--+)[ \t]*(?=\n|\Z)")
+_UNDERLINED = re.compile(r"(?:\A|(?<=\n\n))(?![ \t>#*+|-])(?=[^\n]*\w)([^\n]++)\n(=++|--++)[ \t]*+(?=\n|\Z)")
 """A heading whose mark is the line below it."""
 _CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d{3}\s+-->")
 
