@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.api import Describe, KbRecord
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.knowledge_base.versions import NewDocument
-from streamlit_app.knowledge_bases.document_page import losses_of, pages_of
+from streamlit_app.knowledge_bases.document_page import losses_of
+from streamlit_app.knowledge_bases.upload_progress import pages_of
 from streamlit_app.shared.i18n import ago
 from streamlit_app.shared.state import get_app
 from tests.raising import raises

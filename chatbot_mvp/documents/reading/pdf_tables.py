@@ -13,8 +13,6 @@ _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
 _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
-_CROSSING = 0.1
-"""Share of the rows that may write over the white space between two columns, as a title inside a table does."""
 _PROSE = 90
 """Usual characters of a cell from which on what looks like a table is text in columns."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
@@ -133,20 +131,19 @@ def _table(rows: Sequence[Row]) -> str | None:
 
 
 def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
-    """Return (left, right) of each column: what lies between the strips that nearly no row writes on."""
+    """Return (left, right) of each column: what lies between the strips that no row writes on."""
     usual = sorted(len(row) for row in body)[len(body) // 2] if body else 0
     full = [row for row in body if len(row) >= max(2, 0.6 * usual)]
     edges = sorted(
         [(item.left, 1) for row in full for item in row] + [(item.right, -1) for row in full for item in row]
     )
-    most = int(_CROSSING * len(full))
     columns: list[tuple[float, float]] = []
     depth, begin = 0, 0.0
     for x, step in edges:
-        if depth <= most < depth + step:
+        if not depth:
             begin = x
         depth += step
-        if depth <= most < depth - step:
+        if not depth:
             columns.append((begin, x))
     size = max((row[0].size for row in full), default=10.0)
     out: list[tuple[float, float]] = []
