@@ -140,10 +140,10 @@ def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
     columns: list[tuple[float, float]] = []
     depth, begin = 0, 0.0
     for x, step in edges:
-        if not depth:
+        if depth <= 0 < depth + step:
             begin = x
         depth += step
-        if not depth:
+        if depth <= 0 < depth - step:
             columns.append((begin, x))
     size = max((row[0].size for row in full), default=10.0)
     out: list[tuple[float, float]] = []
