@@ -46,7 +46,7 @@ _SAVED_AS |= {".wpd": ".docx", ".wps": ".docx", ".numbers": ".xlsx", ".key": ".p
 """Formats that nothing here reads -> the one that their program can save."""
 _STREAMS = (("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("__substg1.0_", ".msg"), ("Workbook", ".xls"))
 """Parts of a file of Office before 2007 -> its format."""
-_MARKED = re.compile(r"<!--|<table\b|<del\b|<s\b|<strike\b|~~", re.I)
+_MARKED = re.compile(r"<!--|<table\b|<del\b|<s\b|<strike\b|~~|\n(?:=++|--++)[ \t]*+(?:\n|\Z)", re.I)
 """What a Markdown file may have that is no text as it stands."""
 
 

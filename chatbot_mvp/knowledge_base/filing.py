@@ -7,7 +7,7 @@ others go in.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
@@ -115,7 +115,7 @@ class KbFiling:
         name = clean_name(kb_name)
         self._kbs.store.require_free_name(name)
         self._require_room(name, given)
-        read = self._read("", given, {}, (), about, progress)
+        read = self._read("", given, (), (), about, progress)
         if not read.found:
             raise _unusable(read)
         require_memory(min(self._kbs.limits[0], sum(len(one.parsed.text) for one in read.found)))
@@ -140,7 +140,7 @@ class KbFiling:
     ) -> Outcome:
         """Add files to a knowledge base; each replaces the document under its path.
 
-        A file whose text another document has is left out, unless it replaces one.
+        A file whose text another document of its folder has is left out, unless it replaces one.
 
         Args:
             about: as in ``create``, also of documents whose file has not changed. What is not in it stays as it is.
@@ -151,7 +151,7 @@ class KbFiling:
         """
         before = self._kbs.store.to_change(kb_id, stage)[0].documents
         self._require_room(kb_id, given)
-        known = {one.sha256: one.path for one in before}
+        known = [(one.sha256, one.path) for one in before]
         read = self._read(kb_id, given, known, [one.path for one in before], about, progress)
         if not read.found and not read.duplicates:
             raise _unusable(read)
@@ -197,8 +197,8 @@ class KbFiling:
         failed += [FileState(path).failed(error) for path, error in refused.items()]
         new = replace(given, files=tuple(file for file in given.files if file.path in plan.read), failed=tuple(failed))
         self._require_room(kb_id, new)
-        stay = {one.sha256: one.path for one in before if one.path not in {*plan.removed, *plan.read}}
-        stay |= {one.sha256: move.to for move in plan.moves for one in before if one.path == move.path}
+        stay = [(one.sha256, one.path) for one in before if one.path not in {*plan.removed, *plan.read}]
+        stay += [(one.sha256, move.to) for move in plan.moves for one in before if one.path == move.path]
         read = self._read(kb_id, new, stay, [one.path for one in before], None, progress)
         plan = with_moves_of_texts(plan, documents, read.found)
         if not confirmed and not dry_run:
@@ -237,12 +237,12 @@ class KbFiling:
             if one.original
         )
         given = Given(kept, failed)
-        read = self._read(kb_id, given, {}, [one.path for one in before], None, progress, reader)
+        read = self._read(kb_id, given, (), [one.path for one in before], None, progress, reader)
         return self._change(kb_id, (), read, given, before, note, stage, progress)
 
     # --- parts
 
-    def _original(self, kb_id: str, document: KbDocument) -> bytes:
+    def _original(self, kb_id: str, document: KbDocument, _most: int) -> bytes:
         content = self._kbs.store.original(kb_id, document)
         if content is None:
             raise FileNotFoundError(2, "the file is missing", document.path)
@@ -258,7 +258,7 @@ class KbFiling:
         self,
         kb_id: str,
         given: Given,
-        known: Mapping[str, str],
+        known: Iterable[tuple[str, str]],
         paths: Collection[str],
         about: Mapping[str, Any] | None,
         progress: ProgressCallback,

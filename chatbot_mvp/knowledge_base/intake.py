@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, count
+from posixpath import dirname
 from typing import Any, Literal
 
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
@@ -42,7 +43,7 @@ class FileState:
     resumed: bool = False
     """True if an earlier upload, which ended before its knowledge base was made, had read it."""
     same_as: str = ""
-    """For a duplicate, the name of the earlier file with the same text; its own name if that document is there."""
+    """For a duplicate, the earlier file of its folder with the same text; its own name if that document is there."""
     replaces: bool = False
     """True if the knowledge base has another document under this name, which the file replaces."""
     code: str = ""
@@ -72,7 +73,7 @@ class Intake:
         files: Sequence[tuple[str, bytes]],
         limits: tuple[int, int, int],
         parsed: ParsedFiles,
-        known: Mapping[str, str] | None = None,
+        known: Iterable[tuple[str, str]] = (),
         paths: Collection[str] = (),
         require: Callable[[str, str], None] = lambda path, sha256: None,
         reader: str = "",
@@ -82,7 +83,8 @@ class Intake:
             files: (name, content).
             limits: KB_MAX_CHARS, KB_MAX_UPLOAD_MB and KB_MAX_PAGES.
             parsed: keeps what has been read, so that an equal upload continues there after a stop or a crash.
-            known: hash of a text -> name of a document that has it already; None for none.
+            known: (hash of its text, path) of each document that is there. In another folder its text is another
+                document's.
             paths: the names of all documents that are there. A file of such a name is no duplicate of another one's
                 text: left out, it would leave its old text behind.
             require: raises ChatbotError for the path and the hash of the text of a file that may not come.
@@ -96,7 +98,7 @@ class Intake:
         self._keys: list[str] = []  # of the files in ``_parsed``
         self._rows: list[int] = []  # row in ``states`` of each file that was read
         self._found: list[NewDocument] = []
-        self._seen = dict(known or {})
+        self._seen = {(sha, dirname(path)): path for sha, path in known}
         self._paths = frozenset(paths)
         self._require = require
         self._reader = reader
@@ -162,10 +164,11 @@ class Intake:
         self._keys.append(key)
         if known is None:
             self._parsed.put(key, parsed)
-        if sha in self._seen and (name not in self._paths or self._seen[sha] == name):
-            self._set(row, stage="duplicate", same_as=self._seen[sha])
+        there = self._seen.get((sha, dirname(path)))
+        if there is not None and (name not in self._paths or there == name):
+            self._set(row, stage="duplicate", same_as=there)
             return
-        self._seen[sha] = name
+        self._seen[sha, dirname(path)] = name
         self._set(
             row,
             stage="read",

@@ -159,7 +159,7 @@ class Uploads:
         documents = self._kbs.store.to_change(kb_id, stage)[0].documents if kb_id else ()
         given, require = dict(named), self._kbs.store.require_unpurged(kb_id)
         # A file that is there under its own path says so of that one, whatever other document has the same text.
-        known = {one.sha256: one.path for one in sorted(documents, key=lambda one: one.path in given)}
+        known = [(one.sha256, one.path) for one in sorted(documents, key=lambda one: one.path in given)]
         return Intake(named, self._kbs.limits, self._kbs.parsed, known, [one.path for one in documents], require)
 
     def _read_then(

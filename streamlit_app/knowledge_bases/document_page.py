@@ -9,9 +9,10 @@ from functools import partial
 
 import streamlit as st
 
-from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Passage
+from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Passage, lost_of
 from streamlit_app.knowledge_bases.acting import apply_buttons
-from streamlit_app.shared.i18n import Markdown, ago, moment, number, plain, t
+from streamlit_app.knowledge_bases.upload_progress import pages_of
+from streamlit_app.shared.i18n import Markdown, ago, form_of, moment, number, plain, t
 from streamlit_app.shared.originals import has_pictures, page_of, show_page, show_text, text_starts
 from streamlit_app.shared.session import conversations
 from streamlit_app.shared.sources import place_text, show_passage
@@ -27,9 +28,16 @@ def facts_of(document: KbDocument) -> Markdown:
         [_size(document.bytes)] if document.bytes else [t("upload.chars", chars=number(document.original_chars))]
     )
     if document.page_starts:
-        facts.append(t("upload.pages", pages=number(len(document.page_starts))))
+        facts.append(pages_of(len(document.page_starts)))
     facts.append(t("kbdoc.updated", when=ago(document.updated_at)))
     return Markdown(" · ".join(facts))
+
+
+def losses_of(document: KbDocument) -> str:
+    """Return what of a document's file is not in its text, in one line; "" if it is all there."""
+    found = lost_of(document).items()
+    what = ", ".join(t(f"kbdoc.lost.{kind}.{form_of(count)}", count=number(count)) for kind, count in found)
+    return t("kbdoc.lost", what=Markdown(what)) if what else ""
 
 
 def show_document(
@@ -47,6 +55,8 @@ def show_document(
     st.markdown(f"#### {plain(document.title or path.rpartition('/')[2])}")
     known = [plain(document.path), facts_of(document), plain(document.author)]
     st.caption(" · ".join(one for one in known if one))
+    if losses := losses_of(document):
+        st.caption(losses)
     view = st.segmented_control(
         t("kbdoc.view"),
         [name for name in _VIEWS if change or name != "about"],

@@ -8,7 +8,7 @@ from chatbot_mvp.api import FileState, Upload
 from streamlit_app.knowledge_bases.dropped import tell_left_out
 from streamlit_app.knowledge_bases.ready import show_added
 from streamlit_app.shared.guard import is_admin
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import form_of, number, plain, t
 from streamlit_app.shared.jobs import draw_live, show_end, show_progress, show_provider, stop_button
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import failure_text, get_app
@@ -168,12 +168,16 @@ def _files(files: tuple[FileState, ...], added: bool = False) -> None:
         elif file.stage == "duplicate":
             said = [t("upload.same_as", name=plain(file.same_as))]
         elif file.chars:
-            said += [t("upload.pages", pages=number(file.pages))] if file.pages else []
+            said += [pages_of(file.pages)] if file.pages else []
             said.append(t("upload.chars", chars=number(file.chars)))
         elif file.stage == "reading" and file.pages_to_read:
             said.append(t("upload.reading_pages", done=number(file.pages_read), total=number(file.pages_to_read)))
         said += _notes(file)
         st.markdown(f"{_ICONS[file.stage]} **{plain(file.name)}** · {' · '.join(said)}")
+
+
+def pages_of(count: int) -> str:
+    return t(f"upload.pages.{form_of(count)}", pages=number(count))
 
 
 def _notes(file: FileState) -> list[str]:

@@ -126,6 +126,11 @@ def number(value: float, decimals: int = 0) -> str:
     return Markdown(text)
 
 
+def form_of(count: int) -> str:
+    """Return the last part of the key of a text that counts something: "one" or "many"."""
+    return "one" if count == 1 else "many"
+
+
 def score(value: float | None) -> str:
     """Format a metric with three decimals; None as *not scored*."""
     return t("common.not_scored") if value is None else number(value, 3)

@@ -76,8 +76,12 @@ def test_documents_are_added_replaced_moved_described_and_removed(cli: Cli, fold
     added = cli.json("kb", "add", "Manual", *given, "--note", "gastos nuevos")
     assert (what(added), added["version"]) == ({"gastos.md": "replaced", "nuevo.md": "added"}, 2)
     assert cli.json("kb", "add", "Manual", *given)["changed"] is False
-    cli("kb", "add", "Manual", str(folder / "nuevo.md"), "--into", "viajes/", code=0)
-    assert "viajes/nuevo.md" not in paths(cli), "its text is there already"
+    (folder / "copia.md").write_bytes((folder / "nuevo.md").read_bytes())
+    cli("kb", "add", "Manual", str(folder / "copia.md"), code=0)
+    assert "copia.md" not in paths(cli), "its text is there already"
+    cli("kb", "add", "Manual", str(folder / "nuevo.md"), "--into", "viajes/")
+    assert {"nuevo.md", "viajes/nuevo.md"} < set(paths(cli)), "in another folder it is another document"
+    cli("kb", "remove", "Manual", "viajes/nuevo.md")
     cli("kb", "move", "Manual", "nuevo.md", "viajes")
     cli("kb", "move", "Manual", "viajes", "desplazamientos/de empresa")
     assert paths(cli) == [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import resource
 import subprocess
 import sys
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -91,6 +93,48 @@ def forms(depth: int, calls: int) -> bytes:
     return body[:end] + b"".join(objects) + b"trailer\n<< /Root 1 0 R >>\nstartxref\n0\n%%EOF\n"
 
 
+def book(chapter: str, times: int = 1) -> bytes:
+    """An EPUB that names one chapter so often."""
+    return packed(
+        "application/epub+zip",
+        **{
+            "META-INF/container.xml": '<container><rootfile full-path="p.opf"/></container>',
+            "p.opf": '<package><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+            + '<itemref idref="a"/>' * times
+            + "</package>",
+            "a.xhtml": chapter,
+        },
+    )
+
+
+def opendocument(kind: str, body: str) -> bytes:
+    names = ("office", "text", "table")
+    spaces = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names)
+    content = (
+        f'<office:document-content {spaces} office:version="1.3"><office:body>{body}</office:body>'
+        "</office:document-content>"
+    )
+    return packed(
+        f"application/vnd.oasis.opendocument.{kind}", **{"META-INF/manifest.xml": "<a/>", "content.xml": content}
+    )
+
+
+def packed(kind: str, **parts: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("mimetype", kind)
+        for name, part in parts.items():
+            archive.writestr(name, part, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def repeated(inside: str, again: int) -> str:
+    return (
+        f'<table:table><table:table-row table:number-rows-repeated="{again}"><table:table-cell '
+        f'table:number-columns-repeated="{again}">{inside}</table:table-cell></table:table-row></table:table>'
+    )
+
+
 def fast() -> dict[str, tuple[str, bytes, str]]:
     return {
         "blanks": ("a.html", page("<p><sup>[" + " " * 500_000 + "x</p>"), "text"),
@@ -98,6 +142,47 @@ def fast() -> dict[str, tuple[str, bytes, str]]:
         "depth": ("a.html", page("<b>" * 100_000), "upload_too_deep 'a.html' has 100002 elements inside"),
         "comments": ("a.txt", b"<!---->" * 1_000, "text"),
         "names": ("a.html", page("<table><tr><th>" + "x" * 500_000 + "<th>b" + "<tr><td>a<td>b" * 1_000), "text"),
+        "a chapter so often": ("a.epub", book(page("<p>" + "a " * 200_000).decode(), 2_000), "text 399999"),
+        "a chapter of blanks": ("a.epub", book(page(" " * 20_000_000).decode()), "upload_too_steep"),
+        "rows of a chapter": ("a.epub", book(page(rows(60_000)).decode()), "upload_too_many_rows"),
+        "repeated cells": (
+            "a.odt",
+            opendocument("text", f"<office:text>{repeated('<text:p>a</text:p>', 10**9)}</office:text>"),
+            "upload_",
+        ),
+        "repeated tables": (
+            "a.odt",
+            opendocument(
+                "text",
+                f"<office:text>{repeated(repeated(repeated('<text:p>a</text:p>', 900), 900), 900)}</office:text>",
+            ),
+            "upload_expands",
+        ),
+        "spans inside spans": (
+            "a.odt",
+            opendocument(
+                "text",
+                f"<office:text><text:p>{'<text:span>' * 5_000}a{'</text:span>' * 5_000}</text:p></office:text>",
+            ),
+            "upload_damaged",
+        ),
+        "lists inside lists": (
+            "a.odt",
+            opendocument(
+                "text", f"<office:text>{'<text:list>' * 400}<text:p>a</text:p>{'</text:list>' * 400}</office:text>"
+            ),
+            "upload_too_deep",
+        ),
+        "a sheet of repeated cells": (
+            "a.ods",
+            opendocument(
+                "spreadsheet",
+                f"<office:spreadsheet>{repeated('<text:p>a</text:p>', 16_000)}</office:spreadsheet>".replace(
+                    "<table:table>", '<table:table table:name="a">'
+                ),
+            ),
+            "upload_",
+        ),
         "word rows": (
             "a.docx",
             docx_of("<w:p/><w:tbl>" + "<w:tr><w:tc><w:p/></w:tc></w:tr>" * 20_001 + "</w:tbl>"),

@@ -58,7 +58,7 @@ def _analyse(text: str) -> None:
 
 
 def _layout(text: str) -> None:
-    compose([[Line(text, 11.0, False, 0, 700.0), Line(text, 18.0, True, 0, 680.0)]] * 2, [OutlineEntry(text, 0, 1)])
+    compose([[Line(text, 11.0, False, 700.0), Line(text, 18.0, True, 680.0)]] * 2, [OutlineEntry(text, 0, 1)])
 
 
 READERS: dict[str, Callable[[str], object]] = {

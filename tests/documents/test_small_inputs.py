@@ -124,6 +124,12 @@ def test_an_encoding_that_a_page_claims_wrongly_is_not_believed() -> None:
         ("Uno<!-- no\n\nse ve -->\n\nDos", "Uno\n\nDos", {"comments": 3}),
         ("Son ~~20~~ 23 días, `~~x~~`.", "Son  23 días, `~~x~~`.", {"struck": 1}),
         ("```\n<!-- código -->\n```", "```\n<!-- código -->\n```", {}),
+        ("Uno\n===\nDos\n\nTres\n---\n\nCuatro", "# Uno\nDos\n\n## Tres\n\nCuatro", {}),
+        (
+            "---\ntitle: Uno\n---\n\n- a\n---\n\n```\nb\n---\n```",
+            "---\ntitle: Uno\n---\n\n- a\n---\n\n```\nb\n---\n```",
+            {},
+        ),
         (f"Uno\n{table('A!|B!', '1|2')}\nDos", "Uno\n\n\n- A: 1; B: 2\n\n\nDos", {}),
     ],
 )
@@ -467,6 +473,62 @@ def test_a_raised_number_in_a_table_of_a_pdf_is_no_digit_of_its_cell() -> None:
         assert text.endswith("- Puesto: Auxiliar; Sueldo: 900 ¹")
 
 
+def form(fields: Sequence[str], stream: str) -> bytes:
+    """A page with this stream and with fields of a form."""
+    found = pdf([], content=[zlib.compress(stream.encode("cp1252"))])
+    names = " ".join(f"{100 + n} 0 R" for n in range(len(fields)))
+    for mark, more in (("/Contents", f"/Annots [{names}]"), ("/Pages 2 0 R", f"/AcroForm << /Fields [{names}] >>")):
+        found = found.replace(mark.encode(), f"{more} {mark}".encode())
+    objects = (
+        f"{100 + n} 0 obj\n<< /Type /Annot /Subtype /Widget /P 4 0 R {one} >>\nendobj\n" for n, one in enumerate(fields)
+    )
+    end = "".join(objects) + "trailer\n<< /Root 1 0 R >>\nstartxref\n0\n%%EOF\n"
+    return found[: found.rindex(b"xref\n0")] + end.encode("cp1252")
+
+
+def test_what_was_typed_into_a_form_stands_at_its_label() -> None:
+    def box(line: int, width: int = 150) -> str:
+        return f"/Rect [150 {698 - 20 * line} {150 + width} {709 - 20 * line}]"
+
+    tick = "/FT /Btn /T (t) /V /{0} /AS /{0} /AP << /N << /Yes << >> /Off << >> >> >> "
+    fields = [
+        f"/FT /Tx /T (n) /V (Ana Lema) {box(0)}",
+        tick.format("Yes") + box(1, 10),
+        tick.format("Off") + box(2, 10),
+        f"/FT /Ch /Ff 131072 /T (s) /V (Lugo) /Opt [(Vigo) (Lugo)] {box(4)}",
+        f"/FT /Tx /T (c9) /TU (Cuenta) /V (ES12 3456) {box(6)}",
+        f"/FT /Tx /Ff 8192 /T (clave) /V (secreto) {box(8)}",
+        f"/FT /Btn /Ff 65536 /T (enviar) {box(9)}",
+    ]
+    said = ((0, 70, "Nombre:"), (1, 170, "Es socia"), (2, 170, "Causa baja"), (3, 150, "Sede"), (7, 70, "Fin."))
+    stream = " ".join(f"BT /F1 11 Tf {x} {700 - 20 * line} Td ({text}) Tj ET" for line, x, text in said)
+    text = read(".pdf", form(fields, stream)).text
+    assert text.split() == ("Nombre: Ana Lema - [x] Es socia - [ ] Causa baja Sede Lugo Cuenta: ES12 3456 Fin.".split())
+
+
+def test_a_hyphen_at_a_lines_end_is_that_of_the_word() -> None:
+    lines_ = (
+        "Esta línea es larga y habla de la norma ISO-",
+        "9001, que todos los socios cumplen en el",
+        "periodo de cinco años que va de 2010–",
+        "2015, y de los cursos de formación pre-",
+        "y postventa de la empresa que los orga-",
+        "niza: solo el caso A – o el caso B –",
+        "quedan fuera de lo que se dice en ellos.",
+    )
+    assert read(".pdf", pdf([[(line, 11.0) for line in lines_]])).text == (
+        "Esta línea es larga y habla de la norma ISO-9001, que todos los socios cumplen en el periodo de cinco años "
+        "que va de 2010–2015, y de los cursos de formación pre- y postventa de la empresa que los organiza: solo el "
+        "caso A – o el caso B – quedan fuera de lo que se dice en ellos."
+    )
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.3])
+def test_a_text_that_is_drawn_twice_is_there_once(aside: float) -> None:
+    drawn_twice = f"BT /F1 11 Tf 70 700 Td (Total 320 euros.) Tj {aside} 0 Td (Total 320 euros.) Tj ET"
+    assert read(".pdf", pdf([], content=[zlib.compress(drawn_twice.encode())])).text == "Total 320 euros."
+
+
 def test_text_that_is_never_drawn_is_hidden_but_over_a_picture() -> None:
     stream = "BT /F1 11 Tf 70 700 Td (Se ve.) Tj 0 -30 Td 3 Tr (No se ve) Tj ET"
     found = read(".pdf", pdf([], content=[zlib.compress(stream.encode())]))
@@ -496,7 +558,11 @@ def drawn(*items: tuple[float, float, float, str], blocks: Sequence[object] = ()
     look = {"font_name": "F", "font_height": 10.0, "fill_color": None}
     texts = [SimpleNamespace(text=t, x=x, y=y, width=x2 - x, height=10.0, **look) for x, x2, y, t in items]
     return SimpleNamespace(
-        text_items=texts, vector_graphics=SimpleNamespace(shapes=[]), complexity=None, blocks=list(blocks)
+        text_items=texts,
+        vector_graphics=SimpleNamespace(shapes=[]),
+        complexity=None,
+        form_fields=None,
+        blocks=list(blocks),
     )
 
 

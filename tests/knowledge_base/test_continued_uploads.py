@@ -40,6 +40,19 @@ def kept(app: App) -> list[Path]:
     return [path for path in (app.settings.cache_dir / "parsed").rglob("*") if path.is_file()]
 
 
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are read from now on."""
+    read: list[str] = []
+    parse = intake.parse_upload
+
+    def reading(name: str, *rest: object) -> ParsedText:
+        read.append(name)
+        return parse(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(intake, "parse_upload", reading)
+    return read
+
+
 def stopped_at_the_last_file(app: App) -> None:
     """Upload FILES and LONG, and stop while LONG is read."""
     job_id = app.uploads.take([*FILES, LONG])
@@ -53,14 +66,7 @@ def test_the_same_upload_continues_behind_the_files_that_were_read(app: App, mon
     stopped_at_the_last_file(app)
     assert app.kbs.records() == []
     assert len(kept(app)) == 2
-    read: list[str] = []
-    parse = intake.parse_upload
-
-    def noted(name: str, *rest: object) -> ParsedText:
-        read.append(name)
-        return parse(name, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(intake, "parse_upload", noted)
+    read = noted(monkeypatch)
     upload = wait(app, app.uploads.take([*FILES, ("tres.txt", b"Otro texto.")]))
     assert read == ["tres.txt"]
     assert [(state.stage, state.resumed) for state in upload.files] == [
@@ -101,6 +107,47 @@ def test_an_upload_of_a_killed_process_continues_in_the_next_one(tmp_path: Path)
     assert app.kbs.records() == []
     upload = wait(app, app.uploads.take([*FILES, ("tres.txt", b"Otro texto.")]))
     assert [state.resumed for state in upload.files] == [True, True, False]
+    assert kept(app) == []
+
+
+@pytest.mark.slow
+def test_documents_that_are_read_again_by_a_process_that_is_killed_are_read_from_there_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = """
+        import os, signal, sys
+        from dataclasses import replace
+        from pathlib import Path
+        from chatbot_mvp.knowledge_base import intake
+        from chatbot_mvp.knowledge_base.gathering import given_contents
+        from tests.knowledge_base.uploading import words_app
+        app = words_app(Path(sys.argv[1]))
+        parse = intake.parse_upload
+        intake.parse_upload = lambda *given: replace(found := parse(*given), text=found.text.replace("320 ¹", "3201"))
+        page = "<p>Se pagan 320<sup>1</sup> euros por {}."
+        files = [(f"{n}.html", page.format(n).encode()) for n in ("comida", "hotel", "tren")]
+        record = app.kb_filing.create("Gastos", given_contents(files)).record
+        print(record.kb_id, flush=True)
+        intake.parse_upload = lambda name, *rest: (
+            os.kill(os.getpid(), signal.SIGKILL) if name == "tren.html" else parse(name, *rest)
+        )
+        app.kb_filing.reread(record.kb_id)
+    """
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, timeout=120)
+    assert ended.returncode == -9, ended.stderr.decode()
+    kb_id = ended.stdout.decode().strip()
+    app = words_app(tmp_path)
+    assert app.kbs.document(kb_id).text.count("3201 euros") == 3  # the version of before answers
+    read = noted(monkeypatch)
+    again = app.kb_filing.reread(kb_id)
+    assert read == ["tren.html"]
+    assert [(row.path, row.what) for row in again.files] == [
+        (f"{n}.html", "replaced") for n in ("comida", "hotel", "tren")
+    ]
+    assert app.kbs.document(kb_id).text.count("320 ¹ euros") == 3
+    assert app.kbs.document(kb_id, "1").text.count("3201 euros") == 3
     assert kept(app) == []
 
 

@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.api import Describe, KbRecord
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.knowledge_base.versions import NewDocument
+from streamlit_app.knowledge_bases.document_page import losses_of
+from streamlit_app.knowledge_bases.upload_progress import pages_of
 from streamlit_app.shared.i18n import ago
 from streamlit_app.shared.state import get_app
 from tests.raising import raises
@@ -137,6 +139,19 @@ def test_a_document_without_its_original_says_so() -> None:
     page = pressed(opened(record), f"open-{record.kb_id}-a.md")
     page.segmented_control(key=f"kb-document-view-{record.kb_id}").set_value("original").run()
     assert "No se conserva el archivo original" in "\n".join(info.value for info in page.info)
+
+
+def test_a_document_says_what_of_its_file_is_not_in_its_text() -> None:
+    lost = {"struck": 1, "hidden": 2_000, "pictures": 1}
+    text = ParsedText("# Uno\n\nEl texto.\n", "utf-8", 17, False, empty_pages=1, lost=lost)
+    record = get_app().kbs.store.keep(
+        [NewDocument("a.md", text, b"x"), new("b.md", "# B\n\nDos.\n")], 100_000, "normas"
+    )
+    page = pressed(opened(record), f"open-{record.kb_id}-a.md")
+    said = "2.000 palabras ocultas, 1 imagen, 1 palabra tachada, 1 página sin texto, quizá una imagen"
+    assert f"Lo que tiene el archivo y no está en el texto: {said}." in texts(page)
+    assert losses_of(get_app().kb_documents.find(record.kb_id, "b.md")) == ""
+    assert [pages_of(count) for count in (1, 2)] == ["1 página", "2 páginas"]
 
 
 def test_ages_are_said_in_whole_units() -> None:

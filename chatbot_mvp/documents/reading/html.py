@@ -270,14 +270,12 @@ def _is_layout(table: Tag) -> bool:
 def table_rows(table: Tag, text_of: Callable[[Tag], str]) -> str:
     """Write a table as ``grid.rows_of`` describes, below its caption."""
     rows: list[list[Cell]] = []
-    heads = 0
     for row in table.find_all("tr"):
         if row.find_parent("table") is not table:
             continue  # of a table inside a cell
         cells = row.find_all(["td", "th"], recursive=False)
         in_head = row.parent is not None and row.parent.name == "thead"
         rows.append([_cell(cell, in_head, text_of) for cell in cells])
-        heads += in_head
     caption = table.find("caption")
     above = f"{clean_text(caption.get_text(' '))}\n\n" if caption else ""
     return above + rows_of(rows)

@@ -53,8 +53,8 @@ def read_epub(file: GivenFile) -> Extracted:
     items = {item.get("id"): item for item in package.iter("{*}item")}
     lost: Counter[str] = Counter()
     pages = []
-    for reference in package.iter("{*}itemref"):
-        item = items.get(reference.get("idref"))
+    for name in dict.fromkeys(reference.get("idref") for reference in package.iter("{*}itemref")):
+        item = items.get(name)
         if item is None or "nav" in (item.get("properties") or "").split():
             continue
         path = posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(item.get("href", ""))))

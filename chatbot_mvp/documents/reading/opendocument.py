@@ -12,6 +12,7 @@ from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.html import html_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_zip
+from chatbot_mvp.errors import UploadError
 
 _NS = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _TABLE, _STYLE, _OFFICE, _DRAW = (_NS % name for name in ("text", "table", "style", "office", "drawing"))
@@ -72,7 +73,7 @@ class _Page:
         if name in _SILENT:
             return ""
         if name == "annotation":
-            self._lost["comments"] += 1
+            self._lost["comments"] += len("".join(element.itertext()).split())
             return ""
         if name in ("h", "p", "span") and (kind := self._left_out(style)):
             self._lost[kind] += len("".join(element.itertext()).split())
@@ -160,5 +161,8 @@ def read(file: GivenFile) -> Extracted:
     """
     parts = check_zip(file.name, file.content, ".odt")
     lost: Counter[str] = Counter()
-    text = html_to_text(file.name, f"<body>{_Page(parts, lost).of()}</body>", lost)
+    page = _Page(parts, lost)
+    if not (body := page.of()):
+        raise UploadError("upload_damaged", name=file.name, kind=".odt", reason="its content.xml cannot be read")
+    text = html_to_text(file.name, f"<body>{body}</body>", lost)
     return Extracted(text, lost=dict(+lost))

@@ -38,9 +38,15 @@ _FULL = 0.7
 """A line of at least this share of the usual length continues in the next line."""
 
 _BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·\uf0b7\uf0a7\uf0d8\uf0fc]|-)\s+(?=\S)")
+_TICK = re.compile(r"^(?=\[[x ]\] \S)")
+_LABELLED = re.compile(r"[^\W\d][^:.]{0,40}: \S")
+"""Of a form: what stands in it, behind what it is."""
 _PAGE_NUMBER = re.compile(r"^[-–— ]*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|de|of)\s*\d{1,4})?[-–— ]*$")
 _NO_TITLE = re.compile(r"[<>{}=;|\\]|://|www\.|\.(?:com|org|es)\b|\S@\S")
 """What stands in code and addresses, which are large or bold as well."""
+_HYPHEN = re.compile(r"\w\w[-–]$")
+_NEXT = re.compile(r"(?:[yeou]|and|or|und|et)\b|\W")
+"""What goes on with another word, so that a hyphen before it stays apart: "pre- y postventa"."""
 _ITEM = re.compile(r"^(?:- |\(?\d{1,3}[.)]\s|\(?[a-z][.)]\s)")
 
 
@@ -52,8 +58,6 @@ class Line:
     size: float
     """Font size of most of its letters, in points. For a table, whose text are its rows, it is below zero."""
     bold: bool
-    x: float
-    """Left end, in points."""
     y: float
     """Vertical position in points. Only differences are used."""
 
@@ -82,7 +86,7 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
         first = True
         for row, line in enumerate(page):
             level = levels.get((number, row), 0)
-            text = _BULLET.sub("- ", line.text) if line.size > 0 else line.text
+            text = _TICK.sub("- ", _BULLET.sub("- ", line.text)) if line.size > 0 else line.text
             if last is None:
                 joint = ""
             elif min(line.size, last.size) <= 0:
@@ -97,10 +101,11 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
                 joint = _joint(last, line, text, gap, usual)
             if level and joint != " ":
                 text = f"{'#' * level} {line.text}"
-            if joint == " " and not level and _broken_word(parts[-1], text):
-                parts[-1] = parts[-1][:-1]
-                length -= 1
+            if joint == " " and not level and _HYPHEN.search(parts[-1]) and not _NEXT.match(text):
                 joint = ""
+                if parts[-1][-2:-1].islower() and parts[-1][-1] == "-" and text[0].islower():  # a word in two lines
+                    parts[-1] = parts[-1][:-1]
+                    length -= 1
             if first:
                 starts.extend([length + len(joint)] * (number + 1 - len(starts)))
             parts.append(joint + text)
@@ -111,15 +116,21 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
 
 
 def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Remove page numbers, and lines at the top or bottom that recur at the same height (numbers may differ)."""
+    """Remove page numbers, and lines at the top or bottom that recur at the same height (numbers may differ).
+
+    What says the same on all pages stays once, so that nothing is lost: at the top of the first page that has it, or at
+    the bottom of the last one, where it breaks no sentence.
+    """
 
     def key(line: Line) -> tuple[str, int]:
         return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text[:_COMPARED])), round(line.y / 3)
 
     seen = Counter(found for page in pages for found in {key(line) for line in page})
+    first = {key(line): number for number, page in reversed([*enumerate(pages)]) for line in page}
+    last = {key(line): number for number, page in enumerate(pages) for line in page}
     often = max(_RUNNING_PAGES, _RUNNING_SHARE * sum(bool(page) for page in pages))
     kept: list[list[Line]] = []
-    for page in pages:
+    for number, page in enumerate(pages):
         heights = sorted({line.y for line in page})
         edges = {*heights[:_EDGE], *heights[-_EDGE:]}
 
@@ -133,9 +144,13 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
                 outermost and _PAGE_NUMBER.match(line.text)
             )
 
-        rest = [line for line in page if not running(line)]
+        def stays(line: Line, number: int = number, heights: list[float] = heights) -> bool:
+            its = key(line)
+            return "#" not in its[0] and number == (first if line.y in heights[-_EDGE:] else last)[its]
+
         # If all lines of a page recur, as on forms, running heads cannot be told from text: keep the page.
-        kept.append(rest if rest or len(page) <= _EDGE else list(page))
+        whole = len(page) > _EDGE and all(map(running, page))
+        kept.append([line for line in page if whole or not running(line) or stays(line)])
     chars = sum(len(line.text) for page in pages for line in page)
     if not any(kept) and chars > _STAMP * len(pages):
         return [list(page) for page in pages]
@@ -212,7 +227,7 @@ def _usual_length(pages: Sequence[Sequence[Line]]) -> float:
 
 def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
     """Return the separator between two lines of a page: a space, a line break or a blank line."""
-    if _ITEM.match(text):
+    if _ITEM.match(text) or (_LABELLED.match(text) and _LABELLED.match(last.text)):
         return "\n"
     if abs(last.y - line.y) > _GAP * gap and not _goes_on(last.text, text):
         return "\n\n"
@@ -224,7 +239,3 @@ def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
 def _goes_on(before: str, after: str) -> bool:
     """Return whether a sentence surely continues: it has no end mark, and the next line begins in lower case."""
     return before[-1] not in ".!?:;" and after[0].islower() and len(before) > 30
-
-
-def _broken_word(before: str, after: str) -> bool:
-    return len(before) > 2 and before[-1] == "-" and before[-2].islower() and after[0].islower()

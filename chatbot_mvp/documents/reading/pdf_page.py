@@ -23,6 +23,8 @@ _FUSED = 0.1
 """Share of cells with several numbers from which on the rows of a table were not found."""
 _BESIDE = 0.5
 """Pieces of text beside a table, a row, from which on it lacks a column."""
+_PASSWORD = 1 << 13
+"""The flag of a field whose value is not shown."""
 _WHITE = 0xF8
 _LETTERS = 100
 """Letters in words of four and more from which on their vowels are counted."""
@@ -43,6 +45,7 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     hidden = [one for one in seen if not pictures and _is_hidden(one, dark, glyphs.invisible)]
     lost["hidden"] += sum(len(one.text.split()) for one in hidden)
     items = [_item(one, glyphs) for one in seen if all(one is not other for other in hidden)]
+    items += [_value(field, items) for field in page.form_fields or () if _is_filled(field)]
     if is_rubbish(" ".join(item.text for item in items)):
         lost["unreadable"] += 1
         return []
@@ -86,9 +89,16 @@ class _Table:
         if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
             return []  # what is not in its cells would be lost
         filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
-        fused = sum(bool(_NUMBERS.fullmatch(text)) for text in filled)
+        fused = [text for text in filled if _NUMBERS.fullmatch(text)]
         beside = len(level) - len(inside)
-        return [] if fused > _FUSED * len(filled) or beside > _BESIDE * len(self.rows) else read
+        if len(fused) > _FUSED * len(filled) or beside > _BESIDE * len(self.rows):
+            return []
+        heights: dict[str, set[int]] = {}
+        for item in read:
+            heights.setdefault(item.text, set()).add(round(item.middle))
+        rows = ([heights.get(number, set()) for number in text.split(" ")] for text in fused)
+        # Numbers of one cell that stand below each other are of two rows.
+        return [] if any(all(places) and not set.intersection(*places) for places in rows) else read
 
 
 def _item(found: Any, glyphs: Glyphs) -> Item:
@@ -96,6 +106,29 @@ def _item(found: Any, glyphs: Glyphs) -> Item:
     size = found.font_height or found.font_size or found.height
     text = glyphs.as_written(clean_line(found.text), _box(found))
     return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
+
+
+def _is_filled(field: Any) -> bool:
+    """Return whether a form's field shows something that is no part of the page's own text."""
+    if field.rect is None or field.type in ("pushbutton", "signature"):
+        return False
+    return field.checked is not None or bool(clean_line(field.value or "") and not field.field_flags & _PASSWORD)
+
+
+def _value(field: Any, items: Sequence[Item]) -> Item:
+    """Return what a field shows, at its place, with the field's name where nothing on the page says what it is."""
+    box = field.rect
+    size = usual_size(items) if items else 11.0
+    height = box.height if box.height < 2.5 * size else 1.2 * size
+    middle, right = box.y + height / 2, box.x + box.width
+    tick = field.checked is not None
+    text = ("[x]" if field.checked else "[ ]") if tick else clean_line(field.value)
+    before = any(one.right <= box.x + size and abs(one.middle - middle) < 0.5 * size for one in items)
+    after = tick and any(one.left >= right - size and abs(one.middle - middle) < 0.5 * size for one in items)
+    above = any(one.left < right and one.right > box.x and 0 < box.y - one.middle < 2 * size for one in items)
+    if not (before or after or above) and (name := clean_line(field.alternate_name or field.name or "")):
+        text = f"{text} {name}" if tick else f"{name}: {text}"
+    return Item(text, box.x, box.y, right, box.y + height, size, False)
 
 
 def _cell_text(cell: Any, glyphs: Glyphs) -> str:
@@ -202,5 +235,5 @@ def _lines(items: Sequence[Item]) -> list[Line]:
         most = max(row, key=lambda item: len(item.text))
         text = row[0].text if len(row) == 1 else " ".join(item.text for item in row)
         bold = all(item.bold for item in row)
-        found.append(Line(text, round(most.size, 1), bold, row[0].left, -row[0].bottom))
+        found.append(Line(text, round(most.size, 1), bold, -row[0].bottom))
     return found

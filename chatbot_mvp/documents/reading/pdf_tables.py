@@ -13,8 +13,6 @@ _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
 _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
-_CROSSING = 0.1
-"""Share of the rows that may write over the white space between two columns, as a title inside a table does."""
 _PROSE = 90
 """Usual characters of a cell from which on what looks like a table is text in columns."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
@@ -67,11 +65,8 @@ def with_tables(rows: Sequence[Row]) -> list[Row]:
     at = 0
     while at < len(rows):
         end = _run(rows, at)
-        while end > at + 1:
-            if (text := _table([_cells(row) for row in rows[at:end]])) is not None:
-                break
-            end = at
-        if end > at + 1 and text is not None:
+        text = _table([_cells(row) for row in rows[at:end]]) if end > at + 1 else None
+        if text is not None:
             parts = [item for row in rows[at:end] for item in row]
             box = min(i.left for i in parts), min(i.top for i in parts), max(i.right for i in parts)
             out.append([Item(text, *box, max(i.bottom for i in parts), -usual_size(parts), False)])
@@ -131,26 +126,24 @@ def _table(rows: Sequence[Row]) -> str | None:
     filled = sum(len(row) for row in placed if len(row) > 1) / (len(columns) * len(body))
     if (len(columns) == 2 and marks > len(first) / 2) or lengths[len(lengths) // 2] > _PROSE or filled < 0.4:
         return None
-    merged = list(_merged(placed, columns))
-    grid = [_row(row, len(columns)) for row, _ in merged]
+    grid = [_row(row, len(columns)) for row in _merged(placed, columns)]
     return rows_of(grid, _heads(grid))
 
 
 def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
-    """Return (left, right) of each column: what lies between the strips that nearly no row writes on."""
+    """Return (left, right) of each column: what lies between the strips that no row writes on."""
     usual = sorted(len(row) for row in body)[len(body) // 2] if body else 0
     full = [row for row in body if len(row) >= max(2, 0.6 * usual)]
     edges = sorted(
         [(item.left, 1) for row in full for item in row] + [(item.right, -1) for row in full for item in row]
     )
-    most = int(_CROSSING * len(full))
     columns: list[tuple[float, float]] = []
     depth, begin = 0, 0.0
     for x, step in edges:
-        if depth <= most < depth + step:
+        if depth <= 0 < depth + step:
             begin = x
         depth += step
-        if depth <= most < depth - step:
+        if depth <= 0 < depth - step:
             columns.append((begin, x))
     size = max((row[0].size for row in full), default=10.0)
     out: list[tuple[float, float]] = []
@@ -193,9 +186,7 @@ def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> dict[int, _Plac
     return out
 
 
-def _merged(
-    rows: Sequence[dict[int, _Placed]], columns: Sequence[tuple[float, float]]
-) -> Iterator[tuple[dict[int, _Placed], float]]:
+def _merged(rows: Sequence[dict[int, _Placed]], columns: Sequence[tuple[float, float]]) -> Iterator[dict[int, _Placed]]:
     """Join the lines of cells that have several."""
     pitches = [_top(b) - _top(a) for a, b in pairwise(rows)]
     tight = min((pitch for pitch in pitches if pitch > 0), default=0.0) * 1.25
@@ -212,10 +203,10 @@ def _merged(
                     last[column] = cell
             continue
         if last is not None:
-            yield last, _top(last)
+            yield last
         last = dict(row)
     if last is not None:
-        yield last, _top(last)
+        yield last
 
 
 def _top(row: dict[int, _Placed]) -> float:

@@ -20,6 +20,8 @@ _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)[ \t]*$|\Z)|`[^`
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,1000}~~|<(del|s|strike)\b[^>]*>.*?</\1\s*>", re.I | re.S)
+_UNDERLINED = re.compile(r"(?:\A|(?<=\n\n))(?![ \t>#*+|-])(?=[^\n]*\w)([^\n]++)\n(=++|--++)[ \t]*+(?=\n|\Z)")
+"""A heading whose mark is the line below it."""
 _CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d{3}\s+-->")
 
 
@@ -44,7 +46,9 @@ def read_rtf(file: GivenFile) -> Extracted:
 
 
 def read_md(file: GivenFile) -> Extracted:
-    """Leave comments and what is struck out away from a Markdown file, and write tables of HTML as rows."""
+    """Leave comments and what is struck out away from a Markdown file; write tables of HTML as rows, headings as one
+    line.
+    """
     lost: Counter[str] = Counter()
 
     def table(match: re.Match[str]) -> str:
@@ -60,6 +64,7 @@ def read_md(file: GivenFile) -> Extracted:
     parts = _CODE.split(file.content.decode("utf-8", "surrogatepass"))
     for place in range(0, len(parts), 2):
         part = _COMMENT.sub(left_out("comments"), parts[place])
+        part = _UNDERLINED.sub(lambda found: f"{'#' if found[2][0] == '=' else '##'} {found[1]}", part)
         parts[place] = _STRUCK.sub(left_out("struck"), _TABLE.sub(table, part))
     return Extracted("".join(parts), lost=dict(+lost))
 

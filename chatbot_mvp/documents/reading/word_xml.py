@@ -65,6 +65,8 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
             etree.SubElement(cell, f"{_W}p")
             row.insert(0, cell)
     _write_drawings(body, main, parts, lost)
+    if (comments := _parsed(parts.get("word/comments.xml", b""))) is not None:
+        lost["comments"] += _words(comments)
     lost["embedded"] += sum("/embeddings/" in name and not name.endswith(".xlsx") for name in parts)
     return _packed(parts | {main: etree.tostring(body)})
 
@@ -130,7 +132,6 @@ def _take_out(body: Any, looks: _Looks, lost: Counter[str]) -> None:
             lost["placeholders"] += _words(field_)
             for text in field_.iter(f"{_W}t"):
                 text.text = ""
-    lost["comments"] += sum(1 for _ in body.iter(f"{_W}commentReference"))
     lost["pictures"] += sum(1 for _ in body.iter("{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"))
 
 
