@@ -77,7 +77,7 @@ def _in_base(text: str, base: str, env: Path | None) -> CheckedText:
 
 def _in_files(text: str, files: list[str], env: Path | None) -> CheckedText:
     settings = load_settings(env)
-    found = given([file if Path(file).is_dir() else f"file:{file}" for file in files], settings)
+    found = given(files, settings)
     documents: dict[str, ParsedText] = {}
     limits = settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages
     for state in found.failed:

@@ -6,7 +6,7 @@ import json
 import math
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chatbot_mvp.api import Answer
@@ -17,8 +17,8 @@ from chatbot_mvp.llm.demo import CHARS_PER_TOKEN
 from chatbot_mvp.server.errors import refusal_of
 
 
-def completion(answer: Answer, model: str) -> dict[str, Any]:
-    """Return the object of an answer that is not streamed."""
+def completion(answer: Answer, model: str, ignored: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the object of an answer that is not streamed; ``ignored`` as in ``AskedCompletion``."""
     # A client of this protocol shows the content alone, so the hint of a fixed reply is part of it.
     content = f"{answer.text}\n\n{answer.hint}" if answer.hint else answer.text
     message = {"role": "assistant", "content": content, "refusal": None}
@@ -27,16 +27,17 @@ def completion(answer: Answer, model: str) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
         "usage": _usage(answer),
         "system_fingerprint": answer.fingerprint,
-        **_extra(answer),
+        **_extra(answer, ignored),
     }
 
 
 class Chunks:
     """Turns the events of one answer into server-sent events."""
 
-    def __init__(self, model: str, with_usage: bool) -> None:
+    def __init__(self, model: str, with_usage: bool, ignored: Sequence[str] = ()) -> None:
         self._head = _head("chat.completion.chunk", model)
         self._with_usage = with_usage
+        self._ignored = ignored
         self._sent = False
         self._said = False
 
@@ -66,7 +67,7 @@ class Chunks:
             yield self._line({"content": answer.text})
         if answer.hint:
             yield self._line({"content": f"\n\n{answer.hint}"})
-        yield self._line({}, _finish_reason(answer), answer=answer.text, **_extra(answer))
+        yield self._line({}, _finish_reason(answer), answer=answer.text, **_extra(answer, self._ignored))
         if self._with_usage:
             yield _sse({**self._head, "choices": [], "usage": _usage(answer)})
 
@@ -87,8 +88,9 @@ def _sse(value: Mapping[str, Any]) -> bytes:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
 
 
-def _extra(answer: Answer) -> dict[str, Any]:
-    return {**record_of(answer).as_reply(), "provider": answer.completion.model if answer.completion else None}
+def _extra(answer: Answer, ignored: Sequence[str]) -> dict[str, Any]:
+    named = {"ignored": list(ignored)} if ignored else {}
+    return {**record_of(answer).as_reply(), **named, "provider": answer.completion.model if answer.completion else None}
 
 
 def _finish_reason(answer: Answer) -> str:
