@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Usage
-from chatbot_mvp.llm.thoughts import Spoken, without_thoughts
+from chatbot_mvp.llm.thoughts import Spoken, opens_thought, without_thoughts
 from chatbot_mvp.llm.wire import Delta, UnusableReply, Wire
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Failure
@@ -101,7 +101,7 @@ class RemoteModel:
     def _said(self, text: str) -> str:
         """Return a reply without its thoughts."""
         said = without_thoughts(text)
-        self._thinks = self._thinks or (said != text and not text.lstrip().startswith("<"))
+        self._thinks = self._thinks or (said != text and not opens_thought(text))
         return said
 
     def _usage(self, prompt_tokens: int | None, completion_tokens: int | None) -> Usage:

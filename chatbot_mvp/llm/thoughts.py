@@ -23,6 +23,11 @@ def without_thoughts(text: str) -> str:
     return text if bare == text else bare.strip()
 
 
+def opens_thought(text: str) -> bool:
+    """Return whether a reply has an opening tag of a thought."""
+    return _OPENING.search(text) is not None
+
+
 class Spoken:
     """Lets the pieces of a reply pass that are no thought."""
 
