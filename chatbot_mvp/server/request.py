@@ -53,7 +53,7 @@ _WITHOUT_EFFECT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 """Field -> (whether a value asks for nothing beyond what the answer is anyway, what to say of any other value)."""
 IGNORED = {
     *("stop", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty", "logit_bias"),
-    *("reasoning_effort", "verbosity", "keep_alive", "prediction", "prompt_cache_retention"),
+    *("reasoning_effort", "verbosity", "keep_alive", "prompt_cache_retention"),
 }
 """Fields of how a model draws its words. They are not passed on, and the reply names those that were given."""
 

@@ -53,7 +53,6 @@ REFUSED = [
     {"modalities": ["text", "audio"]},
     {"audio": {"voice": "alloy", "format": "mp3"}},
     {"prediction": {"type": "content", "content": "x"}},
-    {"reasoning_effort": "high"},
     {"web_search_options": {}},
     {"store": True},
     {"service_tier": "flex"},
