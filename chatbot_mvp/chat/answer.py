@@ -10,6 +10,7 @@ from chatbot_mvp.chat.asking_model import ReadingsRequest
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import Mode
 from chatbot_mvp.chat.followup import Search
+from chatbot_mvp.chat.garbage import Garbage
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.relevance import Decision, Outcome
 from chatbot_mvp.chat.verification import Statement
@@ -75,6 +76,8 @@ class Answer:
     strategy: str
     vectors_share: float | None
     """Share (0-1) of the knowledge base's vectors that the search used; None if its strategy uses no vectors."""
+    garbage: Garbage
+    """What of the model's text is no answer to this question at all; "" if nothing is."""
     seconds: float
     """Time from the question to the end of the answer, including the search."""
 

@@ -75,6 +75,7 @@ class _Debug(BaseModel):
     withheld: str
     asked_back: _AskedBack | None = None
     proof: float | None = None
+    garbage: str = ""
 
 
 def require_types(record: DataclassInstance, debug: object) -> None:

@@ -23,6 +23,8 @@ from chatbot_mvp.storage.formats import complete
 from chatbot_mvp.types import Chunk
 
 _CANDIDATES_KEPT = 10
+_CHARS_PER_TOKEN = 6
+"""More characters than a token of Spanish or English prose has on average, with any tokeniser."""
 _ADDED_LATER = (("version", 0), ("version_id", ""), ("updated_at", ""), ("kb_name", ""))
 """Keys of a source that older answers do not have."""
 _STATEMENTS_LATER: dict[str, Any] = {"differences": ()}
@@ -91,6 +93,20 @@ class AnswerRecord:
         return sum(not statement.supported for statement in self.statements)
 
     @property
+    def tick(self) -> bool:
+        """True if every sentence of an answer from the knowledge base names a passage that supports it well."""
+        whole = self.finish_reason == "stop" and not self.debug.get("garbage")
+        answers = self.outcome == "answered" and self.mode == "strict" and not self.chosen
+        return answers and whole and bool(self.statements) and all(one.ticked for one in self.statements)
+
+    @property
+    def prompt_cut(self) -> bool:
+        """True if the provider counts far fewer tokens than it was sent: its server cuts what is too long for it."""
+        counted = self.usage.get("prompt_tokens")
+        sent = sum(len(message["content"]) for message in self.debug.get("prompt", ()))
+        return bool(counted) and sent > _CHARS_PER_TOKEN * float(counted or 0)
+
+    @property
     def fell_back(self) -> bool:
         return self.failure is not None
 
@@ -108,6 +124,7 @@ class AnswerRecord:
             "outcome": self.outcome,
             "why": self.why,
             "hint": self.hint,
+            "tick": self.tick,
             "from_kb": self.from_kb,
             "abstained": self.abstained,
             "evidence": self.evidence,
@@ -119,6 +136,7 @@ class AnswerRecord:
             "nearest": _nearest_json(self.nearest),
             "asked_back": self.asked_back,
             "fell_back": self.fell_back,
+            "prompt_cut": self.prompt_cut,
             "vectors_share": self.vectors_share,
             "seconds": self.seconds,
             "quality": asdict(self.quality),
@@ -182,6 +200,7 @@ def record_of(answer: Answer) -> AnswerRecord:
             "fingerprint": answer.fingerprint,
             "prompt": [{"role": message.role, "content": message.content} for message in answer.messages],
             "asked_back": answer.readings_request.as_json() if answer.readings_request else None,
+            "garbage": answer.garbage,
             "withheld": completion.text if completion and answer.why == "unsupported" else "",
         },
     )

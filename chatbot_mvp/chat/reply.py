@@ -12,6 +12,7 @@ from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, pl
 from chatbot_mvp.chat.code_blocks import with_closed_fences
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search
+from chatbot_mvp.chat.garbage import Garbage, garbage_in
 from chatbot_mvp.chat.nearest import Nearest, find_nearest
 from chatbot_mvp.chat.prompting import chat_fingerprint, no_evidence, no_model, which_one
 from chatbot_mvp.chat.quality import rephrase
@@ -107,6 +108,7 @@ def answer_of(
         failure=failure,
         fingerprint=chat_fingerprint(case.pipeline.config, model.name),
         strategy=case.pipeline.config.retrieval_strategy,
+        garbage=_garbage(case, completion),
         vectors_share=case.pipeline.vectors_share,
         seconds=time.perf_counter() - started,
     )
@@ -134,6 +136,12 @@ def _why_none(case: Case, completion: Completion | None, text: str, statements: 
         return "declined"
     checked = case.context.mode == "strict" and not case.context.answer_in and case.settings.chat_withholds
     return "unsupported" if checked and not any(statement.supported for statement in statements) else None
+
+
+def _garbage(case: Case, completion: Completion | None) -> Garbage:
+    if completion is None or completion.quotes is not None:
+        return ""
+    return garbage_in(completion.text, case.question, case.passages, case.context.answer_in)
 
 
 def _checked(case: Case, completion: Completion) -> tuple[str, tuple[Source, ...], tuple[Statement, ...]]:

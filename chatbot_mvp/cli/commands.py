@@ -48,6 +48,10 @@ cli = LazyGroup(
             "plugins": "List what wings and installed packages add, and what is left out because it cannot be loaded.",
         },
     ),
+    *lazy(
+        "chatbot_mvp.cli.check:checking",
+        {"check": "Check a text against documents: where each sentence is found, what differs, what is nowhere."},
+    ),
     LazyGroup(
         "benchmark",
         "Measure a retrieval strategy on a data set.",

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import json_repair
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from chatbot_mvp.llm.thoughts import without_thoughts
 from chatbot_mvp.storage.json_object import parse_json
 
 Reading = Literal["whole", "repaired", "cut"]
@@ -18,8 +19,6 @@ cut: the reply was truncated, so the end of a list may be missing."""
 T = TypeVar("T", bound=BaseModel)
 
 _LONGEST = 100_000  # characters; longer replies are rejected
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.S | re.I)
-_UNOPENED_THOUGHT = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking|thought|reasoning)>", re.S | re.I)
 _OPENING = re.compile(r"[\[{]")
 _FENCED = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n?(.*?)(?:```|\Z)", re.S)
 _ROUND, _ROUNDS = 60, 3
@@ -49,11 +48,6 @@ def _binary(value: object) -> object:
 
 Binary = Annotated[int, Field(ge=0, le=1), BeforeValidator(_binary)]
 """A verdict of 0 or 1 as a field of a reply. Accepts equivalent words ("sí", "no", true) but no other number."""
-
-
-def without_thoughts(text: str) -> str:
-    """Remove a model's reasoning between ``<think>`` tags (or similar) from a reply."""
-    return _UNOPENED_THOUGHT.sub("", _THOUGHT.sub("", text)).strip()
 
 
 def ends_in_the_middle(text: str) -> bool:
@@ -95,7 +89,7 @@ def read_reply(text: str, reply: type[T]) -> tuple[T, Reading]:
     """
     if len(text) > _LONGEST:
         raise Unreadable("it is far too long")
-    clean = without_thoughts(text)
+    clean = without_thoughts(text).strip()
     if not clean:
         raise Unreadable("it is empty")
     problem = "it holds no JSON object"

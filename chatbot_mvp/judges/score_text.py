@@ -6,7 +6,8 @@ import re
 
 from pydantic import BaseModel, StrictFloat, StrictInt
 
-from chatbot_mvp.judges.reading import Unreadable, read_reply, without_thoughts
+from chatbot_mvp.judges.reading import Unreadable, read_reply
+from chatbot_mvp.llm.thoughts import without_thoughts
 
 _NAME = r"(?:score|rating|puntuaci[oó]n|puntaje|nota|calificaci[oó]n|valoraci[oó]n)"
 _PREFIX = rf"\b{_NAME}\b[\"'*_\s]*(?:[:=]|\bis\b|\bes(?: de)?\b)[\"'*_\s]*"
@@ -45,7 +46,7 @@ def score_from_text(text: str) -> float | None:
     "score: 1" in prose is None, because it can mean 1 of 10 or 1 of 1. In JSON, the requested form, it is 1.0. Never
     accepted: "10.5", "100", "20", "-0.3", "80 %".
     """
-    clean = without_thoughts(text)
+    clean = without_thoughts(text).strip()
     try:
         given = read_reply(clean, _Score)[0].score
     except Unreadable:

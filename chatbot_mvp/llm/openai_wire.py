@@ -20,8 +20,10 @@ _FINISH: dict[str, FinishReason] = {
     "tool_calls": "stop",
     "function_call": "stop",
 }
-_OWN_TEMPERATURE = re.compile(r"(o\d|gpt-5)")
-"""OpenAI models that reject any temperature except their default."""
+_OWN_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-5)")
+"""OpenAI models that reject any temperature except their default; other servers put a prefix before their names."""
+_OPTIONAL = ("temperature", "seed", "stream_options")
+"""Parameters that a request can do without."""
 
 
 class OpenAiWire:
@@ -49,11 +51,13 @@ class OpenAiWire:
         self._model = model
         self._timeout = timeout
         self._limit_name = limit_name
+        self._refused: set[str] = set()
+        """Parameters that the server has refused."""
         self._streamed = {"stream": True, **({"stream_options": {"include_usage": True}} if asks_usage else {})}
 
     def complete(self, request: ChatRequest) -> Delta:
         with self._lines.borrow(request.stop) as client:
-            reply = client.chat.completions.create(**self._arguments(request))
+            reply = self._create(client, self._arguments(request))
         choice = _first_choice(reply)
         message = getattr(choice, "message", None)
         if message is None:
@@ -64,7 +68,7 @@ class OpenAiWire:
     def stream(self, request: ChatRequest) -> Generator[Delta, None, None]:
         with (
             self._lines.borrow(request.stop) as client,
-            client.chat.completions.create(**self._arguments(request), **self._streamed) as chunks,
+            self._create(client, self._arguments(request) | self._streamed) as chunks,
         ):
             for chunk in chunks:
                 choice = next(iter(getattr(chunk, "choices", None) or []), None)
@@ -72,6 +76,23 @@ class OpenAiWire:
                 piece = Delta(getattr(delta, "content", None) or "", _finish(choice), *_tokens(chunk))
                 if not piece.empty:
                     yield piece
+
+    def _create(self, client: Any, arguments: dict[str, Any]) -> Any:
+        """Send a request. If the server refuses a parameter that it can do without, send it once more without it."""
+        arguments = {name: value for name, value in arguments.items() if name not in self._refused}
+        try:
+            return client.chat.completions.create(**arguments)
+        except self._sdk.BadRequestError as error:
+            told = str(error)
+            refused = [name for name in _OPTIONAL if name in arguments and re.search(rf"\b{name}\b", told)]
+            if "max_tokens" in arguments and "max_completion_tokens" in told:
+                self._limit_name = "max_completion_tokens"
+                arguments["max_completion_tokens"] = arguments.pop("max_tokens")
+            elif not refused:
+                raise
+            reply = client.chat.completions.create(**{k: v for k, v in arguments.items() if k not in refused})
+            self._refused.update(refused)
+            return reply
 
     def models(self, timeout: float) -> Sequence[str]:
         with self._lines.borrow(Stop()) as client:

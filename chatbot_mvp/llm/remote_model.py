@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Usage
+from chatbot_mvp.llm.thoughts import Spoken, opens_thought, without_thoughts
 from chatbot_mvp.llm.wire import Delta, UnusableReply, Wire
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Failure
@@ -36,6 +37,8 @@ class RemoteModel:
         self._price = price
         self.name = f"{calls.endpoint.provider}/{calls.endpoint.model}"
         self.address = calls.endpoint.base_url
+        self._thinks = False
+        """Whether a reply has begun within a thought, without its opening tag: those to come will, too."""
 
     def complete(self, request: ChatRequest) -> Completion:
         started = time.perf_counter()
@@ -45,9 +48,10 @@ class RemoteModel:
             reply = self._wire.complete(sent)
             if reply.finish_reason is None:
                 raise UnusableReply("it does not say why it ended")
-            if not reply.text and reply.finish_reason in _NO_TEXT:
+            said = self._said(reply.text)
+            if not said and reply.finish_reason in _NO_TEXT:
                 raise UnusableReply(_NO_TEXT[reply.finish_reason])
-            return reply
+            return replace(reply, text=said)
 
         reply = self._calls.run(attempt, self._failure_of)
         usage = self._usage(reply.prompt_tokens, reply.completion_tokens)
@@ -58,7 +62,7 @@ class RemoteModel:
         """Return the stream of a reply. The request is sent when the iteration starts."""
         sent = _sendable(request)
         pieces = self._calls.stream(lambda: self._wire.stream(sent), self._failure_of)
-        return RemoteStream(pieces, self.name, self._usage, self._calls.fail)
+        return RemoteStream(pieces, self.name, self._usage, self._calls.fail, Spoken(self._thinks), self._said)
 
     def check(self, timeout: float) -> float:
         """Request the provider's list of models once, without retries; return the seconds it took.
@@ -94,6 +98,12 @@ class RemoteModel:
             lambda: self._wire.models(timeout), self._failure_of
         )
 
+    def _said(self, text: str) -> str:
+        """Return a reply without its thoughts."""
+        said = without_thoughts(text)
+        self._thinks = self._thinks or (said != text and not opens_thought(text))
+        return said
+
     def _usage(self, prompt_tokens: int | None, completion_tokens: int | None) -> Usage:
         usage = Usage(prompt_tokens, completion_tokens)
         return replace(usage, cost_usd=self._price(usage))
@@ -119,8 +129,16 @@ class RemoteStream:
         model: str,
         usage: Callable[[int | None, int | None], Usage],
         fail: Callable[[Failure], NoReturn],
+        spoken: Spoken,
+        said: Callable[[str], str],
     ) -> None:
-        """``fail`` raises the error of a stream that is not complete: one without a finish reason was cut off."""
+        """
+        Args:
+            fail: raises the error of a stream that is not complete: one without a finish reason was cut off.
+            spoken: lets pieces pass that are no thought.
+            said: returns a text without thoughts whose end alone was marked.
+        """
+        self._spoken, self._said = spoken, said
         self._pieces, self._model, self._usage, self._fail = pieces, model, usage, fail
         self._started = time.perf_counter()
         self._seconds: float | None = None
@@ -137,14 +155,17 @@ class RemoteStream:
                     self._tokens = (piece.prompt_tokens, piece.completion_tokens)
                 if self._closed:
                     return
-                if piece.text:
-                    self._text.append(piece.text)
-                    yield piece.text
+                if text := self._spoken.add(piece.text):
+                    self._text.append(text)
+                    yield text
             if self._closed:
                 return
+            if text := self._spoken.end():
+                self._text.append(text)
+                yield text
             if self._finish is None:
                 self._fail(Failure("reply", "it broke off before its end"))
-            if not self._text and self._finish in _NO_TEXT:
+            if not self._said("".join(self._text)) and self._finish in _NO_TEXT:
                 self._fail(Failure("reply", _NO_TEXT[self._finish]))
             self._seconds = time.perf_counter() - self._started
         finally:
@@ -156,7 +177,7 @@ class RemoteStream:
         ended = self._seconds is not None and self._finish is not None
         seconds = time.perf_counter() - self._started if self._seconds is None else self._seconds
         reason = self._finish if ended and self._finish else "cancelled"
-        return Completion("".join(self._text), self._model, seconds, reason, self._usage(*self._tokens))
+        return Completion(self._said("".join(self._text)), self._model, seconds, reason, self._usage(*self._tokens))
 
     def close(self) -> None:
         self._closed = True

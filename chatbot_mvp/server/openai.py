@@ -42,6 +42,10 @@ from chatbot_mvp.settings.network import HostRule
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1_000_000
+SILENCE_S = 15.0
+"""A stream that is silent for so long gets a comment, which its client passes over: proxies cut what is silent."""
+_COMMENT = b": still at work\n\n"
+_CALLS = "GET /v1/models, POST /v1/chat/completions, /v1/knowledge_bases"
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -186,9 +190,11 @@ async def _reply(
             event = coming.result()
             if asked.stream:
                 # The first event comes after the search, so an error of the search still is an HTTP status.
-                return _Stream(running, _lines(event, events, Chunks(asked.model, asked.with_usage, left_out)))
+                return _Stream(
+                    running, _lines(event, events, Chunks(asked.model, asked.with_usage, asked.ignored, left_out))
+                )
             if isinstance(event, Finished):
-                return JSONResponse(completion(event.answer, asked.model, left_out))
+                return JSONResponse(completion(event.answer, asked.model, asked.ignored, left_out))
     except KbNotFound as error:
         raise no_model(asked.model) from error
     finally:
@@ -214,12 +220,26 @@ async def _lines(first: Event, events: AsyncIterator[Event], chunks: Chunks) -> 
         yield chunks.begin()
         for line in chunks.of(first):
             yield line
-        async for event in events:
-            for line in chunks.of(event):
+        async for event in with_silences(events):
+            for line in chunks.of(event) if event is not None else (_COMMENT,):
                 yield line
     except ChatbotError as error:
         yield chunks.failed(error)
     yield DONE
+
+
+async def with_silences(events: AsyncIterator[Event]) -> AsyncIterator[Event | None]:
+    """Yield the events, and None for each SILENCE_S without one."""
+    while True:
+        coming = asyncio.ensure_future(anext(events))
+        try:
+            while not (await asyncio.wait((coming,), timeout=SILENCE_S))[0]:
+                yield None
+            yield coming.result()
+        except StopAsyncIteration:
+            return
+        finally:
+            coming.cancel()
 
 
 async def _disconnect(request: Request) -> None:
@@ -251,7 +271,9 @@ def _models(record: Any) -> list[dict[str, Any]]:
 
 
 async def _not_found(request: Request, _: Exception) -> Response:
-    return BadRequest(f"There is nothing at {request.url.path}.", 404, code="not_found").response()
+    return BadRequest(
+        f"There is nothing at {request.url.path}; the calls are: {_CALLS}.", 404, code="not_found"
+    ).response()
 
 
 async def _not_allowed(request: Request, _: Exception) -> Response:

@@ -7,6 +7,7 @@ import math
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from chatbot_mvp.api import Answer
@@ -16,11 +17,16 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.demo import CHARS_PER_TOKEN
 from chatbot_mvp.server.errors import refusal_of
 
+NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 
-def completion(answer: Answer, model: str, left_out: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+
+def completion(
+    answer: Answer, model: str, ignored: Sequence[str] = (), left_out: Mapping[str, Sequence[str]] = NOTHING
+) -> dict[str, Any]:
     """Return the object of an answer that is not streamed.
 
     Args:
+        ignored: as in ``AskedCompletion``.
         left_out: knowledge base -> paths of its documents that cannot be read and were not asked.
     """
     # A client of this protocol shows the content alone, so the hint of a fixed reply is part of it.
@@ -31,17 +37,23 @@ def completion(answer: Answer, model: str, left_out: Mapping[str, Sequence[str]]
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}],
         "usage": _usage(answer),
         "system_fingerprint": answer.fingerprint,
-        **_extra(answer, left_out),
+        **_extra(answer, ignored, left_out),
     }
 
 
 class Chunks:
     """Turns the events of one answer into server-sent events. ``left_out`` is as in ``completion``."""
 
-    def __init__(self, model: str, with_usage: bool, left_out: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self,
+        model: str,
+        with_usage: bool,
+        ignored: Sequence[str] = (),
+        left_out: Mapping[str, Sequence[str]] = NOTHING,
+    ) -> None:
         self._head = _head("chat.completion.chunk", model)
         self._with_usage = with_usage
-        self._left_out = left_out
+        self._ignored, self._left_out = ignored, left_out
         self._sent = False
         self._said = False
 
@@ -71,7 +83,9 @@ class Chunks:
             yield self._line({"content": answer.text})
         if answer.hint:
             yield self._line({"content": f"\n\n{answer.hint}"})
-        yield self._line({}, _finish_reason(answer), answer=answer.text, **_extra(answer, self._left_out))
+        yield self._line(
+            {}, _finish_reason(answer), answer=answer.text, **_extra(answer, self._ignored, self._left_out)
+        )
         if self._with_usage:
             yield _sse({**self._head, "choices": [], "usage": _usage(answer)})
 
@@ -92,8 +106,9 @@ def _sse(value: Mapping[str, Any]) -> bytes:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
 
 
-def _extra(answer: Answer, left_out: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _extra(answer: Answer, ignored: Sequence[str], left_out: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     told = {**record_of(answer).as_reply(), "provider": answer.completion.model if answer.completion else None}
+    told |= {"ignored": list(ignored)} if ignored else {}
     return told | ({"left_out": left_out} if left_out else {})
 
 

@@ -1,4 +1,4 @@
-"""Reads the body of a chat completion. Each field is obeyed, has no effect at all, or is refused; none is ignored."""
+"""Reads the body of a chat completion. Each field is obeyed, has no effect, is named in the reply, or is refused."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ _OBEYED = {
 }
 
 
+_NOTHING: tuple[Any, ...] = ([], "", {}, 0)
+"""Values of ignored fields that ask for nothing."""
+
+
 def _one_of(*values: Any) -> Callable[[Any], bool]:
     return lambda given: any(given == value and isinstance(given, bool) == isinstance(value, bool) for value in values)
 
 
 _WITHOUT_EFFECT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "n": (_one_of(1), "each question has one answer"),
-    "stop": (_one_of([], ""), "an answer is checked as a whole"),
-    "top_p": (_one_of(1), "use 'temperature'"),
-    "presence_penalty": (_one_of(0), "use 'temperature'"),
-    "frequency_penalty": (_one_of(0), "use 'temperature'"),
-    "logit_bias": (_one_of({}), "the providers do not all have it"),
     "logprobs": (_one_of(False), "'statements' has a score for each sentence"),
     "top_logprobs": (_one_of(0), "'statements' has a score for each sentence"),
     "response_format": (_one_of({"type": "text"}), "an answer is text with citations"),
@@ -52,6 +51,11 @@ _WITHOUT_EFFECT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "metadata": (lambda given: isinstance(given, dict), "it must be an object"),
 }
 """Field -> (whether a value asks for nothing beyond what the answer is anyway, what to say of any other value)."""
+IGNORED = {
+    *("stop", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty", "logit_bias"),
+    *("reasoning_effort", "verbosity", "keep_alive", "prompt_cache_retention"),
+}
+"""Fields of how a model draws its words. They are not passed on, and the reply names those that were given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class AskedCompletion:
     stream: bool
     with_usage: bool
     """Whether a stream ends with a chunk of its tokens."""
+    ignored: tuple[str, ...] = ()
+    """Fields of the request that had no effect, though their values ask for one."""
 
 
 def read_request(raw: bytes) -> AskedCompletion:
@@ -85,15 +91,22 @@ def read_request(raw: bytes) -> AskedCompletion:
     _refuse_unsupported(body)
     model, kb_id, context = _context(body)
     question, history = _conversation(body.get("messages"))
+    ignored = tuple(
+        sorted(
+            name
+            for name in IGNORED.intersection(body)
+            if body[name] not in _NOTHING and (name, body[name]) != ("top_p", 1)
+        )
+    )
     stream = body.get("stream", False)
     if not isinstance(stream, bool):
         raise _wrong("stream", stream, "true or false")
-    return AskedCompletion(model, kb_id, context, question, history, stream, _with_usage(body, stream))
+    return AskedCompletion(model, kb_id, context, question, history, stream, _with_usage(body, stream), ignored)
 
 
 def _refuse_unsupported(body: Mapping[str, Any]) -> None:
     for name, value in body.items():
-        if name in _OBEYED:
+        if name in _OBEYED or name in IGNORED:
             continue
         if name not in _WITHOUT_EFFECT:
             raise BadRequest(f"The field {name!r} is not supported.", code="unsupported_parameter", param=name)

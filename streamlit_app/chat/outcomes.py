@@ -71,6 +71,8 @@ def outcome_words(turn: Turn, answer: AnswerRecord) -> Markdown:
     above = answer.nearest is not None and (answer.outcome == "asks" or bool(answer.nearest.passages))
     if answer.mode != "strict" or above:
         return Markdown("")
+    if answer.outcome == "answered" and not answer.tick:
+        return _quiet_line(":gray[:material/rule:]", [t("outcome.unchecked")])
     return _quiet_line(_ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,7 +23,7 @@ from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.chat.quality import rephrase
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.server.openai import MAX_BODY_BYTES
+from chatbot_mvp.server.openai import MAX_BODY_BYTES, with_silences
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
 from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, SlowChatModel, fake_app
@@ -60,6 +61,33 @@ def test_a_model_for_each_knowledge_base_and_mode(serving: Serving) -> None:
     assert [model.id for model in models] == [f"{served.kb_id}:strict", general]
     assert models[0].kb_name == "manual.md"
     assert served.client.models.retrieve(general).id == general
+
+
+def test_a_call_that_is_not_there_is_told_those_that_are(serving: Serving) -> None:
+    served = serving(DemoModel())
+    with pytest.raises(openai.NotFoundError, match="POST /v1/chat/completions"):
+        served.client.responses.create(model=f"{served.kb_id}:strict", input=INSIDE)
+
+
+def test_a_stream_that_is_silent_gets_comments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatbot_mvp.server.openai.SILENCE_S", 0.001)
+
+    async def heard() -> list[Any]:
+        go_on, found = asyncio.Event(), []
+
+        async def events() -> AsyncIterator[Any]:
+            yield "first"
+            await go_on.wait()
+            yield "last"
+
+        async for event in with_silences(events()):
+            found.append(event)
+            if event is None:
+                go_on.set()
+        return found
+
+    found = asyncio.run(heard())
+    assert (found[0], found[-1], set(found[1:-1])) == ("first", "last", {None})
 
 
 def test_a_model_may_name_the_knowledge_base_by_its_name(serving: Serving) -> None:

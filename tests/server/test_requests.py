@@ -40,14 +40,8 @@ def served(tmp_path_factory: pytest.TempPathFactory, behind: FakeChatModel) -> I
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
 REFUSED = [
-    {"stop": ["\n"]},
-    {"stop": "fin"},
     {"n": 2},
     {"n": True},
-    {"top_p": 0.5},
-    {"presence_penalty": 1},
-    {"frequency_penalty": -0.5},
-    {"logit_bias": {"50256": -100}},
     {"logprobs": True},
     {"top_logprobs": 3},
     {"response_format": {"type": "json_object"}},
@@ -59,7 +53,6 @@ REFUSED = [
     {"modalities": ["text", "audio"]},
     {"audio": {"voice": "alloy", "format": "mp3"}},
     {"prediction": {"type": "content", "content": "x"}},
-    {"reasoning_effort": "high"},
     {"web_search_options": {}},
     {"store": True},
     {"service_tier": "flex"},
@@ -124,6 +117,14 @@ WITHOUT_EFFECT: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", WITHOUT_EFFECT, ids=json.dumps)
 def test_a_value_that_asks_for_nothing_is_accepted(served: Served, change: dict[str, Any]) -> None:
     assert served.ask(**change).outcome == "answered"
+
+
+def test_what_a_model_is_not_told_is_named_in_the_reply(served: Served) -> None:
+    given = {"top_p": 0.5, "stop": ["fin"], "presence_penalty": 1, "frequency_penalty": 0, "logit_bias": {"5": -100}}
+    named = ["logit_bias", "presence_penalty", "stop", "top_p"]
+    assert served.ask(**given).ignored == named
+    assert served.ask(**given, stream=True)[-1].ignored == named
+    assert not hasattr(served.ask(top_p=1), "ignored")
 
 
 def test_temperature_seed_and_length_reach_the_model(served: Served, behind: FakeChatModel) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from chatbot_mvp.chat.prompting import numbered_passages
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.llm.base import ChatOptions, ChatRequest, Grounding, Message
+from chatbot_mvp.llm.thoughts import without_thoughts
 from chatbot_mvp.metrics.answers.text import normalise
 from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
 from chatbot_mvp.prompting.loader import PromptFolder
@@ -20,7 +21,6 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Chunk
 
 PROMPTS = PromptFolder(Path(__file__).parent / "prompts")
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.S)
 _MARKS = re.compile(r"(?<!\s)\s*+\[\d{1,2}(?:\s*[,;]\s*\d{1,2})*\]")
 _LABEL = re.compile(r"\A\W*(?:(?:the )?(?:final )?answer|(?:la )?respuesta(?: final)?)\s*(?:is|es)?\s*:\s*", re.I)
 _UNKNOWN = {
@@ -57,7 +57,7 @@ def generation_request(query: Query, passages: Sequence[Chunk], language: str, s
 
 def tidy_answer(text: str) -> str:
     """Return a model's reply without its thinking, a leading "Answer:" and citation marks."""
-    bare = _MARKS.sub("", _THINKING.sub("", text)).strip()
+    bare = _MARKS.sub("", without_thoughts(text)).strip()
     return from_data(_LABEL.sub("", bare)).strip()
 
 

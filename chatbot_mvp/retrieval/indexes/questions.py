@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chatbot_mvp.llm.language_model import LanguageModel
+from chatbot_mvp.llm.thoughts import without_thoughts
 from chatbot_mvp.prompting.fence import as_data, fence_name, from_data
 from chatbot_mvp.prompting.loader import PromptFolder
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, without_reply
@@ -34,7 +35,6 @@ QUESTION_CHARS = 200
 
 _BATCH = 32
 _KEPT, _DROPPED = "1", "0"
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.S | re.I)
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)+)"')
 _BULLET = re.compile(r"^(?:[-*•–]|\(?\d{1,2}[.):]|[pq]\d?[.):])\s+", re.I)
 
@@ -83,7 +83,7 @@ def read_questions(reply: str, most: int) -> list[str]:
     A question is a string of JSON or a line that ends with a question mark. Bullets, numbers and quotes around it are
     dropped, and so are other lines, which are remarks of the model.
     """
-    text = from_data(_THOUGHT.sub("", reply).encode("utf-8", "replace").decode())
+    text = from_data(without_thoughts(reply).encode("utf-8", "replace").decode())
     strings = [_unescaped(found) for found in _STRING.findall(text)] if "[" in text or "{" in text else []
     found: dict[str, str] = {}
     for line in [string for string in strings if string.rstrip().endswith("?")] or text.splitlines():

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.judges.asking import ask
-from chatbot_mvp.judges.reading import without_thoughts
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, Completion, Message
+from chatbot_mvp.llm.thoughts import without_thoughts
 from chatbot_mvp.remote.failures import OF_ONE_REQUEST
 from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, NotScored, Row
 from chatbot_mvp.wings.ragas.judging.package_files import Value
