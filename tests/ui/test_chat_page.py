@@ -92,7 +92,7 @@ def test_unsupported_sentences_are_marked_and_citations_of_nothing_are_gone(star
     [
         (
             "Cada persona dispone de 30 días laborables de vacaciones",
-            "La respuesta dice «30»; el pasaje, «23».",
+            "La respuesta dice «30 días»; el pasaje, «23 días».",
         ),
         (
             "Cada persona no dispone de 23 días laborables de vacaciones",

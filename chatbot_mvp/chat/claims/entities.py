@@ -20,12 +20,15 @@ def names(aligned: Aligned) -> Iterator[Sign]:
 
 
 def figures(aligned: Aligned) -> Iterator[Sign]:
-    """Yield the signs of figures that the passage does not have, with the one that it has in their place."""
+    """Yield the signs of figures that the passage does not have, or in whose place it has another one."""
     there = aligned.source.reading.figures
     window = {aligned.token(row).start for row in aligned.window}
     for figure in aligned.statement.figures[:_FIGURES]:
-        if not any(_equal(figure, one) for one in there):
-            alike = [one for one in there if one.start in window and one.kind == figure.kind and _fits(figure, one)]
+        near = [one for one in there if one.start in window]
+        if any(_equal(figure, one) for one in near):
+            continue
+        alike = [one for one in near if one.kind == figure.kind and _fits(figure, one)]
+        if alike or not any(_equal(figure, one) for one in there):
             name, other = ("figure_rival", alike[0].written) if alike else ("figure_absent", "")
             dated = figure.kind in ("month", "day", "year")
             yield Sign(name, "date" if dated else "figure", 1.0, figure.written, other)
