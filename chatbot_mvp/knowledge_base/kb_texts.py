@@ -76,7 +76,6 @@ class KbTexts:
         except (KbNotFound, KbUnreadable):
             return []
 
-    @performs(Action.READ)
     def left_out(self, kb_ids: Iterable[str]) -> dict[str, list[str]]:
         """Of some knowledge bases, those that ``lost`` documents: id -> their paths. Replies name them."""
         return {kb_id: lost for kb_id in kb_ids if (lost := self.lost(kb_id))}

@@ -150,7 +150,6 @@ class KnowledgeBases(KbPipelines):
         """Why others are left out of them: id -> error."""
         return self.store.unreadable()
 
-    @performs(Action.READ)
     def named(self, reference: str) -> KbRecord:
         """The stored knowledge base with this id or name.
 
