@@ -15,7 +15,10 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_tour import settle, visit
 
 VISITOR = "0" * 31 + "e"
-ANSWERED, DECLINED = "¿Cuántos días de vacaciones tengo al año?", "¿Quién ganó la carrera ciclista de Flandes?"
+ANSWERED, DECLINED = (
+    "¿Cuántos días laborables de vacaciones tiene cada persona?",
+    "¿Quién ganó la carrera ciclista de Flandes?",
+)
 
 
 @dataclass(frozen=True)
