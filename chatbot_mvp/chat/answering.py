@@ -11,8 +11,8 @@ from typing import Any
 from chatbot_mvp.chat.answer import Answer, Finished
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, UserContext, require_short
-from chatbot_mvp.chat.conversation import Turn
-from chatbot_mvp.chat.follow_ups import first_questions, follow_ups
+from chatbot_mvp.chat.conversation import Turn, past_of
+from chatbot_mvp.chat.follow_ups import Cited, first_questions, follow_ups
 from chatbot_mvp.chat.profile import ChatProfile, system_profile
 from chatbot_mvp.chat.quality import average_relevance, was_reranked
 from chatbot_mvp.chat.several import Asked, StreamOverSeveral
@@ -25,6 +25,7 @@ from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.llm.registry import find_provider
+from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.search import OtherSearch, with_search
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
@@ -38,7 +39,7 @@ from chatbot_mvp.types import PastTurn
 
 _log = logging.getLogger(__name__)
 _TRIED = 3
-"""So many times as many questions are searched as are shown at first."""
+"""At most so many times as many questions are asked beforehand as are shown at first."""
 _PATIENCE_S = 1.5
 """How long the first question to a knowledge base waits for its vectors. It is then answered with those there are."""
 
@@ -196,12 +197,14 @@ class Answering:
             [source.chunk for source in answers[-1].sources],
             {source.chunk.section for answer in answers for source in answer.sources},
             [turn.question for turn in turns],
-            context.over(self._live.current).kb_min_evidence,
+            self._cited(pipeline, context, past_of(turns)),
         )
 
     @performs(Action.ASK)
     def first_questions(self, kb_ids: Sequence[str], context: UserContext, limit: int = 4) -> tuple[str, ...]:
-        """Return up to ``limit`` questions to begin with, each searched before: none has too little evidence.
+        """Return up to ``limit`` questions to begin with, each asked before: strict mode answers it.
+
+        They are found once for each version, search and setting.
 
         Raises:
             As ``ask``.
@@ -212,7 +215,20 @@ class Answering:
         tried = {kb_id: self._kbs.suggested_questions(kb_id, _TRIED * each, context.documents) for kb_id in versions}
         pipeline = self._kbs.over(kb_ids, search=context.retrieval).best()
         pipeline = self._kbs.limited_over(versions, pipeline, documents)
-        return first_questions(pipeline, tuple(tried.values()), each, context.over(self._live.current).kb_min_evidence)
+        key = (tuple(versions.values()), context, limit, pipeline.vectors_share, repr(self._live.current))
+        cited = self._cited(pipeline, context)
+        return self._kbs.kept_questions(kb_ids, key, lambda: first_questions(tuple(tried.values()), each, cited))
+
+    def _cited(self, pipeline: Pipeline, context: UserContext, history: Sequence[PastTurn] = ()) -> Cited:
+        """Return what asks a question beforehand, by quotes: no model is paid, and no log has it."""
+        context, settings, quotes = replace(context, mode="strict"), self._live.current, self._fallback
+
+        def cited(question: str) -> set[str]:
+            asked = (pipeline, question, context, _short(history))
+            answer = finished(AnswerStream(*asked, model=quotes, fallback=quotes, settings=settings))
+            return {source.chunk.section for source in answer.sources} if answer.outcome == "answered" else set()
+
+        return cited
 
     @performs(Action.READ)
     def citation_now(self, source: Source) -> Whereabouts | None:

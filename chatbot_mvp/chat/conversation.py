@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,6 +54,11 @@ class Turn:
     are alternatives: answers to the same question, or to an edited one."""
     answer_in: str = ""
     """The language that the answer was asked in, "es" or "en"; "" for the question's."""
+
+
+def past_of(turns: Iterable[Turn]) -> tuple[PastTurn, ...]:
+    """Return those of some turns that are answered, as a later question may refer to them."""
+    return tuple(PastTurn(turn.question, turn.answer.text, turn.answer.search_query) for turn in turns if turn.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +148,7 @@ class Conversation:
         before = self.turn(turn_id).after
         of_branch = self.branch(before) if before else ()
         ids = [turn.turn_id for turn in of_branch]
-        return tuple(
-            PastTurn(turn.question, turn.answer.text, turn.answer.search_query)
-            for turn in of_branch[: ids.index(before) + 1 if before else 0]
-            if turn.answer
-        )
+        return past_of(of_branch[: ids.index(before) + 1 if before else 0])
 
     def turn(self, turn_id: str) -> Turn:
         """Return a turn by id.

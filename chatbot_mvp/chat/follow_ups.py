@@ -1,10 +1,15 @@
-"""Questions to begin with and to ask next, about sections near those that an answer cites: only what is answered."""
+"""Questions to begin with and to ask next, about sections near those that an answer cites: only what is answered.
+
+Each is asked beforehand, and proposed if it is answered from what it was made of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 
 from chatbot_mvp.documents.chunking import Section
+from chatbot_mvp.knowledge_base.question_forms import questions_in
 from chatbot_mvp.knowledge_base.suggestions import ABOUT, section_question, spread
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.text import fold
@@ -13,7 +18,11 @@ from chatbot_mvp.types import Chunk
 _REACH = 12
 """How many chunks before and behind a cited one are looked at."""
 _TRIED = 6
-"""Most questions that are searched."""
+"""Most sections that are asked about."""
+_OF_SECTION = 2
+"""Most questions of a section that are asked beforehand."""
+Cited = Callable[[str], Collection[str]]
+"""Question -> the sections that its answer cites; none if it would have no tick."""
 
 
 def follow_ups(
@@ -21,54 +30,49 @@ def follow_ups(
     last: Sequence[Chunk],
     cited: Collection[str],
     asked: Collection[str],
-    min_evidence: float,
+    answered: Cited,
     limit: int = 3,
 ) -> tuple[str, ...]:
-    """Return up to ``limit`` questions whose own section is what a search for them finds first, with enough evidence.
+    """Return up to ``limit`` questions about different sections, each answered from its own.
 
     Args:
         last: the passages that the last answer cites, the most important first.
         cited: sections that the conversation has cited; they are not asked about again.
         asked: the questions of the conversation.
     """
-    tried: dict[str, tuple[str, str]] = {}  # folded question -> (question, section)
     known = {fold(question) for question in asked}
-    seen = set(cited)
-    for chunk in _near(pipeline, last):
-        if chunk.section in seen or chunk.start == 0:  # the first one is about the whole
-            continue
-        seen.add(chunk.section)
-        question = _question(pipeline, chunk)
-        if question and fold(question) not in known:
-            tried.setdefault(fold(question), (question, chunk.section))
-        if len(tried) == _TRIED:
+    found: list[str] = []
+    for chunk in islice(_sections(pipeline, last, cited), _TRIED):
+        for question in _questions(pipeline, chunk):
+            if fold(question) not in known and chunk.section in answered(question):
+                known.add(fold(question))
+                found.append(question)
+                break
+        if len(found) == limit:
             break
-    found = []
-    for (question, section), trace in zip(
-        tried.values(), pipeline.retrieve([question for question, _ in tried.values()]), strict=True
-    ):
-        first = trace.chunks_final[0].chunk.section if trace.chunks_final else None
-        if first == section and (trace.evidence or 0.0) >= min_evidence:
-            found.append(question)
-    return tuple(found[:limit])
+    return tuple(found)
 
 
-def first_questions(
-    pipeline: Pipeline, tried: Sequence[Sequence[str]], each: int, min_evidence: float
-) -> tuple[str, ...]:
-    """Return up to ``each`` questions of each knowledge base for whose search there is enough evidence.
+def first_questions(tried: Sequence[Sequence[str]], each: int, answered: Cited) -> tuple[str, ...]:
+    """Return up to ``each`` questions of each knowledge base that are answered, in the order of its text.
 
     Args:
-        tried: questions about each knowledge base, in the order of its text.
+        tried: questions about each knowledge base, in that order. Those that are spread over it are asked first.
     """
-    questions = [question for some in tried for question in some]
-    traces = zip(questions, pipeline.retrieve(questions), strict=True)
-    sure = {question for question, trace in traces if (trace.evidence or 0.0) >= min_evidence}
     found: dict[str, None] = {}
     for some in tried:
-        answered = [question for question in some if question in sure]
-        found |= dict.fromkeys(answered[at] for at in spread(range(len(answered)), each))
+        order = dict.fromkeys([*(some[at] for at in spread(range(len(some)), each)), *some])
+        found |= dict.fromkeys(sorted(islice(filter(answered, order), each), key=some.index))
     return tuple(found)
+
+
+def _sections(pipeline: Pipeline, last: Sequence[Chunk], cited: Collection[str]) -> Iterator[Chunk]:
+    """Yield the first chunk of each section near the cited ones that is not cited itself."""
+    seen = set(cited)
+    for chunk in _near(pipeline, last):
+        if chunk.section not in seen and chunk.start > 0:  # the first one is about the whole
+            seen.add(chunk.section)
+            yield chunk
 
 
 def _near(pipeline: Pipeline, last: Sequence[Chunk]) -> Iterator[Chunk]:
@@ -82,7 +86,10 @@ def _near(pipeline: Pipeline, last: Sequence[Chunk]) -> Iterator[Chunk]:
                     yield chunks[near]
 
 
-def _question(pipeline: Pipeline, chunk: Chunk) -> str:
-    language = pipeline.index.analyzer.language_of(chunk.text)
-    section = Section(chunk.section, 0, 0, len(chunk.text))
-    return section_question(chunk.text, section, language if language in ABOUT else "en")
+def _questions(pipeline: Pipeline, chunk: Chunk) -> list[str]:
+    """Return the questions to try about a section: what its sentences answer, then that of its heading."""
+    found = pipeline.index.analyzer.language_of(chunk.text)
+    language = found if found in ABOUT else "en"
+    own = section_question(chunk.text, Section(chunk.section, 0, 0, len(chunk.text)), language)
+    told = dict.fromkeys([*questions_in(chunk.text, language), own])
+    return [question for question in told if question][:_OF_SECTION]

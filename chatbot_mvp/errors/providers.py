@@ -41,7 +41,7 @@ class ProviderPromptTooLong(ProviderError):
 class ProviderRateLimited(ProviderError):
     texts = {
         "provider_rate_limited": "The provider {provider!r} limits the requests to {model!r} and still rejected them "
-        "after {tries} tries: {reason}. Wait a moment, or lower NIM_MAX_CONCURRENT_REQUESTS.",
+        "after {tries} tries: {reason}. Wait a moment, or lower NIM_MAX_CONCURRENT_REQUESTS (for every provider).",
     }
 
 
@@ -55,7 +55,8 @@ class ProviderQuotaExhausted(ProviderError):
 class ProviderUnavailable(ProviderError):
     texts = {
         "provider_unavailable": "The provider {provider!r}, with {model!r}, did not answer at {address} (tries: "
-        "{tries}): {reason}. Check that it is running and reachable, or raise NIM_REQUEST_TIMEOUT.",
+        "{tries}): {reason}. Check that it is running and reachable, or raise NIM_REQUEST_TIMEOUT (for every "
+        "provider).",
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from chatbot_mvp.documents.kb_files import FilePlace, KbFile, place_of, text_hash
@@ -39,7 +39,7 @@ class KbTexts:
         # Pages read the contents with every interaction, and cutting a large text into chunks takes a second.
         self._contents: BoundedCache[tuple[str, str, int], KbContents] = BoundedCache(_CONTENTS_KEPT)
         self._whereabouts: BoundedCache[tuple[str, str, str, str], Whereabouts] = BoundedCache(5_000)
-        self._suggested: dict[tuple[str, str, int], tuple[str, ...]] = {}
+        self._suggested: BoundedCache[tuple[tuple[str, ...], Hashable], tuple[str, ...]] = BoundedCache(1_000)
 
     def document(self, kb_id: str, version: str = "") -> Document:
         """The text that the offsets of sources refer to."""
@@ -131,11 +131,17 @@ class KbTexts:
         record = self.store.record(kb_id)
         if documents:
             return self._suggested_within(record, limit, documents)
-        key = (kb_id, record.sha256, limit)
-        if key not in self._suggested:
-            text = self.store.document(kb_id)
-            self._suggested[key] = suggest_questions(text, record.language, limit, record.languages)
-        return self._suggested[key]
+
+        def made() -> tuple[str, ...]:
+            return suggest_questions(self.store.document(kb_id), record.language, limit, record.languages)
+
+        return self.kept_questions([kb_id], (record.sha256, limit), made)
+
+    def kept_questions(
+        self, kb_ids: Sequence[str], key: Hashable, make: Callable[[], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        """Return questions about knowledge bases that are made once for a key, and forgotten with the text of one."""
+        return self._suggested.get_or_build((tuple(kb_ids), key), make)
 
     def _suggested_within(self, record: KbRecord, limit: int, documents: DocumentFilter) -> tuple[str, ...]:
         whole = self.store.document(record.kb_id, record.version)
@@ -150,4 +156,4 @@ class KbTexts:
         """Keep nothing of the text of a knowledge base in memory."""
         self._contents.drop(lambda key: key[0] == kb_id)
         self._whereabouts.drop(lambda key: key[0] == kb_id)
-        self._suggested = {key: found for key, found in self._suggested.items() if key[0] != kb_id}
+        self._suggested.drop(lambda key: kb_id in key[0])

@@ -1,4 +1,4 @@
-"""The bottom of the page Chat: mode, model and the box for the question, always in sight; and the page's script."""
+"""Mode and model in the bar of the page Chat; and the page's style and script."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import html
 
 import streamlit as st
 
-from chatbot_mvp.api import MAX_QUESTION_CHARS, MODES
+from chatbot_mvp.api import MODES
 from chatbot_mvp.settings.access import Action
-from streamlit_app.chat.keyboard import keyboard_button, keys_are_on
+from streamlit_app.chat.keyboard import keys_are_on
 from streamlit_app.shared.guard import may
 from streamlit_app.shared.i18n import bare, plain, t
 from streamlit_app.shared.state import get_app
@@ -16,11 +16,18 @@ from streamlit_app.web.guard import CHAT_SCRIPT
 
 _STYLE = """<style>
 /* What Tab reaches is scrolled to a place between the bar above and the box below, not behind them. */
-[data-testid="stMain"] {scroll-padding: 5rem 0 13rem;}
+[data-testid="stMain"] {scroll-padding: 5rem 0 7rem;}
+[data-testid="stMainBlockContainer"] {padding-top: 0.25rem;}
+[data-testid="stBottomBlockContainer"] {padding-block: 0.5rem 0.9rem;}
+[data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {padding: 0.25rem 0; top: 0;}
 @media (min-width: 800px) and (min-height: 600px) {
-  [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; top: 0; z-index: 90;
-    background: light-dark(#fdfdfb, #121615); padding: 0.6rem 0;}
+  [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; z-index: 90;
+    background: light-dark(#fdfdfb, #121615);}
 }
+/* Where the side bar is closed, the button that opens it stands above. */
+.stApp:has([data-testid="stExpandSidebarButton"]) [data-testid="stMainBlockContainer"] {padding-top: 3.75rem;}
+.stApp:has([data-testid="stExpandSidebarButton"]) :has(> .st-key-chat-bar) {top: 3.75rem;}
+.stApp:has([data-testid="stExpandSidebarButton"]) .st-key-chat-panes > :last-child:not(:first-child) {top: 8rem;}
 [class*="st-key-question-"] {flex-wrap: nowrap;}
 [class*="st-key-question-"] > :first-child {flex: 0 1 auto; min-width: 0;}
 [class*="st-key-answer-"] {margin: -0.9rem 0 0.8rem;}
@@ -38,8 +45,10 @@ _STYLE = """<style>
 [class*="st-key-actions-"] button [data-testid="stIconMaterial"], .copy-answer .icon {font-size: 1.2rem;}
 [class*="st-key-sources-"] button p {text-decoration: underline dotted; text-underline-offset: 0.25em;}
 :is([class*="st-key-tools-"], [class*="st-key-question-"], .st-key-keys-help) button[kind="tertiary"]
-  [data-testid="stMarkdownContainer"], .chat-unseen {position: absolute; width: 1px; height: 1px; overflow: hidden;
-  clip-path: inset(50%); white-space: nowrap;}
+  [data-testid="stMarkdownContainer"], .chat-unseen,
+/* The page's name stands in the navigation, and here for whoever hears the page. */
+[data-testid="stMain"] [data-testid="stElementContainer"]:has(h1) {position: absolute; width: 1px; height: 1px;
+  overflow: hidden; clip-path: inset(50%); white-space: nowrap;}
 .chat-copy {display: inline-flex; align-items: center; justify-content: center; gap: 0.4rem; min-height: 2rem;
   min-width: 2rem; padding: 0 0.35rem; border: 0; border-radius: 0.6rem; background: none; color: inherit;
   font: inherit; cursor: pointer;}
@@ -51,38 +60,29 @@ _STYLE = """<style>
   background: light-dark(#0f766e, #2dd4bf); color: light-dark(#ffffff, #07201c);}
 .chat-skip:focus {top: 0.5rem;}
 [data-testid="stLayoutWrapper"]:has(> .st-key-keys-hidden) {display: none;}
-@media (max-width: 379px) {.st-key-composer {flex-wrap: wrap !important;}}
 @media (max-width: 799px) {
-  .st-key-composer {flex-wrap: nowrap;}
-  .st-key-composer .st-key-keys-help {display: none;}
-  .st-key-composer .st-key-chat_provider {flex: 1 1 8rem; min-width: 0;}
+  .st-key-keys-help {display: none;}
+  .st-key-chat-bar {gap: 0.4rem;}
+  .st-key-chat-bar > :first-child {flex: 1 1 10rem;}
+  .st-key-chat-bar [data-testid="stPopoverButton"] [data-testid="stMarkdownContainer"] {position: absolute; width: 1px;
+    height: 1px; overflow: hidden; clip-path: inset(50%);}
+  .st-key-chat-bar [data-testid="stPopoverButton"] div[aria-hidden="true"] {display: none;}
 }
 </style>"""
 
 
-def composer() -> tuple[str | None, str]:
-    """Draw mode, model and the box for the question at the bottom of the window.
-
-    Returns:
-        The question that was typed, None for none, and the provider that shall answer, "" for the one that is chosen
-        for all.
-    """
-    with st.bottom:
-        with st.container(horizontal=True, vertical_alignment="center", key="composer"):
-            modes = {name: t(f"chat.mode.{name}") for name in MODES}
-            st.segmented_control(
-                t("chat.mode"),
-                MODES,
-                required=True,
-                key="chat_mode",
-                format_func=modes.__getitem__,
-                label_visibility="collapsed",
-            )
-            st.caption("\u200b", help=t("chat.mode_help"), width="content")
-            provider = _ask_model()
-            keyboard_button()
-        typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
-    return typed, provider
+def mode_and_model() -> str:
+    """Draw mode and model; return the provider that shall answer, "" for the one that is chosen for all."""
+    st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
+    st.segmented_control(
+        t("chat.mode"),
+        MODES,
+        required=True,
+        key="chat_mode",
+        format_func=lambda name: t(f"chat.mode.{name}"),
+        label_visibility="collapsed",
+    )
+    return _ask_model()
 
 
 def _ask_model() -> str:
@@ -106,7 +106,7 @@ def _ask_model() -> str:
         format_func=others.__getitem__,
         label_visibility="collapsed",
         help=t("chat.model_help"),
-        width=260,
+        width=180,
     )
 
 

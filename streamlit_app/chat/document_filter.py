@@ -1,27 +1,33 @@
-"""The choice of the documents that the next questions of a session are asked of, and what was chosen for a turn."""
+"""The choice of what the next questions of a session are asked of: further bases, and documents of them all."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import ALL_DOCUMENTS, DocumentFilter, KbRecord
+from chatbot_mvp.api import ALL_DOCUMENTS, DocumentFilter, KbDocument, KbRecord
 from streamlit_app.shared.i18n import number, t
-from streamlit_app.shared.state import get_app
+from streamlit_app.shared.session import also_key, chosen_kbs
+from streamlit_app.shared.state import get_app, kb_names
 
 _LISTS = ("folders", "tags", "documents")
 _DAYS = ("since", "until")
 
 
-def ask_filter(kbs: Sequence[KbRecord]) -> DocumentFilter:
-    """Draw the popover of knowledge bases with several documents; return what is chosen there, which holds in all.
+def ask_sources(kb: KbRecord) -> tuple[list[KbRecord], DocumentFilter]:
+    """Draw the popover of what is asked, if there is a choice: other knowledge bases, and which documents.
 
-    The choice stays with the session, apart for each choice of knowledge bases.
+    The choice stays with the session; that of documents apart for each choice of knowledge bases.
+
+    Returns:
+        All knowledge bases that are asked, ``kb`` first, and the filter, which holds in all.
     """
+    records, key, kbs = get_app().kbs.records(), also_key(kb.kb_id), chosen_kbs()
     documents = [document for kb in kbs for document in get_app().kb_changes.documents(kb.kb_id)]
-    if len(documents) < 2:
-        return ALL_DOCUMENTS
+    if len(records) < 2 and len(documents) < 2:
+        return kbs, ALL_DOCUMENTS
     legal = {
         "folders": sorted({folder for one in documents for folder in _folders(one.folder)}),
         "tags": sorted({tag for one in documents for tag in one.tags}),
@@ -35,11 +41,30 @@ def ask_filter(kbs: Sequence[KbRecord]) -> DocumentFilter:
     chosen = _chosen(kbs)
     found = len(chosen.chosen_of(documents))
     label = t("filter.some", count=number(found)) if chosen else t("filter.all")
-    with st.popover(label, icon=":material/filter_alt:", width="stretch"):
+    with st.popover(label, icon=":material/filter_alt:"):
+        if len(records) > 1:
+            names = kb_names(records)
+            # Written again, because Streamlit drops a widget's value when its page is left.
+            st.session_state[key] = [other.kb_id for other in kbs[1:]]
+            st.multiselect(
+                t("chat.also"),
+                [record.kb_id for record in records if record.kb_id != kb.kb_id],
+                key=key,
+                format_func=names.__getitem__,
+                placeholder=t("chat.also_none"),
+                help=t("chat.also_help"),
+            )
         st.caption(t("filter.help"))
+        titles = _titles(documents)
         for name in _LISTS:
             if legal[name]:
-                st.multiselect(t(f"filter.{name}"), legal[name], key=_key(kbs, name), placeholder=t("filter.any"))
+                st.multiselect(
+                    t(f"filter.{name}"),
+                    legal[name],
+                    key=_key(kbs, name),
+                    format_func=lambda one: titles.get(one, one),
+                    placeholder=t("filter.any"),
+                )
         for place, name in zip(st.columns(2), _DAYS, strict=True):
             place.date_input(t(f"filter.{name}"), value=None, key=_key(kbs, name), format="YYYY-MM-DD")
         st.segmented_control(
@@ -53,7 +78,7 @@ def ask_filter(kbs: Sequence[KbRecord]) -> DocumentFilter:
             st.caption(t("filter.meets", count=number(found), total=number(len(documents))))
     if chosen and not found:
         st.warning(t("filter.none"), icon=":material/filter_alt_off:")
-    return chosen
+    return kbs, chosen
 
 
 def show_filter(documents: DocumentFilter) -> None:
@@ -78,6 +103,12 @@ def _chosen(kbs: Sequence[KbRecord]) -> DocumentFilter:
     folders, tags, paths = (tuple(sorted(state.get(_key(kbs, name)) or ())) for name in _LISTS)
     since, until = (day.isoformat() if (day := state.get(_key(kbs, name))) else "" for name in _DAYS)
     return DocumentFilter(folders, tags, paths, since, until, state.get(_key(kbs, "dated")) or "updated")
+
+
+def _titles(documents: Sequence[KbDocument]) -> dict[str, str]:
+    """Return path -> title; the path where there is none of its own: two equal ones could not be told apart."""
+    counts = Counter({one.path: one.title for one in documents}.values())
+    return {one.path: one.title if one.title and counts[one.title] == 1 else one.path for one in documents}
 
 
 def _folders(folder: str) -> list[str]:

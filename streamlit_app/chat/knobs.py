@@ -24,7 +24,8 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
         value = st.session_state.get(key, before)
         st.session_state[key] = default if value == before else value
         st.session_state[f"{key}-default"] = default
-    with st.popover(t("knobs.title"), icon=":material/tune:", width="stretch"):
+    with st.popover(t("knobs.title"), icon=":material/tune:"):
+        st.caption(t("chat.mode_help"))
         system_choice()
         st.slider(t("knobs.top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
         st.slider(t("knobs.min_score"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_score"), help="kb_min_score")

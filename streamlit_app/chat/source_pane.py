@@ -26,7 +26,7 @@ _STYLE = """<style>
 .st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 46% !important; min-width: 0; align-self: flex-start;
   position: sticky; top: 4.5rem;}
 .st-key-chat-panes:not(:has(.st-key-source-pane)) > :last-child:not(:first-child) {display: none;}
-.st-key-source-pane {max-height: calc(100vh - 13rem); overflow-y: auto; padding: .8rem;
+.st-key-source-pane {max-height: calc(100vh - 10.5rem); overflow-y: auto; padding: .8rem;
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent); border-radius: .6rem;}
 @media (max-width: 1099px) {
   .st-key-chat-panes > :last-child:not(:first-child) {flex: 0 0 0 !important; position: static;}

@@ -11,7 +11,7 @@ import streamlit as st
 
 from chatbot_mvp.api import RunResult, Spent
 from streamlit_app.pictures.picture import Picture, ink, show_picture
-from streamlit_app.shared.i18n import bare, duration, number, t, word
+from streamlit_app.shared.i18n import bare, duration_text, number, t, word
 from streamlit_app.shared.metrics import dollars
 
 _ORDER = (
@@ -43,13 +43,6 @@ def show_phases(result: RunResult) -> None:
     if counts := result.passage_questions:
         shown_counts = {name: number(count) for name, count in counts.items()}
         st.caption(t("detail.passage_questions", **shown_counts))
-
-
-def duration_text(seconds: float) -> str:
-    """Format seconds as ``duration`` does, with decimals for short times."""
-    if seconds < 0.1:
-        return f"{number(1_000 * seconds, 0 if seconds >= 0.01 else 1)} ms"
-    return f"{number(seconds, 1 if seconds >= 1 else 2)} s" if seconds < 10 else duration(seconds)
 
 
 def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Spent]) -> dict[str, str]:

@@ -28,8 +28,7 @@ from chatbot_mvp.api import (
 )
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
-from streamlit_app.evaluation.phases import duration_text
-from streamlit_app.shared.i18n import bare, number, plain, score, t, word
+from streamlit_app.shared.i18n import bare, duration_text, number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.tables import draw_table

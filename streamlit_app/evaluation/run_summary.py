@@ -15,7 +15,7 @@ from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.pictures.picture import Picture, show_picture
 from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import Markdown, bare, duration, number, plain, score, t, word
+from streamlit_app.shared.i18n import Markdown, bare, code, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
 from streamlit_app.shared.runs import KB
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
@@ -43,12 +43,8 @@ def show_tiles(result: RunResult) -> None:
         with _tile_row(result, _ANSWER_TILES), st.container(border=True, height="stretch"):
             show_usage(result)
     st.caption(
-        t(
-            "eval.identity",
-            run_id=result.run_id,
-            fingerprint=result.fingerprint,
-            memory=number(result.peak_rss_mb) if result.peak_rss_mb else "–",
-        )
+        t("eval.identity", memory=number(result.peak_rss_mb) if result.peak_rss_mb else "–"),
+        help=f"{code(result.run_id)} · {code(result.fingerprint)}",
     )
     if result.generator:
         judge = result.judge
@@ -89,7 +85,8 @@ def metric_tile(result: RunResult, name: str) -> None:
 def show_usage(result: RunResult) -> None:
     """Draw the requests to the models of a run and their cost."""
     usage = result.usage
-    cost = t("eval.cost_unknown") if usage.unpriced else round_dollars(usage.cost_usd)
+    cost = round_dollars(usage.cost_usd) if usage.cost_usd else t("eval.no_cost")
+    cost = t("eval.cost_unknown") if usage.unpriced else cost
     st.metric(t("eval.cost"), cost, help=t("eval.cost_help"))
     st.caption(t("eval.requests", count=number(usage.calls), cached=number(usage.cached)))
     if usage.tokens:

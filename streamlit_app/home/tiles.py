@@ -10,16 +10,15 @@ import streamlit as st
 
 from chatbot_mvp.api import Health
 from chatbot_mvp.settings.access import Action
-from streamlit_app.knowledge_bases.upload import take_sample
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import Markdown, number, plain, t
+from streamlit_app.shared.i18n import Markdown, duration_text, number, plain, t
 from streamlit_app.shared.state import PAGES, error_text, get_app
 from streamlit_app.shared.style import card_grid
 
 State = Literal["ok", "basic", "failed", "none", "checking"]
 _SIGNS: dict[State, tuple[str, Literal["green", "orange", "gray"]]] = {
     "ok": (":material/check_circle:", "green"),
-    "basic": (":material/info:", "orange"),
+    "basic": (":material/info:", "gray"),
     "failed": (":material/warning:", "orange"),
     "none": (":material/radio_button_unchecked:", "gray"),
     "checking": (":material/hourglass_top:", "gray"),
@@ -39,9 +38,18 @@ class Tile:
 
 
 def show_state() -> None:
-    """Draw the tiles; they refresh only while a check is running."""
-    busy = _busy(get_app().health.states())
-    st.fragment(_show_tiles, run_every=1 if busy else None)(busy)
+    """Draw one line on what is not set up; the tiles behind it refresh only while a check is running."""
+    states = get_app().health.states()
+    missing = [t(f"home.tile.{tile.name}") for tile in _tiles(states) if tile.state not in ("ok", "checking")]
+    said = t("home.not_set_up", parts=", ".join(missing)) if missing else t("home.all_set_up")
+    failed = any(health.state == "failed" for health in states)
+    with st.expander(said, icon=":material/tune:", expanded=failed, key="home-state"):
+        busy = _busy(states)
+        st.fragment(_show_tiles, run_every=1 if busy else None)(busy)
+
+
+def _tiles(states: Sequence[Health]) -> list[Tile]:
+    return [*(_tried(health) for health in states), _kbs(), _datasets()]
 
 
 def _show_tiles(was_busy: bool) -> None:
@@ -49,7 +57,7 @@ def _show_tiles(was_busy: bool) -> None:
     if _busy(states) != was_busy:
         st.rerun()  # redraw with or without the refresh timer
     with card_grid("home-tiles", narrowest=340):  # four tiles: two rows of two
-        for tile in [*(_tried(health) for health in states), _kbs(), _datasets()]:
+        for tile in _tiles(states):
             with st.container(border=True, height="stretch", key=f"tile-{tile.name}"):
                 _show_tile(tile)
     if any(health.state == "failed" for health in states):
@@ -72,19 +80,7 @@ def _show_tile(tile: Tile) -> None:
     st.markdown(f"**{t(f'home.tile.{tile.name}')}**")
     st.badge(t(f"home.word.{tile.state}"), icon=icon, color=colour)
     st.caption(tile.detail)
-    if (
-        tile.name == "kb"
-        and tile.state == "none"
-        and st.button(t("admin.sample"), key="home-sample", icon=":material/library_add:")
-    ):
-        add_sample()
     st.page_link(PAGES[tile.page][0], label=t(f"home.step.{tile.step}"), icon=":material/arrow_forward:")
-
-
-def add_sample() -> None:
-    """Load the sample knowledge base, then redraw the page."""
-    if take_sample() is not None:
-        st.rerun(scope="app")
 
 
 def _tried(health: Health) -> Tile:
@@ -95,7 +91,7 @@ def _tried(health: Health) -> Tile:
     if health.name == "provider" and health.identity == "demo" and state == "ok":
         return Tile("provider", "basic", t("home.provider_demo"), "admin", "configure")
     if state == "ok" and health.seconds is not None:
-        detail += f" · {t('providers.milliseconds', count=number(1_000 * health.seconds))}"
+        detail += f" · {duration_text(health.seconds)}"
     if state == "failed":
         detail += f" · {plain(error_text(health.error)) if health.error else t('home.no_answer')}"
         step = "configure" if health.name == "provider" else "look"

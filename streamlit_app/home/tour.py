@@ -7,11 +7,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from chatbot_mvp.api import JobStatus
+from chatbot_mvp.api import JobStatus, UserContext
 from chatbot_mvp.settings.access import Action
-from streamlit_app.home.tiles import add_sample
-from streamlit_app.knowledge_bases.upload import upload_box
-from streamlit_app.knowledge_bases.upload_progress import upload_panel
+from streamlit_app.knowledge_bases.upload import take_sample
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end
@@ -80,10 +78,9 @@ def keep_tour() -> None:
 
 
 def show_tour() -> None:
-    """Draw the steps with a button for the next one; if the tour was dismissed, a button to show it again."""
+    """Draw the steps with a button for the next one; a button that shows them unless the tour was begun."""
     state = tour_state()
-    wanted = st.session_state.get("tour")
-    if wanted == "off" or (wanted is None and {"kb", "measure"} <= state.done):
+    if st.session_state.get("tour") != "on":
         st.button(t("tour.show"), key="tour-show", icon=":material/tour:", type="tertiary", on_click=_begin_again)
         return
     with st.container(border=True, key="tour"):
@@ -97,7 +94,9 @@ def show_tour() -> None:
                     _show_step(position, step, state)
         if not state.next:
             st.success(t("tour.finished"), icon=":material/celebration:")
-            _own_documents()
+            with st.container(horizontal=True):
+                for page, key in (("chat", "tour.own_ask"), ("mykb", "tour.own_measure")):
+                    st.page_link(PAGES[page][0], label=t(key), icon=PAGES[page][1])
 
 
 def show_tour_in_result() -> None:
@@ -107,17 +106,7 @@ def show_tour_in_result() -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour-in-result"):
         st.markdown(f":material/tour: {t('tour.own_text')}")
         if st.button(t("tour.own"), key="tour-own-result", icon=":material/upload_file:", type="primary"):
-            st.switch_page(PAGES["home"][0])
-
-
-def _own_documents() -> None:
-    """Draw the box for one's own documents, and where to go with them."""
-    st.markdown(f"**{t('tour.own')}**")
-    upload_box("tour")
-    upload_panel()
-    with st.container(horizontal=True):
-        for page, key in (("chat", "tour.own_ask"), ("mykb", "tour.own_measure")):
-            st.page_link(PAGES[page][0], label=t(key), icon=PAGES[page][1])
+            st.switch_page(PAGES["chat"][0])
 
 
 def show_tour_in_chat(asked: bool) -> None:
@@ -159,7 +148,8 @@ def _show_action(step: str, state: TourState) -> None:
     st.session_state.tour = "on"
     keep_tour()
     if step == "kb":
-        add_sample()
+        if take_sample() is not None:
+            st.rerun(scope="app")
     elif step == "ask":
         _ask()
     elif step == "measure":
@@ -177,7 +167,7 @@ def _ask() -> None:
     if record is None:
         return  # deleted since this page was drawn
     with errors_shown():
-        questions = get_app().kbs.suggested_questions(record.kb_id)
+        questions = get_app().answering.first_questions([record.kb_id], UserContext())
         if questions:
             st.session_state.kb_id, st.session_state.chat_draft = record.kb_id, questions[0]
         st.switch_page(PAGES["chat"][0])

@@ -10,15 +10,12 @@ import streamlit as st
 from chatbot_mvp.api import SUFFIXES, KbDocument, KbRecord
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
-from streamlit_app.knowledge_bases.dropped import readable
+from streamlit_app.knowledge_bases.dropped import drop_box
 from streamlit_app.knowledge_bases.upload_progress import follow, panel_of
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import get_app, show_error
-from streamlit_app.shared.style import translate_uploader
-from streamlit_app.web.scripts import FOLDERS, run_script
-from streamlit_app.web.uploaded import box_limit, release
 
 _BY_NAME = "*"
 
@@ -43,30 +40,11 @@ def add_box(record: KbRecord, documents: Sequence[KbDocument], staged: bool) -> 
     )
     stage = staged or bar.toggle(t("kbdoc.stage"), key=f"stage-{kb_id}", **guarded(Action.CHANGE_KB))
     whole = bar.toggle(t("kbdoc.whole"), key=f"whole-{kb_id}", help=t("kbdoc.whole_help"))
-    translate_uploader(t("kbdoc.whole_button" if whole else "admin.upload_button"))
-    run_script(FOLDERS)
-    files = _dropped(t("kbdoc.drop", suffixes=" ".join(SUFFIXES)), f"kb_add-{kb_id}", whole)
+    allowed = guarded(Action.CHANGE_KB, t("kbdoc.drop_help"))
+    files = drop_box(t("kbdoc.drop", suffixes=" ".join(SUFFIXES)), f"kb_add-{kb_id}", whole, **allowed)
     if files:
         add_files(kb_id, [(_path(name, folder, documents), content) for name, content in files], stage)
     panel_of(kb_id)
-
-
-def _dropped(label: str, key: str, whole: bool) -> list[tuple[str, bytes]]:
-    """Draw a box; return the files that were dropped on it: (path, content). ``whole``: its button chooses folders."""
-    count = st.session_state.get("kb_drops", 0)
-    files = st.file_uploader(
-        label,
-        accept_multiple_files="directory" if whole else True,
-        max_upload_size=box_limit(get_app().settings.kb_max_upload_mb),
-        key=f"{key}-{count}-{whole}",
-        **guarded(Action.CHANGE_KB, t("kbdoc.drop_help")),
-    )
-    if not files:
-        return []
-    st.session_state.kb_drops = count + 1
-    found = readable(files)
-    release(*files)
-    return found
 
 
 def add_files(kb_id: str, files: Sequence[tuple[str, bytes]], stage: bool) -> None:

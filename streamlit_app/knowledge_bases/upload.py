@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import SUFFIXES, KbRecord
-from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
-from streamlit_app.knowledge_bases.dropped import readable
+from streamlit_app.knowledge_bases.dropped import drop_box
 from streamlit_app.knowledge_bases.ready import show_added
 from streamlit_app.knowledge_bases.upload_progress import dismiss, follow
 from streamlit_app.shared.guard import may
@@ -22,13 +20,10 @@ from streamlit_app.shared.jobs import (
     share_done,
 )
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import errors_shown, get_app, show_error
-from streamlit_app.shared.style import translate_uploader
-from streamlit_app.web.scripts import FOLDERS, run_script
-from streamlit_app.web.uploaded import box_limit, release
+from streamlit_app.shared.state import errors_shown, get_app
 
 
-def upload_popover(where: DeltaGenerator, into: KbRecord) -> None:
+def upload_popover(into: KbRecord) -> None:
     """Draw a button that opens the box to drop files; it closes when files were dropped, because their result is below.
 
     Args:
@@ -36,7 +31,7 @@ def upload_popover(where: DeltaGenerator, into: KbRecord) -> None:
     """
     if st.session_state.pop("kb_dropped", False):
         st.session_state["chat-upload"] = False
-    with where.popover(t("chat.upload"), icon=":material/upload_file:", key="chat-upload", on_change="rerun"):
+    with st.popover(t("chat.upload"), icon=":material/upload_file:", key="chat-upload", on_change="rerun"):
         upload_box("chat", into)
 
 
@@ -49,36 +44,19 @@ def upload_box(place: str, into: KbRecord | None = None) -> None:
     """
     target = _asked_target(place, into) if into is not None else ""
     limits = get_app().settings
-    translate_uploader(t("admin.upload_button"))
-    run_script(FOLDERS)
-    # A new key after each drop empties the box, so that a rerun does not upload the files again.
-    count = st.session_state.get("kb_drops", 0)
-    files = st.file_uploader(
-        t(
-            "admin.upload",
-            suffixes=" ".join(SUFFIXES),
-            limit_mb=limits.kb_max_upload_mb,
-            max_pages=number(limits.kb_max_pages),
-            max_chars=number(limits.kb_max_chars),
-        ),
-        accept_multiple_files=True,
-        # Above the limit, so that our own error, in the session's language, refuses a larger file.
-        max_upload_size=box_limit(limits.kb_max_upload_mb),
-        key=f"kb_upload-{place}-{count}",
-        help=t("admin.upload_help"),
+    label = t(
+        "admin.upload",
+        suffixes=" ".join(SUFFIXES),
+        limit_mb=limits.kb_max_upload_mb,
+        max_pages=number(limits.kb_max_pages),
+        max_chars=number(limits.kb_max_chars),
     )
-    if files:
-        st.session_state.kb_drops, st.session_state.kb_dropped = count + 1, True
-        try:
-            found, uploads = readable(files), get_app().uploads
-            owner = session_name()
-            follow(uploads.add_to(target, found, owner) if target else uploads.take(found, owner=owner))
-        except ChatbotError as error:
-            show_error(error)
-            return
-        finally:
-            release(*files)
-        st.rerun()
+    if files := drop_box(label, f"kb_upload-{place}", help=t("admin.upload_help")):
+        st.session_state.kb_dropped = True
+        uploads, owner = get_app().uploads, session_name()
+        with errors_shown():
+            follow(uploads.add_to(target, files, owner) if target else uploads.take(files, owner=owner))
+            st.rerun()
 
 
 def _asked_target(place: str, into: KbRecord) -> str:

@@ -142,7 +142,7 @@ def _show_all(results: Sequence[KbResult]) -> None:
             summary = result.summary
             row = {
                 t("eval.col.when"): moment(result.started_at),
-                t("mykb.set"): result.set_name,
+                t("mykb.name"): result.set_name,
                 t("eval.col.queries"): len(result.rows),
             }
             for name in _FIGURES:

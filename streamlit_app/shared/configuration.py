@@ -20,7 +20,7 @@ def show_configuration(result: RunResult) -> None:
     run_id = result.run_id
     manifest, groups = get_app().details.manifest(run_id), get_app().details.configuration(run_id)
     changed = sum(row.changed for rows in groups.values() for row in rows)
-    with st.expander(f"{t('detail.configuration')} · {plain(manifest.fingerprint)}", icon=":material/fingerprint:"):
+    with st.expander(t("detail.configuration"), icon=":material/fingerprint:"):
         st.caption(t("detail.fingerprint_help"))
         facts = {
             t("detail.fingerprint"): manifest.fingerprint,

@@ -146,6 +146,13 @@ def duration(seconds: float) -> str:
     return Markdown(f"{whole // 3_600} h {whole % 3_600 // 60} min")
 
 
+def duration_text(seconds: float) -> str:
+    """Format seconds as ``duration`` does, with decimals for short times."""
+    if seconds < 0.1:
+        return Markdown(f"{number(1_000 * seconds, 0 if seconds >= 0.01 else 1)} ms")
+    return Markdown(f"{number(seconds, 1 if seconds >= 1 else 2)} s") if seconds < 10 else duration(seconds)
+
+
 def local_time(iso: str) -> datetime | None:
     """Convert an ISO 8601 time to a naive datetime in the server's zone; None if it is not a time."""
     try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -14,7 +15,7 @@ from chatbot_mvp.api import Failure, FileState, KbRecord
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.settings.model import load_settings
-from streamlit_app.shared.i18n import moment, t_or
+from streamlit_app.shared.i18n import moment, t, t_or
 from streamlit_app.shared.permissions import gated
 from streamlit_app.web.presence import PRESENCE
 
@@ -48,7 +49,25 @@ def get_app() -> App:
 
 def error_text(error: ChatbotError) -> str:
     """Return the text of an error in the session's language; in English if what was added brings no text for it."""
-    return t_or(f"error.{error.code}", str(error), **error.params)
+    return t_or(f"error.{error.code}", str(error), **_in_words(error.params))
+
+
+_SYSTEM_SAYS = {
+    "name or service not known": "unknown_host",
+    "temporary failure in name resolution": "unknown_host",
+    "no address associated": "unknown_host",
+    "connection refused": "refused",
+    "network is unreachable": "unknown_host",
+    "timed out": "timeout",
+}
+"""What the operating system and HTTP clients say, always in English -> what a reader of the page is told."""
+
+
+def _in_words(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of an error, its reason in the session's language if the system gave it."""
+    reason = str(params.get("reason", "")).lower()
+    said = next((name for text, name in _SYSTEM_SAYS.items() if text in reason), "")
+    return {**params, "reason": t(f"reason.{said}")} if said else dict(params)
 
 
 def show_error(error: ChatbotError) -> None:
@@ -81,7 +100,7 @@ def confirm(title: str, question: str, yes: str, key: str, act: Callable[[], obj
 
 def failure_text(failure: Failure | FileState) -> str:
     """Return why something failed, as ``error_text`` does."""
-    return t_or(f"error.{failure.code}", failure.message, **failure.params)
+    return t_or(f"error.{failure.code}", failure.message, **_in_words(failure.params))
 
 
 def active_kb() -> KbRecord | None:

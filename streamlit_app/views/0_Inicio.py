@@ -1,25 +1,43 @@
-"""Home: introduction, guided first run, status of the configured parts, last runs."""
+"""Home: the box to ask, or to upload where there is nothing to ask; guided first run, last runs, configured parts."""
 
 import streamlit as st
 
+from chatbot_mvp.api import MAX_QUESTION_CHARS
 from streamlit_app.admin.providers.table import providers_table
+from streamlit_app.chat.asking import Asking, ask
 from streamlit_app.home.last_runs import show_last_runs
 from streamlit_app.home.tiles import show_state
 from streamlit_app.home.tour import show_tour
+from streamlit_app.knowledge_bases.choice import bring_one
+from streamlit_app.knowledge_bases.upload_progress import upload_panel
 from streamlit_app.shared.i18n import t
+from streamlit_app.shared.session import new_conversation
+from streamlit_app.shared.state import PAGES, active_kb
 
 PAGE = "home", ":material/home:"
 
 st.title(t("home.title"))
+if (kb := active_kb()) is None:
+    bring_one("home")
+else:
+    if "kb_job" in st.session_state:
+        upload_panel()
+    with st.container():  # outside of one, the box would stand at the bottom of the window
+        typed = st.chat_input(t("chat.placeholder"), key="home_input", max_chars=MAX_QUESTION_CHARS)
+    st.caption(t("home.asked", name=kb.kb_name))
+    if typed:
+        st.session_state.kb_id = kb.kb_id
+        new_conversation()
+        ask(Asking(typed))
+        st.switch_page(PAGES["chat"][0])
 st.markdown(t("home.what"))
 show_tour()
 
-st.subheader(t("home.state"))
+st.subheader(t("home.last_runs"))
+show_last_runs()
+
 show_state()
 providers = st.expander(t("home.all_providers"), icon=":material/dns:", key="home-providers", on_change="rerun")
 if providers.open:  # its table needs pandas, which the first visit does not wait for
     with providers:
         providers_table()
-
-st.subheader(t("home.last_runs"))
-show_last_runs()

@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from chatbot_mvp.api import Turn
+from chatbot_mvp.api import MAX_QUESTION_CHARS, Turn
 from chatbot_mvp.errors import ChatbotError, LimitError
 from streamlit_app.chat.answers import show_turn, watch
 from streamlit_app.chat.asking import Asking, place_of, show_branch, shown_branch, take_asking
-from streamlit_app.chat.composer import composer, page_script
+from streamlit_app.chat.composer import mode_and_model, page_script
 from streamlit_app.chat.conversation_list import list_conversations, show_gone
-from streamlit_app.chat.document_filter import ask_filter
-from streamlit_app.chat.keyboard import hidden_buttons
+from streamlit_app.chat.document_filter import ask_sources
+from streamlit_app.chat.keyboard import hidden_buttons, keyboard_button
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.message_actions import open_message
 from streamlit_app.chat.outcomes import show_counts, show_follow_ups, suggestions
 from streamlit_app.chat.source_pane import panes, show_pane
 from streamlit_app.home.tour import show_tour_in_chat
-from streamlit_app.knowledge_bases.choice import choose_several, require_kb
+from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.knowledge_bases.ready import tell_incomplete
 from streamlit_app.knowledge_bases.upload import prepare_kbs, upload_popover
 from streamlit_app.knowledge_bases.upload_progress import upload_panel
@@ -38,7 +38,7 @@ from streamlit_app.shared.state import get_app, show_error
 
 PAGE = "chat", ":material/forum:"
 
-st.title(t("nav.chat"))
+st.title(t("nav.chat"), anchor=False)
 draw_added("chat-opened")
 in_vain = follow_address()
 if (gone := conversation_to_read()) is not None:
@@ -58,16 +58,15 @@ if not chosen_kbs():
 show_profile()
 active = require_kb("chat", t("chat.no_kb"))
 # A container that wraps: columns would cut the texts of the buttons on narrow screens.
-bar = st.container(horizontal=True, vertical_alignment="bottom", key="chat-bar")
-kbs = choose_several(bar, active)
-kb = kbs[0]
-upload_popover(bar, kb)
-st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
-with bar.container(width=230):
-    documents = ask_filter(kbs)
-with bar.container(width=125):
+bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="chat-bar")
+kb = choose_kb(bar, active, width=210)
+with bar:
+    kbs, documents = ask_sources(kb)
+    upload_popover(kb)
+    provider = mode_and_model()
+    keyboard_button()
     context, debug = ask_knobs(kb, st.session_state.chat_mode)
-context = replace(context, documents=documents)
+context = replace(context, documents=documents, provider=provider)
 for one in kbs:
     tell_incomplete(one)
 
@@ -79,8 +78,8 @@ if (refused := st.session_state.pop("chat_refused", None)) is not None:
     show_error(refused)
 if draft := st.session_state.pop("chat_draft", ""):
     st.session_state.chat_input = draft
-typed, provider = composer()
-context = replace(context, provider=provider)
+with st.bottom:
+    typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
 asking = Asking(typed) if typed else take_asking()
 shown: tuple[Turn, ...] = ()
 with history:
@@ -112,7 +111,6 @@ with history:
         st.caption(t("chat.hint"))
         first_questions = st.container()
     else:
-        counts = st.empty()
         if conversation.held:
             st.caption(f":orange[:material/warning:] {t('chat.held')}")
         if conversation.damaged:
@@ -123,10 +121,10 @@ with history:
                     watch(conversation, turn, live[turn.turn_id], debug)
                 else:
                     show_turn(conversation, turn, debug)
-        with counts:  # after the answers that have just ended
-            found = get_app().chat.conversation(conversation.session, conversation.conversation_id)
-            shown = found.branch(shown_branch(found))
-            show_counts(replace(found, turns=shown))
+        # Read again: answers have just ended.
+        found = get_app().chat.conversation(conversation.session, conversation.conversation_id)
+        shown = found.branch(shown_branch(found))
+        show_counts(replace(found, turns=shown))
     next_questions = st.container()
     show_tour_in_chat(asked=conversation is not None and bool(conversation.turns))
 with vectors_line:

@@ -81,8 +81,8 @@
     const main = turn?.closest("[data-testid='stMain']");
     if (!main) return;
     const bar = one(".st-key-chat-bar")?.parentElement;
-    const sticks = bar && getComputedStyle(bar).position === "sticky";
-    const above = sticks ? bar.offsetHeight + 8 : HEADER_PX;
+    const style = bar && getComputedStyle(bar);
+    const above = style?.position === "sticky" ? bar.offsetHeight + parseFloat(style.top) + 8 : HEADER_PX;
     const top = main.scrollTop + turn.getBoundingClientRect().top - main.getBoundingClientRect().top - above;
     if (Math.abs(top - main.scrollTop) > 2) main.scrollTo({ top, behavior });
   }

@@ -6,8 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from chatbot_mvp.api import UserContext
 from chatbot_mvp.app import App
+from chatbot_mvp.chat import answering
 from chatbot_mvp.chat.conversation import Conversation, Turn
 from chatbot_mvp.chat.conversations import ConversationStore
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
@@ -146,14 +149,24 @@ def test_questions_to_ask_next_lead_to_passages_and_repeat_nothing(settings: Set
     seen: list[str] = []
     for _ in range(3):
         turns = app.chat.conversation(SESSION, conversation_id).turns
-        if turns[-1].answer and turns[-1].answer.outcome == "nearest":
-            break  # nothing is cited that a question could follow
         questions = app.answering.follow_ups([kb.kb_id], turns, UserContext())
         assert 1 <= len(questions) <= 3
         assert not {turn.question for turn in turns} & set(questions)
         seen.append(questions[0])
         asked(app, conversation_id, questions[0], None)
     turns = app.chat.conversation(SESSION, conversation_id).turns
-    assert seen
-    assert {turn.answer.outcome for turn in turns if turn.answer} <= {"answered", "nearest"}
+    assert [turn.answer.outcome for turn in turns if turn.answer] == 4 * ["answered"]
     assert len(set(seen)) == len(seen)
+
+
+def test_questions_to_begin_with_are_answered_which_is_found_out_once(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), lambda _: FakeEmbedder(), DemoModel)
+    kb_id = app.kbs.add_sample().kb_id
+    outcomes = {one: app.answering.ask(kb_id, one).outcome for one in app.kbs.suggested_questions(kb_id, 12)}
+    assert "nearest" in outcomes.values()
+    found = app.answering.first_questions([kb_id], UserContext())
+    assert [outcomes[question] for question in found] == 4 * ["answered"]
+    monkeypatch.setattr(answering, "AnswerStream", None)
+    assert app.answering.first_questions([kb_id], UserContext()) == found

@@ -124,6 +124,7 @@ def test_the_pages_answer_a_browser_through_tls_under_the_name_of_the_site(
         sockets: list[str] = []
         page.on("websocket", lambda opened: sockets.append(opened.url))
         page.goto(f"https://{SITE}:{port}/")
+        page.get_by_role("button", name="Visita guiada").click()
         page.get_by_role("button", name="Cargar el manual de ejemplo").click()
         page.get_by_role("button", name="Abrir el chat con una pregunta").click()
         page.get_by_role("textbox", name="Pregunte algo sobre el documento").fill("¿Cuántos días de vacaciones hay?")

@@ -39,12 +39,12 @@ def test_sign_in_upload_a_data_set_and_see_a_run_on_it_finish(page, server) -> N
     page.get_by_text("costa está listo").wait_for()
     settle(page)
 
-    page.get_by_role("tab", name="Evaluación").click()
-    panel = page.get_by_role("tabpanel", name="Evaluación")
+    page.get_by_role("tab", name="Ejecuciones").click()
+    panel = page.get_by_role("tabpanel", name="Ejecuciones")
     panel.get_by_role("combobox", name="Conjunto de datos").click()
     page.get_by_role("option", name="costa").click()
     settle(page)
-    panel.get_by_role("button", name="Lanzar la evaluación").click()
+    panel.get_by_role("button", name="Lanzar la ejecución").click()
     panel.get_by_text("Terminada: costa").wait_for()
     settle(page)
 

@@ -102,7 +102,7 @@ def test_general_mode_and_a_provider_that_fails_are_told(chat, slow_server) -> N
     chat.get_by_text("General", exact=True).click()
     settle(chat)
     ask(chat, "¿Qué altura tiene la torre Eiffel?")
-    chat.get_by_text("Esta respuesta no procede de la base de conocimiento").wait_for()
+    chat.get_by_text("Esta respuesta no procede de la base").wait_for()
     settle(chat)
     assert chat.get_by_text(OPEN).count() == 1
     assert chat.locator("[class*='st-key-sources-']").count() == 0
@@ -121,9 +121,9 @@ def test_a_bad_answer_becomes_a_question_and_the_conversation_can_be_taken_along
     chat.get_by_role("button", name="Indicar qué falla").click()
     chat.get_by_text("Es incorrecta").click()
     chat.get_by_label("¿Qué falla en la respuesta?").fill("El viaje es inventado.")
-    chat.get_by_text("Añadir la pregunta a la evaluación").click()
+    chat.get_by_text("Añadir a las preguntas de esta base").click()
     chat.get_by_test_id("stPopoverBody").get_by_role("button", name="Enviar").click()
-    chat.get_by_text("Guardada como pregunta de evaluación").wait_for()
+    chat.get_by_text("Guardada entre las preguntas").wait_for()
     [questions] = (slow_server.data_dir / "kb").glob("*/questions.jsonl")
     entry = json.loads(questions.read_text("utf-8"))
     assert (entry["question"], entry["note"]) == (QUESTION, "El viaje es inventado.")

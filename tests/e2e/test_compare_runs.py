@@ -43,7 +43,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     page.get_by_text("Distribución de", exact=True).wait_for()
     settle(page)
     page.get_by_role("radio", name="Comparación").click()
-    page.get_by_role("combobox", name="Evaluación de partida").wait_for()
+    page.get_by_role("combobox", name="Ejecución de partida").wait_for()
     settle(page)
     choose(page, "Comparada con", "BRIDGE")
     page.get_by_text("Punto relleno").wait_for()
@@ -54,15 +54,15 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     page.locator("strong").filter(has_text="A · LEXICAL").wait_for()
     settle(page)
 
-    page.get_by_role("radio", name="Una evaluación").click()
+    page.get_by_role("radio", name="Una ejecución").click()
     page.get_by_role("button", name="Usar esta configuración en el chat").click()
-    page.get_by_text("El chat busca con la configuración de la evaluación").wait_for()
+    page.get_by_text("El chat busca con la configuración de la ejecución").wait_for()
     assert page.get_by_text(lexical).is_visible()
     ask(page, "¿Cuántos días laborables de vacaciones tiene cada persona?")
     page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)
     page.get_by_role("button", name="Volver a la habitual").click()
-    page.get_by_text("El chat busca con la configuración de la evaluación").wait_for(state="detached")
+    page.get_by_text("El chat busca con la configuración de la ejecución").wait_for(state="detached")
     [conversation] = (server.data_dir / "conversations").rglob("*.jsonl")
     entries = [json.loads(line) for line in conversation.read_text("utf-8").splitlines()]
     [debug] = [entry["answer"]["debug"] for entry in entries if entry.get("answer")]

@@ -18,11 +18,12 @@ def press(page, name: str, role: str = "button") -> None:  # type: ignore[no-unt
 
 
 def test_sample_question_benchmark_and_result_from_button_to_button(page, server: Server) -> None:  # type: ignore[no-untyped-def]
-    """Without a key or a setting; by eight buttons, one link and one key, and with a reload on the way."""
+    """Without a key or a setting; by nine buttons, one link and one key, and with a reload on the way."""
     from playwright.sync_api import expect
 
     page.context.set_default_timeout(SOON_MS)
     visit(page, server)
+    press(page, "Visita guiada")
     press(page, "Cargar el manual de ejemplo")
     press(page, "Abrir el chat con una pregunta")
 
@@ -36,7 +37,7 @@ def test_sample_question_benchmark_and_result_from_button_to_button(page, server
     page.locator(".st-key-source-pane mark").first.wait_for()
     press(page, "Seguir con el paso 3")
 
-    press(page, "Lanzar la evaluación de ejemplo")
+    press(page, "Lanzar la ejecución de ejemplo")
     page.reload()
     press(page, "Abrir el resultado")
     page.get_by_text("40 de 40 puntuadas").first.wait_for()

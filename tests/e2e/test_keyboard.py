@@ -249,7 +249,7 @@ def test_a_setting_is_changed(seen_and_named: Keyboard, walked: Server) -> None:
     keys.press("Enter")
     page.get_by_role("heading", name="Administración").wait_for()
     settle(page)
-    keys.tab_to("Base de conocimiento", "tab")
+    keys.tab_to("Base", "tab")
     for _ in range(8):
         if keys.press("ArrowRight").name == "Ajustes":
             break

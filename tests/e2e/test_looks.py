@@ -125,7 +125,7 @@ def compare(before: Parts, path: Path, page: Any) -> list[str]:
         ("[data-testid=stMain] h1 {font-weight: 400 !important}", "title: font-weight was"),
         ("[data-testid=stSidebar] {background: #d0d8cc !important}", "its picture is"),
         ("[data-testid=stMetricValue] {visibility: hidden}", "figure is gone"),
-        (".st-key-home-tiles {visibility: hidden}", "its picture is"),
+        (".st-key-home-runs {visibility: hidden}", "its picture is"),
     ],
 )
 def test_a_change_of_the_design_is_seen(visitor: Any, lived_in: World, style: str, seen: str) -> None:

@@ -19,7 +19,7 @@ SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL"}
 def test_questions_are_proposed_and_asked_the_threshold_is_moved_and_taken_and_one_is_edited(page, server) -> None:  # type: ignore[no-untyped-def]
     visit(page, server, "Evaluar_mi_KB")
     page.locator(".st-key-kb_sample button").click()
-    page.get_by_text("Nuevo conjunto de preguntas").click()
+    page.get_by_text("Preguntas nuevas").click()
     page.locator(".st-key-mykb_propose button").click()
     page.locator(".st-key-mykb_run").wait_for()
     settle(page)

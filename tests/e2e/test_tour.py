@@ -57,8 +57,8 @@ def ask(page, question: str) -> None:  # type: ignore[no-untyped-def]
 
 def launch(page, server) -> None:  # type: ignore[no-untyped-def]
     visit(page, server, "Admin")
-    page.get_by_role("tab", name="Evaluación").click()
-    page.get_by_role("button", name="Lanzar la evaluación").click()
+    page.get_by_role("tab", name="Ejecuciones").click()
+    page.get_by_role("button", name="Lanzar la ejecución").click()
 
 
 def test_upload_ask_and_open_the_highlighted_source(page, server) -> None:  # type: ignore[no-untyped-def]
@@ -85,7 +85,7 @@ def test_upload_ask_and_open_the_highlighted_source(page, server) -> None:  # ty
     server.kill()
     server.start()
     visit(page, server, "Chat")
-    assert page.get_by_role("combobox", name="Base de conocimiento").input_value() == "biblioteca.md"
+    assert page.get_by_role("combobox", name="Base", exact=True).input_value() == "biblioteca.md"
     ask(page, "¿Cuántos libros puedo llevarme?")
     page.get_by_text("hasta cuatro libros").first.wait_for()
 
@@ -98,11 +98,11 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     launch(page, server)
     page.get_by_text("Calculando vectores").first.wait_for()
     visit(other, server, "Admin")
-    other.get_by_role("tab", name="Evaluación").click()
+    other.get_by_role("tab", name="Ejecuciones").click()
     other.get_by_text(PROGRESS).first.wait_for()  # the run may be in its next phase by now
     other.close()
     page.reload()
-    page.get_by_role("tab", name="Evaluación").click()
+    page.get_by_role("tab", name="Ejecuciones").click()
     page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
 
     page.get_by_role("button", name="Ver el resultado").click()
@@ -127,7 +127,7 @@ def test_killed_run_is_offered_again_and_each_query_is_done_once(page, server) -
     server.kill()
     server.start()
     visit(page, server, "Admin")
-    page.get_by_role("tab", name="Evaluación").click()
+    page.get_by_role("tab", name="Ejecuciones").click()
     page.get_by_text("Sin terminar").first.wait_for()
     page.get_by_role("button", name="Reanudar").click()
     page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
@@ -167,7 +167,7 @@ def test_bad_upload_is_told_and_nothing_is_lost(page, server, name, content, mes
     page.locator("[data-testid='stFileUploader'] input[type=file]").first.set_input_files(path)
     page.get_by_text(message).wait_for()
     settle(page)
-    documents = page.get_by_role("tabpanel", name="Base de conocimiento")
+    documents = page.get_by_role("tabpanel", name="Bases")
     assert documents.get_by_text("en uso").count() == 1
     assert page.get_by_text("biblioteca.md", exact=False).first.is_visible()
 
@@ -176,7 +176,7 @@ def test_bad_upload_is_told_and_nothing_is_lost(page, server, name, content, mes
 def test_every_page_in_both_languages_without_an_error(page, server) -> None:  # type: ignore[no-untyped-def]
     """No error box, no missing text; the language survives a change of page and a reload."""
     # A bookmark is the first thing that the server is asked for: the frame must be there all the same.
-    expected = {"Evaluacion": "evaluaciones", "": "Estado", "Chat": "base de conocimiento", "Admin": "ejemplo"}
+    expected = {"Evaluacion": "ejecuciones", "": "Visita guiada", "Chat": "hace falta una base", "Admin": "ejemplo"}
     for path, text in expected.items():
         visit(page, server, path)
         page.get_by_text(text).first.wait_for()
@@ -185,7 +185,7 @@ def test_every_page_in_both_languages_without_an_error(page, server) -> None:  #
     visit(page, server)
     page.get_by_role("combobox").first.click()
     page.get_by_role("option", name="English").click()
-    page.get_by_text("First time here").wait_for()
+    page.get_by_text("Guided tour").wait_for()
     page.get_by_role("link", name="Admin").click()
     page.get_by_role("heading", name="Admin").wait_for()  # Inicio has such a button, too
     page.get_by_role("button", name="Load the sample", exact=True).wait_for()

@@ -27,10 +27,10 @@ def go(page, name: str) -> None:  # type: ignore[no-untyped-def]
 
 def run_with(page, strategy: str) -> None:  # type: ignore[no-untyped-def]
     go(page, "Administración")
-    page.get_by_role("tab", name="Evaluación").click()
-    panel = page.get_by_role("tabpanel", name="Evaluación")
+    page.get_by_role("tab", name="Ejecuciones").click()
+    panel = page.get_by_role("tabpanel", name="Ejecuciones")
     choose(page, "Estrategia", f"{strategy} ·")
-    panel.get_by_role("button", name="Lanzar la evaluación").click()
+    panel.get_by_role("button", name="Lanzar la ejecución").click()
     page.get_by_text(f"Terminada: valle_multihop · {strategy}").first.wait_for(timeout=90_000)
     settle(page)
     page.get_by_role("button", name="Ver el resultado").first.click()
@@ -57,7 +57,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     run_with(page, "BRIDGE")
     page.get_by_text("40 de 40 puntuadas").first.wait_for()
     page.get_by_role("radio", name="Comparación").click()
-    page.get_by_role("combobox", name="Evaluación de partida").wait_for()
+    page.get_by_role("combobox", name="Ejecución de partida").wait_for()
     settle(page)
     choose(page, "Comparada con", "LEXICAL")
     page.get_by_text("Diferencias de configuración").wait_for()
@@ -69,15 +69,15 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     page.get_by_text("Puesto").first.wait_for(state="attached")
     settle(page)
 
-    page.get_by_role("radio", name="Una evaluación").click()
+    page.get_by_role("radio", name="Una ejecución").click()
     page.get_by_role("button", name="Usar esta configuración en el chat").click()
-    page.get_by_text("El chat busca con la configuración de la evaluación").wait_for()
+    page.get_by_text("El chat busca con la configuración de la ejecución").wait_for()
     ask(page, "¿Cuántos libros puede llevarse cada lector?")
     page.get_by_text("hasta cuatro libros").first.wait_for()
     settle(page)
 
     go(page, "Evaluar mi base")
-    page.get_by_text("Nuevo conjunto de preguntas").click()
+    page.get_by_text("Preguntas nuevas").click()
     settle(page)  # a click on what the page is about to draw anew is lost
     page.locator(".st-key-mykb_propose button").click()
     page.locator(".st-key-mykb_run").wait_for()

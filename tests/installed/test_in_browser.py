@@ -52,6 +52,7 @@ def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, installe
     with started(installed, "newcomers") as server:
         assert addresses(server.port) == {"0100007F"}
         visit(page, server)
+        page.get_by_role("button", name="Visita guiada").click()
         page.get_by_role("button", name="Cargar el manual de ejemplo").click()
         page.get_by_role("button", name="Abrir el chat con una pregunta").click()
         question = page.get_by_role("textbox", name="Pregunte algo sobre el documento")
@@ -61,7 +62,7 @@ def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, installe
         settle(page)
         page.locator("[data-testid='stChatMessage']").last.get_by_role("link").first.click()
         page.get_by_role("button", name="Seguir con el paso 3").click()
-        page.get_by_role("button", name="Lanzar la evaluación de ejemplo").click()
+        page.get_by_role("button", name="Lanzar la ejecución de ejemplo").click()
         page.get_by_role("button", name="Abrir el resultado").click()
         page.get_by_text("40 de 40 puntuadas").first.wait_for()
 

@@ -69,7 +69,7 @@ class _Server:
     def create(self, **arguments: Any) -> Any:
         self.sent.append(arguments)
         if self.refuses in arguments:
-            response = httpx.Response(400, request=httpx.Request("POST", "http://a"))
+            response: Any = httpx.Response(400, request=httpx.Request("POST", "http://a"))
             raise openai.BadRequestError(self.told, response=response, body=None)
         choice = SimpleNamespace(message=SimpleNamespace(content="Sí."), finish_reason="stop")
         return SimpleNamespace(choices=[choice], usage=None)

@@ -110,7 +110,7 @@ def test_a_line_says_what_an_unsupported_sentence_says_otherwise(start: Start, s
 def test_an_answer_of_the_models_own_is_told(start: Start) -> None:
     start(FakeChatModel("Mide 330 metros. [1]"))
     page = asked(general(open_page("chat")), "¿Qué altura tiene la torre Eiffel?")
-    assert "Esta respuesta no procede de la base de conocimiento." in texts(page)
+    assert "Esta respuesta no procede de la base." in texts(page)
     assert not sources(page)
 
 

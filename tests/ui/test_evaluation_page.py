@@ -60,9 +60,9 @@ def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_di
     assert len(table(page)) == 1
     page = page.text_input(key="runs-search").input("lexical").run()
     assert set(table(page)["Estrategia"]) == {"LEXICAL"}
-    assert "Se muestran 100 de 200 evaluaciones" in texts(page)
+    assert "Se muestran 100 de 200 ejecuciones" in texts(page)
     page = page.text_input(key="runs-search").input("nada de eso").run()
-    assert "Ninguna evaluación coincide" in page.info[0].value
+    assert "Ninguna ejecución coincide" in page.info[0].value
     [clear] = [button for button in page.button if "Quitar búsqueda" in button.label]
     page = clear.click().run()
     assert len(table(page)) == 200
@@ -200,7 +200,7 @@ def test_a_history_without_a_fall_says_so_and_shows_hostile_names_literally(data
         append_submission(data_dir / "submissions.jsonl", found)
     page = open_page("evaluation", view="history")
     assert not page.exception
-    assert "Ninguna evaluación salió de la banda" in page.success[0].value
+    assert "Ninguna ejecución salió de la banda" in page.success[0].value
     low = made_result(
         run_id="[low](http://x)", dataset=name, started_at="2026-12-09", metrics={"recall@5": 0.1}, intervals={}
     )
@@ -222,6 +222,6 @@ def test_a_run_whose_kind_is_not_installed_is_drawn_as_a_benchmark(data_dir: Pat
     plant(RunFolder(data_dir / "results", "ended"), "gone")
     page = open_page("evaluation", run="ended")
     assert not page.error
-    assert "ended" in texts(page)
+    assert any("`ended`" in caption.proto.help for caption in page.caption)
     listed = open_page("evaluation")
     assert "understood" in table(listed)["Métrica principal"].iloc[0]

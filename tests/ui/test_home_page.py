@@ -54,21 +54,37 @@ def test_with_nothing_every_tile_has_a_word_and_a_next_step(data_dir: Path, no_k
     settle_health()
     home = open_page("home")
     said = texts(home)
-    for text in ("Proveedor del chat", "Modelo de vectores", "Bases de conocimiento", "Conjuntos de datos"):
+    for text in ("Proveedor del chat", "Modelo de vectores", "Bases", "Conjuntos de datos"):
         assert f"**{text}**" in said
     for word in ("Solo lo básico", "Listo", "Falta"):
         assert word in said
     assert "Almacenamiento S3" not in said
-    assert "home-sample" in keys(home)
-    assert "Aún no hay evaluaciones" in home.info[0].value
+    assert "kb_sample" in keys(home)
+    assert "Aún no hay ejecuciones" in home.info[0].value
 
 
-def test_the_sample_is_added_from_the_tile(data_dir: Path) -> None:
+def test_the_box_to_upload_becomes_the_box_to_ask_which_leads_into_the_chat(data_dir: Path) -> None:
     home = open_page("home")
-    home = home.button(key="home-sample").click().run()
-    assert [record.kb_name for record in get_app().kbs.records()] == ["politica_empresa.md"]
+    assert (len(home.get("file_uploader")), len(home.chat_input)) == (1, 0)
+    home = home.button(key="kb_sample").click().run()
+    [kb] = get_app().kbs.records()
+    assert kb.kb_name == "politica_empresa.md"
     assert "politica_empresa.md" in texts(home)
-    assert "home-sample" not in keys(home)
+    assert (len(home.get("file_uploader")), len(home.chat_input)) == (0, 1)
+    for question in ("¿Cuántos días de vacaciones hay?", "¿De cuánto es la dieta?"):  # each begins a conversation
+        chat = home.chat_input(key="home_input").set_value(question).run()
+        [turn] = get_app().chat.conversations(str(chat.session_state["chat_session"]), kb.kb_id)[0].turns
+        assert (turn.question, turn.state) == (question, "done")
+        home = chat.switch_page("views/0_Inicio.py").run()
+
+
+def test_what_is_not_set_up_is_one_line_and_nothing_is_orange(data_dir: Path, no_keys: None) -> None:
+    open_page("home")
+    settle_health()
+    home = open_page("home")
+    [state] = [one for one in home.expander if "configurar" in one.label]
+    assert state.label == "Por configurar: Proveedor del chat, Bases, Conjuntos de datos"
+    assert ":orange" not in texts(home)
 
 
 def test_own_data_sets_are_named(data_dir: Path) -> None:
@@ -159,17 +175,17 @@ def test_a_run_without_any_value_is_told_as_such(data_dir: Path) -> None:
 
 def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_keys: None) -> None:
     """Each step is read off what is there: another session, or a server that was started again, goes on."""
-    home = open_page("home")
+    home = open_page("home").button(key="tour-show").click().run()
     assert {key for key in keys(home) if key.startswith("tour-go")} == {"tour-go-kb"}
     home = home.button(key="tour-go-kb").click().run()
     assert home.query_params["tour"] == "on"
     get_app.clear()
 
-    home = open_page("home")
+    home = open_page("home").button(key="tour-show").click().run()
     assert "1 de 4 pasos hechos" in str([bar.proto.text for bar in home.get("progress")])
     chat = home.button(key="tour-go-ask").click().run()
     draft = chat.chat_input[0].proto.value
-    assert draft in get_app().kbs.suggested_questions(get_app().kbs.records()[0].kb_id)
+    assert draft in get_app().kbs.suggested_questions(get_app().kbs.records()[0].kb_id, 12)
     assert "la pregunta está escrita abajo" in texts(chat)
     chat = chat.chat_input[0].set_value(draft).run()
     home = chat.button(key="tour-go-on").click().run()
@@ -186,7 +202,7 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
 
 
 def test_the_tour_is_closed_and_called_back(data_dir: Path) -> None:
-    home = open_page("home")
+    home = open_page("home").button(key="tour-show").click().run()
     home = home.button(key="tour-dismiss").click().run()
     assert home.query_params["tour"] == "off"
     assert "tour-go-kb" not in keys(home)

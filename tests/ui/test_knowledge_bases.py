@@ -27,7 +27,7 @@ def upload(page: AppTest, *files: tuple[str, bytes]) -> AppTest:
 
 def chosen(chat: AppTest) -> str:
     """Name of the knowledge base that is asked."""
-    [name] = [str(box.value) for box in chat.selectbox if box.label == "Base de conocimiento"]
+    [name] = [str(box.value) for box in chat.selectbox if box.label == "Base"]
     return name
 
 
@@ -86,7 +86,7 @@ def test_a_name_that_another_kb_has_is_refused() -> None:
     page = open_page("admin")
     page.text_input(key=f"name-{record.kb_id}").set_value("viajes.pdf").run()
     page.button(key=f"rename-{record.kb_id}").click().run()
-    assert "Ya hay una base de conocimiento llamada «viajes.pdf»" in page.error[0].value
+    assert "Ya hay una base llamada «viajes.pdf»" in page.error[0].value
     assert get_app().kbs.store.record(record.kb_id).kb_name == "comedor.docx"
 
 

@@ -85,7 +85,7 @@ def test_the_page_of_questions_shows_changed_passages_and_takes_the_new_one(kb: 
 def test_a_result_of_an_earlier_version_names_it_and_shows_its_passages(kb: KbRecord) -> None:
     get_app().kb_evaluation.evaluate(kb.kb_id, with_set(kb))
     changed(kb)
-    assert "Esta evaluación es de la versión 1; la actual es la 2." in texts(results())
+    assert "Esta ejecución es de la versión 1; la actual es la 2." in texts(results())
 
 
 def test_a_comparison_of_two_versions_says_so(kb: KbRecord) -> None:
@@ -95,7 +95,7 @@ def test_a_comparison_of_two_versions_says_so(kb: KbRecord) -> None:
     second = get_app().kb_evaluation.evaluate(kb.kb_id, set_id)["run_id"]
     page = open_page("evaluation", compare=f"{first},{second}")
     assert not page.exception
-    assert "Versiones distintas de la base de conocimiento: 1, 2." in texts(page)
+    assert "Versiones distintas de la base: 1, 2." in texts(page)
     assert "cambió entre ellas: 2 (days, place)" in texts(page)
 
 

@@ -152,7 +152,7 @@ def test_damaged_submission_lines_are_counted_shown_and_kept(data_dir: Path) -> 
 def test_run_whose_files_are_gone_is_an_error_on_the_page(data_dir: Path) -> None:
     run_id = finished_run()
     (data_dir / "results" / run_id / f"{run_id}.json").unlink()
-    assert "No existe la evaluación" in open_newest().error[0].value
+    assert "No existe la ejecución" in open_newest().error[0].value
 
 
 @pytest.mark.usefixtures("known_vectors")
@@ -239,7 +239,7 @@ def test_a_single_run_cannot_be_compared_and_its_tiles_have_intervals(data_dir: 
     run_id = finished_run()
     assert "Intervalo del 95 %: 0," in texts(open_newest())
     comparison = open_page("evaluation", compare=run_id)
-    assert "hacen falta dos evaluaciones" in texts(comparison)
+    assert "hacen falta dos ejecuciones" in texts(comparison)
     assert comparison_widgets(comparison) == {}
 
 

@@ -38,7 +38,7 @@ EXPECTED = {
     "document": "admin-sign-out",
 }
 """Key of one button that a page must have, so that the test knows that it saw the page."""
-OPEN_TO_ALL = re.compile(r"kb_sample|home-sample|suggested-.*|tour-go-kb|use-in-chat-.*|chat-profile-back")
+OPEN_TO_ALL = re.compile(r"kb_sample|suggested-.*|tour-go-kb|use-in-chat-.*|chat-profile-back")
 """Keys of buttons that any visitor may use and that write files: they add the sample, or a conversation of theirs."""
 
 pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")

@@ -63,12 +63,12 @@ def test_what_is_typed_stays_and_is_joined_with_what_the_other_tab_saved(first: 
     page = typed(open_page("mykb"), {0: {"question": MINE}})
     other_tab_saves(first, 1, THEIRS)
     page = typed(page, {0: {"question": MINE}})
-    assert "Otra persona ha cambiado este conjunto" in texts(page)
+    assert "Otra persona ha cambiado estas preguntas" in texts(page)
     assert "Hay cambios sin guardar" in texts(page)
     page = typed(page, {0: {"question": MINE}}, press="mykb_save")
     assert asked(first) == [MINE, THEIRS]
     assert "se han unido" in texts(page)
-    assert "Otra persona ha cambiado este conjunto" not in texts(page)
+    assert "Otra persona ha cambiado estas preguntas" not in texts(page)
 
 
 def test_a_question_that_both_changed_is_there_in_both_versions(first: QuestionSet) -> None:
@@ -98,7 +98,7 @@ def test_the_other_version_can_be_loaded_instead(first: QuestionSet) -> None:
     page = typed(page, {0: {"question": MINE}})
     page = typed(page, {0: {"question": MINE}}, press="mykb_load")
     assert "Hay cambios sin guardar" not in texts(page)
-    assert "Otra persona ha cambiado este conjunto" not in texts(page)
+    assert "Otra persona ha cambiado estas preguntas" not in texts(page)
     assert asked(first) == [THEIRS, "¿Y el vino?"]
 
 
@@ -106,15 +106,15 @@ def test_a_set_that_the_other_tab_deleted_stays_until_it_is_saved_or_given_up(fi
     page = typed(open_page("mykb"), {0: {"question": MINE}})
     get_app().question_sets.delete_set(first.kb_id, first.set_id)
     page = typed(page, {0: {"question": MINE}})
-    assert "Otra persona ha borrado este conjunto" in texts(page)
+    assert "Otra persona ha borrado estas preguntas" in texts(page)
     page = typed(page, {0: {"question": MINE}}, press="mykb_save")
     assert asked(first) == [MINE, "¿Y el vino?"]
     get_app().question_sets.delete_set(first.kb_id, first.set_id)
     page = page.run()
-    assert "Otra persona ha borrado este conjunto" in texts(page)
+    assert "Otra persona ha borrado estas preguntas" in texts(page)
     page = page.button(key="mykb_load").click().run()
     assert not page.exception
-    assert "Otra persona ha borrado este conjunto" not in texts(page)
+    assert "Otra persona ha borrado estas preguntas" not in texts(page)
 
 
 def test_reviewed_questions_of_another_version_are_saved_with_what_is_typed(kb: KbRecord, first: QuestionSet) -> None:

@@ -162,7 +162,7 @@ def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: 
     # The run with other questions has nothing to be compared with.
     page = box(page, "compare-base").set_value(alone).run()
     assert box(page, "compare-others-").disabled
-    assert "hacen falta dos evaluaciones" in texts(page)
+    assert "hacen falta dos ejecuciones" in texts(page)
 
 
 def chat_after(page: AppTest, run_id: str) -> AppTest:
@@ -178,9 +178,9 @@ def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) 
     app.kbs.add_sample()
     run_id = str(app.runs.run_now(retrieval_strategy="BRIDGE", kb_top_k=2, eval_max_queries=3).run_id)
     page = chat_after(open_newest(), run_id)
-    assert f"El chat busca con la configuración de la evaluación **BRIDGE** ({run_id})" in texts(page).replace("\\", "")
+    assert f"El chat busca con la configuración de la ejecución **BRIDGE** ({run_id})" in texts(page).replace("\\", "")
     assert "`retrieval_strategy` = BRIDGE" in texts(page).replace("\\_", "_")
-    assert "una base de conocimiento no las tiene" in texts(page)
+    assert "una base no las tiene" in texts(page)
     [top_k] = [slider for slider in page.slider if "kb_top_k" in slider.key]
     assert top_k.value == 2
     page.chat_input[0].set_value(QUESTION).run()

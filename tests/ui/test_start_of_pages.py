@@ -124,7 +124,7 @@ def test_pages_start_from_a_checkout_whose_packages_are_not_installed(tmp_path: 
     with pages(tmp_path, "/", *start, PYTHONPATH=packages, ADMIN_PASSWORD="") as started:
         assert addresses(started.port) == {"0100007F"}
         _, shown = first_page(started.port, f"127.0.0.1:{started.port}")
-        assert "Primera vez" in shown
+        assert "Visita guiada" in shown
         assert "ModuleNotFoundError" not in started.log.read_text() + shown
 
 

@@ -40,6 +40,6 @@ def test_with_a_lot(a_lot: None, name: str) -> None:
     assert not page.error
     lists = {box.label: box.options for box in page.selectbox}
     if name in ("chat", "mykb"):
-        assert len(lists["Base de conocimiento"]) == 40
+        assert len(lists["Base"]) == 40
     if name == "evaluation":
         assert len(page.dataframe[0].value) == 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import ProviderStatus
-from streamlit_app.shared.i18n import bare, number, t
+from streamlit_app.shared.i18n import bare, duration_text, t
 from streamlit_app.shared.state import error_text, get_app
 from streamlit_app.shared.tables import draw_table
 
@@ -21,7 +21,7 @@ def _state(status: ProviderStatus) -> str:
 def latency(status: ProviderStatus) -> str:
     """Return how long the latest try took; a dash if nothing was timed."""
     seconds = status.check.seconds if status.check else None
-    return "–" if seconds is None else t("providers.milliseconds", count=number(1_000 * seconds))
+    return "–" if seconds is None else duration_text(seconds)
 
 
 def providers_table() -> None:

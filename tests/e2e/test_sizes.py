@@ -1,0 +1,55 @@
+"""How much room the pages take: the chat's frame, boxes to upload, and what a phone scrolls sideways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser import SOON_MS
+from tests.e2e.views import VISITOR, World, open_view, world
+from tests.e2e.visitors import become
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+
+FRAME_PX = 150
+_FRAME = """() => {
+  const at = (selector) => document.querySelector(selector).getBoundingClientRect();
+  return at("[class*='st-key-turn-']").top + innerHeight - at("[data-testid='stBottom']").top;
+}"""
+"""Pixels of the window above the first question and below the last answer, at the top of a conversation."""
+_SIDEWAYS = """() => {
+  const main = document.querySelector("[data-testid='stMain']");
+  return Math.max(main.scrollWidth - main.clientWidth, document.documentElement.scrollWidth - innerWidth);
+}"""
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    yield from world(tmp_path_factory.mktemp("sizes"))
+
+
+def opened(browser: Any, lived_in: World, width: int, height: int) -> Any:
+    page = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce").new_page()
+    page.set_default_timeout(SOON_MS)
+    become(page, lived_in.server, VISITOR)
+    return page
+
+
+def test_the_frame_of_the_chat_is_thin(browser: Any, lived_in: World) -> None:
+    page = opened(browser, lived_in, 1440, 768)
+    open_view(page, lived_in, "chat, answered")
+    page.locator("[data-testid='stMain']").evaluate("main => main.scrollTo(0, 0)")
+    assert page.evaluate(_FRAME) <= FRAME_PX
+    page.context.close()
+
+
+def test_a_phone_scrolls_no_page_sideways(browser: Any, lived_in: World) -> None:
+    page = opened(browser, lived_in, 390, 844)
+    wide = {}
+    for name in ("home", "chat, empty", "chat, answered", "runs, run 0", "runs, run 1", "admin, tab 0", "mykb, step 0"):
+        open_view(page, lived_in, name)
+        wide[name] = page.evaluate(_SIDEWAYS)
+    assert {name: px for name, px in wide.items() if px > 0} == {}
+    page.context.close()
