@@ -144,8 +144,7 @@ def _pdf_layout(_: Path) -> Run:
             if head[0] == 0xFF:
                 outline.append(OutlineEntry(text, head[1] % 5, 1 + head[2] % 4))
             elif text.strip():  # the reader makes no empty lines
-                x, y = float(head[2]), 800.0 - number * (head[1] % 40)
-                pages[-1].append(Line(text.strip(), head[0] % 30 / 2.0, head[1] > 127, x, y))
+                pages[-1].append(Line(text.strip(), head[0] % 30 / 2.0, head[1] > 127, 800.0 - number * (head[1] % 40)))
         found = compose(pages, outline)
         expect(not found.text or len(found.page_starts) == len(pages), "every page has a start")
         expect(all(0 <= start <= len(found.text) for start in found.page_starts), "starts are offsets of the text")

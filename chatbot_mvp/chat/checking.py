@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat.citations import find_sources
-from chatbot_mvp.chat.verification import Idf, Statement, with_nearest
+from chatbot_mvp.chat.claims.alignment import Idf
+from chatbot_mvp.chat.verification import Statement, with_nearest
 from chatbot_mvp.documents.chunking import chunk_document, passage_chunk
 from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
 from chatbot_mvp.documents.parsing import ParsedText
