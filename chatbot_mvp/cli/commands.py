@@ -50,7 +50,9 @@ cli = LazyGroup(
     ),
     *lazy(
         "chatbot_mvp.cli.check:checking",
-        {"check": "Check a text against documents: where each sentence is found, what differs, what is nowhere."},
+        {
+            "check": "Check each sentence of a text against documents. Exit code 6: some --pairs cannot be used."
+        },
     ),
     LazyGroup(
         "benchmark",
