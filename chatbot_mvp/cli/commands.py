@@ -50,9 +50,7 @@ cli = LazyGroup(
     ),
     *lazy(
         "chatbot_mvp.cli.check:checking",
-        {
-            "check": "Check each sentence of a text against documents. Exit code 6: some --pairs cannot be used."
-        },
+        {"check": "Check each sentence of a text against documents. Exit code 6: some --pairs cannot be used."},
     ),
     LazyGroup(
         "benchmark",
