@@ -22,8 +22,8 @@ MIN_SUPPORT = 0.66
 """Sentences with a lower support (0-1) are marked as unsupported. Chosen on sentences that people labelled
 (docs/research/evidence.md)."""
 MIN_TICK = 0.9
-"""Support from which on a sentence may have a tick: chosen on two collections that people labelled, of which nine in ten
-are right then, and .85 of a third one (docs/research/evidence.md)."""
+"""Support from which on a sentence may have a tick: of two collections that people labelled nine in ten are right then,
+and .85 of a third one, which it was not chosen on (docs/research/evidence.md)."""
 _COMPARED = 3
 """Passages that a sentence without a citation is compared with: those that have most of its words."""
 _ANYWHERE = ("name_absent", "figure_absent", "figure_rival")
