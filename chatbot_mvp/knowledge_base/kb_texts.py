@@ -119,7 +119,6 @@ class KbTexts:
         except (KbNotFound, KbUnreadable, KbChangeError):
             return ()
 
-    @performs(Action.READ)
     def suggested_questions(
         self, kb_id: str, limit: int = 4, documents: DocumentFilter = ALL_DOCUMENTS
     ) -> tuple[str, ...]:

@@ -40,11 +40,12 @@ class Tile:
 def show_state() -> None:
     """Draw one line on what is not set up; the tiles behind it refresh only while a check is running."""
     states = get_app().health.states()
-    missing = [t(f"home.tile.{tile.name}") for tile in _tiles(states) if tile.state not in ("ok", "checking")]
+    missing = [t(f"home.tile.{tile.name}") for tile in _tiles(states) if tile.state != "ok"]
     said = t("home.not_set_up", parts=", ".join(missing)) if missing else t("home.all_set_up")
-    failed = any(health.state == "failed" for health in states)
-    with st.expander(said, icon=":material/tune:", expanded=failed, key="home-state"):
-        busy = _busy(states)
+    failed, busy = any(health.state == "failed" for health in states), _busy(states)
+    with st.expander(
+        t("home.word.checking") if busy else said, icon=":material/tune:", expanded=failed, key="home-state"
+    ):
         st.fragment(_show_tiles, run_every=1 if busy else None)(busy)
 
 
