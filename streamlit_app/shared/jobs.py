@@ -41,7 +41,8 @@ def show_progress(job: JobStatus, title: str = "") -> None:
     Args:
         title: in Markdown; "" for the job's own.
     """
-    st.markdown(f"{title or f'**{plain(job.title)}**'} · {t(f'job.state.{job.state}')}")
+    said = f" · {t(f'job.state.{job.state}')}" if job.active else ""  # it may have ended since it was listed
+    st.markdown(f"{title or f'**{plain(job.title)}**'}{said}")
     if job.phase:
         st.progress(share_done(job), progress_text(job))
     show_provider(job)
