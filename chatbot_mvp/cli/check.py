@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from chatbot_mvp.chat.checking import CheckedText, check_in_index, check_pairs, index_of, language_of, place_in
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json, stored_kb
+from chatbot_mvp.cli.common import INCOMPLETE, EnvOption, JsonOption, open_app, print_json, stored_kb
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.errors import UploadError
 from chatbot_mvp.knowledge_base.gathering import contents, given
@@ -20,9 +20,6 @@ from chatbot_mvp.terminal import json_line, say
 from chatbot_mvp.types import Chunk
 
 checking = typer.Typer()
-
-INCOMPLETE = 6
-"""Exit code where some lines could not be used; the others are checked."""
 
 
 @checking.command("check")

@@ -18,6 +18,9 @@ from chatbot_mvp.settings.early import log_format
 from chatbot_mvp.settings.model import load_settings, where_set
 from chatbot_mvp.terminal import json_line, say
 
+INCOMPLETE = 6
+"""Exit code where some of what was given could not be used; the rest is done."""
+
 EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
 SplitOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Split whose judgements are used; by default test, or the only one")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from chatbot_mvp.app import App
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json, stored_kb
+from chatbot_mvp.cli.common import INCOMPLETE, EnvOption, JsonOption, open_app, print_json, stored_kb
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.reading.readers import READERS
 from chatbot_mvp.errors import ChatbotError, KbChangeError, RunError, RunStopped
@@ -23,9 +23,6 @@ from chatbot_mvp.storage.files import write_atomically
 from chatbot_mvp.terminal import say
 
 documents = typer.Typer()
-
-INCOMPLETE = 6
-"""Exit code where some files could not be used; the others are in."""
 
 KbArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name or id of the knowledge base")]
 FilesArgument = Annotated[

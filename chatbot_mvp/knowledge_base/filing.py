@@ -242,7 +242,7 @@ class KbFiling:
 
     # --- parts
 
-    def _original(self, kb_id: str, document: KbDocument, _most: int) -> bytes:
+    def _original(self, kb_id: str, document: KbDocument, _most: int) -> bytes:  # within the limit since it was kept
         content = self._kbs.store.original(kb_id, document)
         if content is None:
             raise FileNotFoundError(2, "the file is missing", document.path)
