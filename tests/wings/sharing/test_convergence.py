@@ -123,7 +123,7 @@ class Machine:
             whole = (self.folder / path).read_bytes()
             lines = path.endswith("run_notes.jsonl")
             found[path] = sorted(json.dumps(row) for row in read_lines(self.folder / path)[0]) if lines else whole
-        return found
+        return dict(sorted(found.items()))  # the order in which a folder is listed differs by file system
 
     def everything(self) -> str:
         """All contents of this machine, files set aside included."""
