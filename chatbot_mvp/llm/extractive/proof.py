@@ -16,13 +16,14 @@ from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, Fit, asked
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import compare
-from chatbot_mvp.llm.extractive.units import Unit
+from chatbot_mvp.llm.extractive.units import ITEM, Unit
 from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, gives, last_clause, plain_of, value_asked
 from chatbot_mvp.text import Word, fold
 
-MARGIN, MARGIN_OF_WORDS = 0.13, 0.3
-"""By so much a unit is closer to the question than the others: by late interaction, on the mean of the next one and the
-next one of other passages, or, without vectors, by the share of the question's words."""
+MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
+"""By so much a unit is closer to the question than the others: by late interaction and the cosine of their vectors
+together, on the mean of the next one and the next one of other passages, or, without vectors, by the share of the
+question's words."""
 NEAR = 0.5
 """Least nearness (0-1) of each word of the question to a word of the unit."""
 MAX_CHARS = 300
@@ -37,7 +38,8 @@ _LITERAL = re.compile(
     rf"{MONTHS}|{DAYS}|{NUMERALS}|\w*\d\w*|veranos?|inviernos?|primaveras?|otonos?|noches?|mananas?|tardes?|"
     r"summers?|winters?|springs?|autumns?|nights?|mornings?|evenings?"
 )
-"""What has to be there as it is: to the model of the vectors Saturday is near Sunday."""
+"""What has to stand in the quote itself, or in what it stands under, as it is: to the model of the vectors Saturday is
+near Sunday."""
 _ARTICLES = ("un", "una", "uno", "one")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
@@ -69,11 +71,11 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         scores = compare(replace(grounding, question=clause), units, wanted, reader)
         late, margin = scores.cover @ scores.weights, MARGIN_OF_WORDS
     else:
-        if grounding.closeness is not None and len(units) > _COMPARED:
-            close = np.array(grounding.closeness([_text(unit) for unit in units]))
-            units = [units[row] for row in np.sort(np.argsort(-close, kind="stable")[:_COMPARED])]
-        found = grounding.near([_text(unit) for unit in units])
-        late, margin = np.array([of_text for of_text, _ in found]), MARGIN
+        close = np.array(grounding.closeness(list(map(_text, units))) if grounding.closeness else [0.0] * len(units))
+        rows = np.sort(np.argsort(-close, kind="stable")[: _COMPARED if grounding.closeness else None])
+        units = [units[row] for row in rows]
+        found = grounding.near(list(map(_text, units)))
+        late, margin = np.array([of_text for of_text, _ in found]) + close[rows], MARGIN
         words = found[int(late.argmax())][1]
     best = int(late.argmax())
     unit = units[best]
@@ -93,7 +95,14 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     if not (offered and short and (wanted.kind == "yes_no" or _denies_alike(clause, quote, reader))):
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
-    said = [_said(word, literal, context, words, reader) for word, literal in _content(clause, plain, rest, reader)]
+    # A sentence goes on about what its passage has named; rows and items are told apart by what stands in each.
+    around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
+    said = [
+        1.0
+        if _has(context if exact else f"{context}\n{around}", word, reader)
+        else (0.0 if exact or named else words.get(fold(word.text), 0.0))
+        for word, exact, named in _content(clause, plain, rest, reader)
+    ]
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
@@ -101,8 +110,8 @@ def _text(unit: Unit) -> str:
     return f"{unit.lead} {unit.text}".strip()
 
 
-def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tuple[Word, bool]]:
-    """Yield the words of a question that its answer has to say, each with whether only the word itself will do.
+def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tuple[Word, bool, bool]]:
+    """Yield (word of a question that its answer has to say, whether it is a number or the like, whether it is a name).
 
     Args:
         plain, rest: its folded words; those of them that are no words for the kind of value asked for.
@@ -110,17 +119,14 @@ def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tup
     asking = {*plain.split()} - {*rest.split()}
     for at, word in enumerate(reader.words(clause)):
         said = fold(word.text)
-        literal = (bool(_LITERAL.fullmatch(said)) and said not in _ARTICLES) or (at > 0 and word.text[:1].isupper())
-        if said not in asking and (literal or not (word.is_stop or said in LIGHT_WORDS)):
-            yield word, literal
+        exact = bool(_LITERAL.fullmatch(said)) and said not in _ARTICLES
+        named = at > 0 and word.text[:1].isupper()
+        if said not in asking and (exact or named or not (word.is_stop or said in LIGHT_WORDS)):
+            yield word, exact, named
 
 
-def _said(word: Word, literal: bool, context: str, words: Mapping[str, float], reader: Reader) -> float:
-    """Return how near a word of the question is to what a unit says, 0-1."""
-    said, plain = fold(word.text), fold(context)
-    if word.stem in reader.terms(context) or re.search(rf"\b{re.escape(said)}\b", plain):
-        return 1.0
-    return 0.0 if literal else words.get(said, 0.0)
+def _has(text: str, word: Word, reader: Reader) -> bool:
+    return word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(fold(word.text))}\b", fold(text)))
 
 
 def _denies_alike(question: str, quote: str, reader: Reader) -> bool:

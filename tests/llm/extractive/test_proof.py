@@ -108,6 +108,34 @@ def test_what_is_near_will_not_do_for_names_numbers_and_days(question: str, lite
     assert asked(question, [0.9, 0.1], near, text).text
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "answers"),
+    [
+        ("Ana dirige la casa. El almuerzo se sirve tarde.", "¿Y la comida de Ana?", True),
+        ("Hay aforo en la casa. El almuerzo se sirve tarde.", "¿Y la comida de Ana?", False),
+        ("Hay 12 mesas en la casa. El almuerzo se sirve tarde.", "¿Y la comida de los 12?", False),
+        ("- Ana dirige la casa.\n- El almuerzo se sirve tarde.", "¿Y la comida de Ana?", False),
+    ],
+)
+def test_a_sentence_goes_on_about_what_its_passage_names_but_items_and_numbers_stand_alone(
+    text: str, question: str, answers: bool
+) -> None:
+    assert bool(asked(question, [0.1, 0.9], {"comida": 1.0}, text).text) == answers
+
+
+def test_late_interaction_and_vectors_decide_together() -> None:
+    def proof(close: float) -> float | None:
+        passage = Chunk("c", "d", "Comedor", TEXT, 0, len(TEXT))
+        near = lambda texts: [(0.8 if "almuerzo" in text else 0.8 - MARGIN / 2, {"comida": 1.0}) for text in texts]  # noqa: E731
+        closeness = lambda texts: [close if "almuerzo" in text else 0.5 for text in texts]  # noqa: E731
+        grounding = Grounding("¿Y la comida?", (passage,), "es", closeness, near=near, proves=True)
+        return DemoModel().complete(ChatRequest((), grounding=grounding)).proof
+
+    assert proof(0.5) == pytest.approx(0.5)
+    assert proof(0.5 + MARGIN / 4) == pytest.approx(0.75)
+    assert proof(0.5 + MARGIN / 2) == pytest.approx(1.0)
+
+
 def test_sentences_that_are_quoted_together_do_not_compete() -> None:
     text = "Las reglas del comedor son:\n\n- no correr\n- no gritar"
     assert asked("¿Qué reglas hay?", [0.9, 0.89, 0.89], {}, text).text.endswith("- no gritar [1]")
