@@ -54,7 +54,7 @@ PARTS: dict[str, Mapping[str, Any]] = {
     "without kinds of values": {"gives": _yes},
     "without kinds of things": {"_KINDS": ()},
     "without either": {"gives": _yes, "_KINDS": ()},
-    "without what the passage names": {"ITEM": re.compile("")},
+    "without what the passage says": {"FAINT": 9.0},
     "without negations": {"_denies_alike": _yes},
     "without what must be exact": {"_LITERAL": re.compile(r"(?!)")},
     "without a limit of length": {"MAX_CHARS": 10**9},

@@ -25,7 +25,9 @@ MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
 together, on the mean of the next one and the next one of other passages, or, without vectors, by the share of the
 question's words."""
 NEAR = 0.5
-"""Least nearness (0-1) of each word of the question to a word of the unit."""
+"""Least nearness (0-1) of each word of the question to a word of the unit, …"""
+FAINT = 0.35
+"""… and of one that its passage says elsewhere: what is said of the court is no answer about the sauna beside it."""
 MAX_CHARS = 300
 """What is marked is short, or it marks nothing. Rows of tables, and lists with what introduces them, may be longer."""
 _COMPARED = 24
@@ -38,8 +40,8 @@ _LITERAL = re.compile(
     rf"{MONTHS}|{DAYS}|{NUMERALS}|\w*\d\w*|veranos?|inviernos?|primaveras?|otonos?|noches?|mananas?|tardes?|"
     r"summers?|winters?|springs?|autumns?|nights?|mornings?|evenings?"
 )
-"""What has to stand in the quote itself, or in what it stands under, as it is: to the model of the vectors Saturday is
-near Sunday."""
+"""What has to stand in the quote itself, or in what it stands under, as it is, like names: to the model of the
+vectors Saturday is near Sunday."""
 _ARTICLES = ("un", "una", "uno", "one")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
@@ -95,14 +97,12 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     if not (offered and short and (wanted.kind == "yes_no" or _denies_alike(clause, quote, reader))):
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
-    # A sentence goes on about what its passage has named; rows and items are told apart by what stands in each.
+    # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
-    said = [
-        1.0
-        if _has(context if exact else f"{context}\n{around}", word, reader)
-        else (0.0 if exact or named else words.get(fold(word.text), 0.0))
-        for word, exact, named in _content(clause, plain, rest, reader)
-    ]
+    said = []
+    for word, literal in _content(clause, plain, rest, reader):
+        near = 0.0 if literal else words.get(fold(word.text), 0.0)
+        said.append(1.0 if _has(context, word, reader) or (near >= FAINT and _has(around, word, reader)) else near)
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
@@ -110,8 +110,8 @@ def _text(unit: Unit) -> str:
     return f"{unit.lead} {unit.text}".strip()
 
 
-def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tuple[Word, bool, bool]]:
-    """Yield (word of a question that its answer has to say, whether it is a number or the like, whether it is a name).
+def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tuple[Word, bool]]:
+    """Yield the words of a question that its answer has to say, each with whether only the word itself will do.
 
     Args:
         plain, rest: its folded words; those of them that are no words for the kind of value asked for.
@@ -119,10 +119,9 @@ def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tup
     asking = {*plain.split()} - {*rest.split()}
     for at, word in enumerate(reader.words(clause)):
         said = fold(word.text)
-        exact = bool(_LITERAL.fullmatch(said)) and said not in _ARTICLES
-        named = at > 0 and word.text[:1].isupper()
-        if said not in asking and (exact or named or not (word.is_stop or said in LIGHT_WORDS)):
-            yield word, exact, named
+        literal = (bool(_LITERAL.fullmatch(said)) and said not in _ARTICLES) or (at > 0 and word.text[:1].isupper())
+        if said not in asking and (literal or not (word.is_stop or said in LIGHT_WORDS)):
+            yield word, literal
 
 
 def _has(text: str, word: Word, reader: Reader) -> bool:

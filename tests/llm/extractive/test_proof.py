@@ -8,7 +8,7 @@ import pytest
 
 from chatbot_mvp.llm.base import ChatRequest, Completion, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.proof import MARGIN, MAX_CHARS, NEAR
+from chatbot_mvp.llm.extractive.proof import FAINT, MARGIN, MAX_CHARS, NEAR
 from chatbot_mvp.llm.extractive.values import gives, value_asked
 from chatbot_mvp.types import Chunk
 
@@ -109,18 +109,22 @@ def test_what_is_near_will_not_do_for_names_numbers_and_days(question: str, lite
 
 
 @pytest.mark.parametrize(
-    ("text", "question", "answers"),
+    ("text", "question", "near", "answers"),
     [
-        ("Ana dirige la casa. El almuerzo se sirve tarde.", "¿Y la comida de Ana?", True),
-        ("Hay aforo en la casa. El almuerzo se sirve tarde.", "¿Y la comida de Ana?", False),
-        ("Hay 12 mesas en la casa. El almuerzo se sirve tarde.", "¿Y la comida de los 12?", False),
-        ("- Ana dirige la casa.\n- El almuerzo se sirve tarde.", "¿Y la comida de Ana?", False),
+        ("La cocina es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, True),
+        ("La cocina es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT - 0.01, False),
+        ("La sala es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, False),
+        ("- La cocina es grande.\n- El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, False),
+        # What is said of one name, number or day is not said of the next one, however near they are.
+        ("Ana dirige la casa. El almuerzo se sirve tarde.", "¿Y la comida de Ana?", 1.0, False),
+        ("Hay 12 mesas en la casa. El almuerzo se sirve tarde.", "¿Y la comida de los 12?", 1.0, False),
     ],
 )
-def test_a_sentence_goes_on_about_what_its_passage_names_but_items_and_numbers_stand_alone(
-    text: str, question: str, answers: bool
+def test_a_sentence_goes_on_about_what_its_passage_says_but_items_names_and_numbers_stand_alone(
+    text: str, question: str, near: float, answers: bool
 ) -> None:
-    assert bool(asked(question, [0.1, 0.9], {"comida": 1.0}, text).text) == answers
+    words = {"comida": 1.0, "cocina": near, "ana": near, "12": near}
+    assert bool(asked(question, [0.1, 0.9], words, text).text) == answers
 
 
 def test_late_interaction_and_vectors_decide_together() -> None:
