@@ -46,6 +46,7 @@ PARTS: dict[str, Mapping[str, Any]] = {
     "margin 0": {"MARGIN": 1e-9},
     "margin .05": {"MARGIN": 0.05},
     "margin .1": {"MARGIN": 0.1},
+    "margin .2": {"MARGIN": 0.2},
     "near 0": {"NEAR": 1e-9},
     "near .4": {"NEAR": 0.4},
     "near .6": {"NEAR": 0.6},
@@ -53,9 +54,11 @@ PARTS: dict[str, Mapping[str, Any]] = {
     "without kinds of values": {"gives": _yes},
     "without kinds of things": {"_KINDS": ()},
     "without either": {"gives": _yes, "_KINDS": ()},
+    "without what the passage says": {"FAINT": 9.0},
     "without negations": {"_denies_alike": _yes},
-    "without what must be literal": {"_LITERAL": re.compile(r"(?!)")},
+    "without what must be exact": {"_LITERAL": re.compile(r"(?!)")},
     "without a limit of length": {"MAX_CHARS": 10**9},
+    "without words that say little": {"LIGHT_WORDS": frozenset()},
     "words alone, no vectors": {"": True},
 }
 """Part that is taken away, or changed -> names of ``proof`` and their values."""

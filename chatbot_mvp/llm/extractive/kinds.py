@@ -73,16 +73,6 @@ WHY = re.compile(
     r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|para que|"
     r"por ello|asi que|de modo que|because|since|due to|owing to|so that|in order to|as a result|therefore|caused?)\b"
 )
-_HOW = re.compile(
-    r"\b(?:mediante|usando|utilizando|con (?:el|la|los|las|un|una)|a traves de|para ello|use|utilice|pulse|pulsando|"
-    r"puls[ae]r?|ejecut\w+|seleccion\w+|escrib\w+|puede|debe|tiene que|hay que|basta|"
-    r"by|using|via|through|press|run|type|select|click|can|must|should|need to)\b|`"
-)
-_POLAR = re.compile(
-    r"\b(?:no|nunca|tampoco|ningun[oa]?|salvo|excepto|solo|unicamente|siempre|puede[ns]?|podra[ns]?|debe[ns]?|permit\w+|"
-    r"prohib\w+|admit\w+|obligatori[oa]s?|gratuit[oa]s?|gratis|not|never|nobody|none|only|always|except|unless|can|"
-    r"cannot|may|must|allowed|permitted|forbidden|free|required|optional)\b"
-)
 _ASIDE = re.compile(r"\(([^()]{4,200})\)")
 _BORN = re.compile(r"(?:born|nacid[oa]|b\.) ")
 _LIVED = re.compile(r"\b(?:naci\w*|nace|muri\w*|muert[eo]|fallec\w*|born|die[ds]?|death|birth\w*)\b")
@@ -167,8 +157,6 @@ class Fit:
             "who": lambda text, plain: self._name(text),
             "where": lambda text, plain: self._place(text),
             "why": lambda text, plain: float(bool(WHY.search(plain))),
-            "how": lambda text, plain: 0.5 * bool(_HOW.search(plain)),
-            "yes_no": lambda text, plain: 0.5 * bool(_POLAR.search(plain)),
         }
         self._measure = measures.get(wanted.kind)
 

@@ -16,15 +16,18 @@ from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, Fit, asked
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import compare
-from chatbot_mvp.llm.extractive.units import Unit
+from chatbot_mvp.llm.extractive.units import ITEM, Unit
 from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, gives, last_clause, plain_of, value_asked
 from chatbot_mvp.text import Word, fold
 
-MARGIN, MARGIN_OF_WORDS = 0.13, 0.3
-"""By so much a unit is closer to the question than the others: by late interaction, on the mean of the next one and the
-next one of other passages, or, without vectors, by the share of the question's words."""
+MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
+"""By so much a unit is closer to the question than the others: by late interaction and the cosine of their vectors
+together, on the mean of the next one and the next one of other passages, or, without vectors, by the share of the
+question's words."""
 NEAR = 0.5
-"""Least nearness (0-1) of each word of the question to a word of the unit."""
+"""Least nearness (0-1) of each word of the question to a word of the unit, …"""
+FAINT = 0.35
+"""… and of one that its passage says elsewhere: what is said of the court is no answer about the sauna beside it."""
 MAX_CHARS = 300
 """What is marked is short, or it marks nothing. Rows of tables, and lists with what introduces them, may be longer."""
 _COMPARED = 24
@@ -37,7 +40,8 @@ _LITERAL = re.compile(
     rf"{MONTHS}|{DAYS}|{NUMERALS}|\w*\d\w*|veranos?|inviernos?|primaveras?|otonos?|noches?|mananas?|tardes?|"
     r"summers?|winters?|springs?|autumns?|nights?|mornings?|evenings?"
 )
-"""What has to be there as it is: to the model of the vectors Saturday is near Sunday."""
+"""What has to stand in the quote itself, or in what it stands under, as it is, like names: to the model of the
+vectors Saturday is near Sunday."""
 _ARTICLES = ("un", "una", "uno", "one")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
@@ -69,11 +73,11 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         scores = compare(replace(grounding, question=clause), units, wanted, reader)
         late, margin = scores.cover @ scores.weights, MARGIN_OF_WORDS
     else:
-        if grounding.closeness is not None and len(units) > _COMPARED:
-            close = np.array(grounding.closeness([_text(unit) for unit in units]))
-            units = [units[row] for row in np.sort(np.argsort(-close, kind="stable")[:_COMPARED])]
-        found = grounding.near([_text(unit) for unit in units])
-        late, margin = np.array([of_text for of_text, _ in found]), MARGIN
+        close = np.array(grounding.closeness(list(map(_text, units))) if grounding.closeness else [0.0] * len(units))
+        rows = np.sort(np.argsort(-close, kind="stable")[: _COMPARED if grounding.closeness else None])
+        units = [units[row] for row in rows]
+        found = grounding.near(list(map(_text, units)))
+        late, margin = np.array([of_text for of_text, _ in found]) + close[rows], MARGIN
         words = found[int(late.argmax())][1]
     best = int(late.argmax())
     unit = units[best]
@@ -93,7 +97,12 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     if not (offered and short and (wanted.kind == "yes_no" or _denies_alike(clause, quote, reader))):
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
-    said = [_said(word, literal, context, words, reader) for word, literal in _content(clause, plain, rest, reader)]
+    # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
+    around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
+    said = []
+    for word, literal in _content(clause, plain, rest, reader):
+        near = 0.0 if literal else words.get(fold(word.text), 0.0)
+        said.append(1.0 if _has(context, word, reader) or (near >= FAINT and _has(around, word, reader)) else near)
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
@@ -115,12 +124,8 @@ def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tup
             yield word, literal
 
 
-def _said(word: Word, literal: bool, context: str, words: Mapping[str, float], reader: Reader) -> float:
-    """Return how near a word of the question is to what a unit says, 0-1."""
-    said, plain = fold(word.text), fold(context)
-    if word.stem in reader.terms(context) or re.search(rf"\b{re.escape(said)}\b", plain):
-        return 1.0
-    return 0.0 if literal else words.get(said, 0.0)
+def _has(text: str, word: Word, reader: Reader) -> bool:
+    return word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(fold(word.text))}\b", fold(text)))
 
 
 def _denies_alike(question: str, quote: str, reader: Reader) -> bool:

@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _HEADING = re.compile(r"\s*#{1,6}\s")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
+ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _ROW = re.compile(r"\s*\|")
 _RULE = frozenset(" \t|:-")
 """The characters of the line between a table's column names and its rows."""
@@ -152,7 +152,7 @@ def _kind(line: str, in_fence: bool) -> str:
         return ""
     if in_fence:
         return "code"
-    for kind, pattern in (("heading", _HEADING), ("table", _ROW), ("item", _ITEM)):
+    for kind, pattern in (("heading", _HEADING), ("table", _ROW), ("item", ITEM)):
         if pattern.match(line):
             return kind
     return "text"

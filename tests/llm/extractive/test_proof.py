@@ -8,7 +8,7 @@ import pytest
 
 from chatbot_mvp.llm.base import ChatRequest, Completion, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.proof import MARGIN, MAX_CHARS, NEAR
+from chatbot_mvp.llm.extractive.proof import FAINT, MARGIN, MAX_CHARS, NEAR
 from chatbot_mvp.llm.extractive.values import gives, value_asked
 from chatbot_mvp.types import Chunk
 
@@ -106,6 +106,38 @@ def test_what_is_near_will_not_do_for_names_numbers_and_days(question: str, lite
     assert asked(question, [0.9, 0.1], near).text == ""
     text = TEXT.replace("tarde", f"tarde, como dice {literal.capitalize()}")
     assert asked(question, [0.9, 0.1], near, text).text
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "near", "answers"),
+    [
+        ("La cocina es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, True),
+        ("La cocina es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT - 0.01, False),
+        ("La sala es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, False),
+        ("- La cocina es grande.\n- El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, False),
+        # What is said of one name, number or day is not said of the next one, however near they are.
+        ("Ana dirige la casa. El almuerzo se sirve tarde.", "¿Y la comida de Ana?", 1.0, False),
+        ("Hay 12 mesas en la casa. El almuerzo se sirve tarde.", "¿Y la comida de los 12?", 1.0, False),
+    ],
+)
+def test_a_sentence_goes_on_about_what_its_passage_says_but_items_names_and_numbers_stand_alone(
+    text: str, question: str, near: float, answers: bool
+) -> None:
+    words = {"comida": 1.0, "cocina": near, "ana": near, "12": near}
+    assert bool(asked(question, [0.1, 0.9], words, text).text) == answers
+
+
+def test_late_interaction_and_vectors_decide_together() -> None:
+    def proof(close: float) -> float | None:
+        passage = Chunk("c", "d", "Comedor", TEXT, 0, len(TEXT))
+        near = lambda texts: [(0.8 if "almuerzo" in text else 0.8 - MARGIN / 2, {"comida": 1.0}) for text in texts]  # noqa: E731
+        closeness = lambda texts: [close if "almuerzo" in text else 0.5 for text in texts]  # noqa: E731
+        grounding = Grounding("¿Y la comida?", (passage,), "es", closeness, near=near, proves=True)
+        return DemoModel().complete(ChatRequest((), grounding=grounding)).proof
+
+    assert proof(0.5) == pytest.approx(0.5)
+    assert proof(0.5 + MARGIN / 4) == pytest.approx(0.75)
+    assert proof(0.5 + MARGIN / 2) == pytest.approx(1.0)
 
 
 def test_sentences_that_are_quoted_together_do_not_compete() -> None:
