@@ -48,6 +48,7 @@ class AnswerStream:
         fallback: ChatModel,
         settings: Settings,
         rates: bool = True,
+        search: Search | None = None,
         places: Places = _NOWHERE,
         streamed: bool = False,
         hold: bool = False,
@@ -58,6 +59,7 @@ class AnswerStream:
             history: the conversation so far, oldest first.
             fallback: answers from the evidence if ``model`` fails.
             rates: whether the model may say, in doubt, if the passages answer the question.
+            search: what is found for the question; None to search for it.
             places: those of the version that is asked; without any, sources have no file and page.
             streamed: whether the model is asked for its text piece by piece.
             hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
@@ -72,7 +74,7 @@ class AnswerStream:
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
         self._places, self._streamed, self._hold, self._done = places, streamed, hold, done
-        self._rates = rates
+        self._rates, self._search = rates, search
         self._stream: ChatStream | None = None
 
     def cancel(self) -> None:
@@ -89,7 +91,7 @@ class AnswerStream:
         started = time.perf_counter()
         model, settings = self._model, self._settings
         rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
-        search = find(self._pipeline, self._question, self._history, rewriter)
+        search = self._search or find(self._pipeline, self._question, self._history, rewriter)
         passage, strict = self._context.passage, self._context.mode == "strict"
         if passage is not None:
             search = chosen.search_of(search, passage, self._pipeline.index)
