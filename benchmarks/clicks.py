@@ -213,7 +213,7 @@ def trust(hand: Hand) -> str:
     """How far strict mode can be trusted."""
     check_passages(hand)
     hand.click(hand.page.get_by_role("button", name="Medir", exact=True), "measure")
-    return sentence_of(hand.page.locator("h3").filter(has_text="el modo estricto resuelve bien"))
+    return sentence_of(hand.page.locator("h3").filter(has_text="el chat resuelve bien"))
 
 
 def providers(hand: Hand) -> str:

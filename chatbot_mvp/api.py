@@ -33,7 +33,6 @@ from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.spoken import spoken_questions
 from chatbot_mvp.evaluation.kb.strategies import StrategyFigure, StrategyFigures
-from chatbot_mvp.evaluation.kb.strict_mode import Outcome as StrictOutcome
 from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at
 from chatbot_mvp.evaluation.kb_map import KbMap
 from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed
@@ -54,6 +53,8 @@ from chatbot_mvp.llm.connections import Connection
 from chatbot_mvp.llm.hub import HubFile
 from chatbot_mvp.llm.local_models import Offer
 from chatbot_mvp.llm.providers import ProviderStatus
+from chatbot_mvp.metrics.decisions import FALSE_TICKS, GOOD
+from chatbot_mvp.metrics.decisions import Outcome as StrictOutcome
 from chatbot_mvp.metrics.registry import JUDGE_METRICS, METRICS
 from chatbot_mvp.metrics.spec import shown_in
 from chatbot_mvp.metrics.statistics.share import Share

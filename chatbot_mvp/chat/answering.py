@@ -171,7 +171,7 @@ class Answering:
             model = self._providers.model(of_model)
         return {
             "model": model,
-            "rates": _rates(of_model),
+            "rates": rates(of_model),
             "fallback": self._fallback,
             "settings": settings,
             "streamed": streamed,
@@ -258,7 +258,7 @@ class Answering:
                 UserContext(),
                 (),
                 model=self._model,
-                rates=_rates(self._live.current),
+                rates=rates(self._live.current),
                 fallback=self._fallback,
                 settings=self._live.current,
                 places=self._kbs.places(kb_id, version),
@@ -277,7 +277,7 @@ class Answering:
             _log.warning("the metrics of a question could not be written to %s: %s", self._metrics_path, error)
 
 
-def _rates(settings: Settings) -> bool:
+def rates(settings: Settings) -> bool:
     """Return whether the provider's model may say if passages answer a question: a small one says yes to everything."""
     return not find_provider(settings.chosen_provider).note(settings)
 

@@ -57,8 +57,12 @@ class Turn:
 
 
 def past_of(turns: Iterable[Turn]) -> tuple[PastTurn, ...]:
-    """Return those of some turns that are answered, as a later question may refer to them."""
-    return tuple(PastTurn(turn.question, turn.answer.text, turn.answer.search_query) for turn in turns if turn.answer)
+    """Return those of some turns that are answered, as a later question may refer to them; no greetings or thanks."""
+    return tuple(
+        PastTurn(turn.question, turn.answer.text, turn.answer.search_query)
+        for turn in turns
+        if turn.answer and turn.answer.decided_by != "talk"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +115,11 @@ class Conversation:
     def outcomes(self) -> Mapping[str, int]:
         """Outcome -> number of turns; every outcome has a number.
 
-        Turns without an answer are not counted, and neither are answers from a passage that a person chose.
+        Turns without an answer are not counted, and neither are answers from a passage that a person chose
+        or replies to a greeting.
         """
-        found = Counter(turn.answer.outcome for turn in self.turns if turn.answer and not turn.answer.chosen)
+        answers = [turn.answer for turn in self.turns if turn.answer]
+        found = Counter(one.outcome for one in answers if not (one.chosen or one.decided_by == "talk"))
         return {outcome: found[outcome] for outcome in OUTCOMES}
 
     def branch(self, turn_id: str = "") -> tuple[Turn, ...]:

@@ -124,6 +124,8 @@ def _why_none(case: Case, completion: Completion | None, text: str, statements: 
     """Return why the reply of the model is not given as the answer; None if it is."""
     if completion is not None and completion.finish_reason == "cancelled":
         return None  # what the user stopped stays as it is, even without a word
+    if case.decision.reason == "talk":
+        return None
     if not case.decision.enough:
         if text:  # the model's own answer in general mode
             return None

@@ -16,12 +16,14 @@ from chatbot_mvp.chat.holding import Holding
 from chatbot_mvp.chat.prompting import grounded_messages, open_messages
 from chatbot_mvp.chat.relevance import Decision, decide
 from chatbot_mvp.chat.reply import Case, answer_of, verified
+from chatbot_mvp.chat.small_talk import small_talk
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.knowledge_base.places import Places
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion
 from chatbot_mvp.llm.wrapped import StoppableModel
 from chatbot_mvp.remote.stop import Stop
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import PastTurn
 
@@ -48,6 +50,7 @@ class AnswerStream:
         fallback: ChatModel,
         settings: Settings,
         rates: bool = True,
+        search: Search | None = None,
         places: Places = _NOWHERE,
         streamed: bool = False,
         hold: bool = False,
@@ -58,6 +61,7 @@ class AnswerStream:
             history: the conversation so far, oldest first.
             fallback: answers from the evidence if ``model`` fails.
             rates: whether the model may say, in doubt, if the passages answer the question.
+            search: what is found for the question; None to search for it.
             places: those of the version that is asked; without any, sources have no file and page.
             streamed: whether the model is asked for its text piece by piece.
             hold: whether the pieces of a strict answer wait until the passages support one of its sentences.
@@ -72,7 +76,7 @@ class AnswerStream:
         self._pipeline = pipeline.with_selection(self._settings)
         self._question, self._context, self._history = question, context, history
         self._places, self._streamed, self._hold, self._done = places, streamed, hold, done
-        self._rates = rates
+        self._rates, self._search = rates, search
         self._stream: ChatStream | None = None
 
     def cancel(self) -> None:
@@ -88,9 +92,12 @@ class AnswerStream:
     def __iter__(self) -> Iterator[Event]:
         started = time.perf_counter()
         model, settings = self._model, self._settings
-        rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
-        search = find(self._pipeline, self._question, self._history, rewriter)
         passage, strict = self._context.passage, self._context.mode == "strict"
+        if passage is None and (line := small_talk(self._question)):
+            yield from self._in_passing(line, started)
+            return
+        rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
+        search = self._search or find(self._pipeline, self._question, self._history, rewriter)
         if passage is not None:
             search = chosen.search_of(search, passage, self._pipeline.index)
         yield Retrieved(search)
@@ -123,6 +130,16 @@ class AnswerStream:
         answer = answer_of(case, model, request.messages, completion, failure, started)
         self._done(answer)
         yield Finished(answer)
+
+    def _in_passing(self, line: str, started: float) -> Iterator[Event]:
+        """Yield the events of an answer that nothing was searched for; no log has it."""
+        search = Search(self._question, RetrievalTrace(self._question))
+        yield Retrieved(search)
+        decision = Decision("answered", 0.0, self._settings.kb_min_evidence, "talk")
+        case = Case(
+            self._pipeline, self._question, self._context, self._settings, self._history, search, decision, self._places
+        )
+        yield Finished(answer_of(case, self._model, (), Completion(line, "", 0.0), None, started))
 
     def _asked_back(self, search: Search) -> AskedBack:
         """Return what the question could mean. One that a person chose, or its passage, is clear."""

@@ -202,7 +202,12 @@ class KbEvaluationService:
         preset: str = "",
         **changes: Any,
     ) -> dict[str, Any]:
-        """Run questions on a knowledge base in this thread; return ``run_id`` and the figures of ``kb_figures``.
+        """Run questions on a knowledge base in this thread; return ``run_id``, figures, and what the chat said.
+
+        Returns:
+            The figures of ``kb_figures``; ``chat``: outcome of ``metrics.decisions`` -> number of questions;
+            ``answers``: question id -> ``outcome`` and ``tick`` as in the chat, and the ``verdict``, None if nobody
+            says what is right. The chat's model is asked, if it has one.
 
         Args:
             questions: the id of a question set, or the path of a question file.
@@ -218,7 +223,14 @@ class KbEvaluationService:
         run = {**changes, **_as_chat(kb_reference(kb_id, asked))}
         result = self._runs.run_now(progress, preset=preset, **run)
         named = {"preset": result.preset} if result.preset else {}
-        return {"run_id": result.run_id, **named, **kb_figures(result)}
+        rows = read_kb_result(RunFolder(self._live.current.results_dir, result.run_id)).rows
+        answers = {
+            row.question.question_id: {"outcome": row.said.outcome, "tick": row.said.tick, "verdict": row.outcome}
+            for row in rows
+            if row.said
+        }
+        chat = dict(Counter(row.outcome for row in rows if row.outcome))
+        return {"run_id": result.run_id, **named, **kb_figures(result), "chat": chat, "answers": answers}
 
     @performs(Action.READ)
     def results(self, kb_id: str) -> list[KbResult]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatbot_mvp.chat.citations import Source, quoted_sources
+from chatbot_mvp.chat.followup import Search
 from chatbot_mvp.chat.grounding import grounding_of
 from chatbot_mvp.chat.nearest import MAX_PASSAGES, find_nearest
 from chatbot_mvp.chat.sessions import ChatSessions
@@ -16,7 +17,7 @@ from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.references import reference_in
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion, new_question_id
 from chatbot_mvp.evaluation.kb.spoken import MOST
-from chatbot_mvp.evaluation.kb.strict_mode import strict_answer
+from chatbot_mvp.evaluation.kb.strict_mode import chat_answer
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.places import paragraphs_around
 from chatbot_mvp.llm.base import ChatRequest
@@ -127,7 +128,7 @@ class OwnQuestions:
 
     def _proposed(self, pipeline: Pipeline, question: str) -> Proposed:
         [trace] = pipeline.retrieve([question])
-        clear = bool(strict_answer(trace, pipeline.index, self._live.current))
+        clear = chat_answer(pipeline, question, DemoModel(), self._live.current, search=Search(question, trace)).tick
         grounding = grounding_of(trace, pipeline.index, [hit.chunk for hit in trace.chunks_final], False)
         quotes = DemoModel().complete(ChatRequest((), grounding=grounding)).quotes or ()
         found = [_paragraph(source) for source in quoted_sources(quotes, grounding.passages)]

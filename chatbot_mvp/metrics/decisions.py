@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 ANSWERABLE = "answerable"
 UNANSWERABLE = ("near", "far")
+Outcome = Literal["right", "declined", "near", "unsure", "missed", "elsewhere", "made_up"]
+"""right: answered with a tick, from the confirmed passage. declined: rightly not answered. near: not answered, and the
+confirmed passage is the first that is shown. unsure: answered without a tick. missed: not answered, and another passage
+or none is shown. elsewhere: a tick over an answer from another passage. made_up: a tick, although there is no answer.
+"""
+GOOD: tuple[Outcome, ...] = ("right", "declined")
+FALSE_TICKS: tuple[Outcome, ...] = ("elsewhere", "made_up")
 NEAREST = 3
 """Passages that strict mode shows if it does not answer."""
 
@@ -26,6 +34,8 @@ class Decision:
     """True if the passage that answers is known and stands in the knowledge base."""
     rank: int | None = None
     """Rank of that passage in the context, from 1; None if it is not there."""
+    outcome: Outcome | None = None
+    """What the chat makes of the question; None if nobody says what is right, or it was not asked."""
 
 
 def accepted(case: Decision) -> float | None:
@@ -49,3 +59,13 @@ def useful(case: Decision) -> float | None:
     if case.evidence >= case.threshold:
         return float(case.rank is not None)
     return float(case.on_topic and case.rank is not None and case.rank <= NEAREST)
+
+
+def solved(case: Decision) -> float | None:
+    """Return 1 if the chat makes the right thing of the question, else 0; None if that is not known."""
+    return None if case.outcome is None else float(case.outcome in GOOD)
+
+
+def false_tick(case: Decision) -> float | None:
+    """Return 1 if the chat gives a wrong answer with a tick, else 0; None if that is not known."""
+    return None if case.outcome is None else float(case.outcome in FALSE_TICKS)

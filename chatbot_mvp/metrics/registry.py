@@ -18,7 +18,7 @@ from chatbot_mvp.metrics.answers.accuracy import answer_contains, generation_sco
 from chatbot_mvp.metrics.answers.exact_match import exact_match
 from chatbot_mvp.metrics.answers.f1 import answer_f1
 from chatbot_mvp.metrics.answers.semantic_similarity import semantic_similarity
-from chatbot_mvp.metrics.decisions import accepted, refused, useful
+from chatbot_mvp.metrics.decisions import accepted, false_tick, refused, solved, useful
 from chatbot_mvp.metrics.ranking.all_gold import all_gold_at
 from chatbot_mvp.metrics.ranking.average_precision import average_precision
 from chatbot_mvp.metrics.ranking.generation_context import generation_hit, generation_recall, reranker_rescue_count
@@ -49,6 +49,8 @@ OWN: tuple[MetricSpec, ...] = (
     *at_cutoffs("complement_recall", complement_recall_at, higher_is_better=False),
     MetricSpec("generation_recall", "context", generation_recall, shown=Shown(80, ("compared",))),
     MetricSpec("generation_hit", "context", generation_hit),
+    MetricSpec("solved", "decision", solved, shown=Shown(81, ("compared", "tile", "column"))),
+    MetricSpec("false_tick", "decision", false_tick, higher_is_better=False, shown=Shown(81, ("tile",))),
     MetricSpec("accepted", "decision", accepted, shown=Shown(82, ("compared", "tile", "column"))),
     MetricSpec("refused", "decision", refused, shown=Shown(84, ("compared", "tile", "column"))),
     MetricSpec("useful", "decision", useful, shown=Shown(86, ("compared", "tile", "column"))),

@@ -38,6 +38,17 @@ class GoldRanks:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What the chat in strict mode says to a question."""
+
+    outcome: str
+    """Of ``chat.relevance.OUTCOMES``; "" for no answer of any kind in a run of before they were recorded."""
+    tick: bool
+    places: tuple[Span, ...]
+    """Where in the text of the knowledge base stands what it cites, or without an answer, the first passage shown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """Payload of ``RETRIEVE``. A field with a default is written only in runs that have it; all have it if the query
     failed."""
@@ -69,7 +80,17 @@ class Retrieved:
     search_how: str = ""
     """As ``chat.followup.Search.how``."""
     quotes: tuple[Span, ...] | None = None
-    """What strict mode quotes from that text without a model; empty if it does not answer. Only in a KB run."""
+    """What strict mode quotes from that text without a model; empty if it does not answer. Only in a KB run of before
+    ``said``."""
+    said: Said | None = None
+    """Only in a KB run."""
+
+    @property
+    def answer(self) -> Said | None:
+        """``said``, in a run of before too; None if nothing was recorded."""
+        if self.said is not None or self.quotes is None:
+            return self.said
+        return Said("answered" if self.quotes else "", bool(self.quotes), self.quotes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,10 +81,12 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
         )
         st.caption(f":orange[:material/warning:] {said}")
         show_differences(answer)
-    if not answer.from_kb and not answer.abstained:
+    if not (answer.from_kb or answer.abstained or answer.decided_by == "talk"):
         st.caption(f":blue[:material/info:] {t('chat.not_from_kb')}")
     if answer.finish_reason in ("cancelled", "length"):
         st.caption(f":gray[:material/content_cut:] {t(f'chat.finish.{answer.finish_reason}')}")
+    if answer.prompt_cut:
+        st.caption(f":orange[:material/content_cut:] {t('chat.prompt_cut')}")
     if answer.nearest is not None:
         show_nearest(turn, answer.nearest, asks)
     show_hint(answer)

@@ -66,8 +66,15 @@ def shown_branch(conversation: Conversation) -> str:
 
 
 def place_of(asking: Asking, conversation: Conversation) -> str | None:
-    """Return the turn that a question follows: the last one of the branch that is shown, unless it names another."""
+    """Return the turn that a question follows: the last one of the branch that is shown, unless it names another.
+
+    A passage chosen below an old answer is answered from at the end: in the place of that answer, it would
+    hide what follows.
+    """
     shown = conversation.branch(shown_branch(conversation))
-    if asking.after is not None or not shown or shown == conversation.branch():
-        return asking.after
+    after = asking.after
+    if asking.passage is not None and shown and shown[-1].after != after:
+        after = None
+    if after is not None or not shown or shown == conversation.branch():
+        return after
     return shown[-1].turn_id

@@ -69,7 +69,7 @@ def outcome_words(turn: Turn, answer: AnswerRecord) -> Markdown:
     if answer.outcome == "answered" and turn.answer_in:
         return _quiet_line(":gray[:material/translate:]", [t(f"outcome.in.{turn.answer_in}")])
     above = answer.nearest is not None and (answer.outcome == "asks" or bool(answer.nearest.passages))
-    if answer.mode != "strict" or above:
+    if answer.mode != "strict" or above or answer.decided_by == "talk":
         return Markdown("")
     if answer.outcome == "answered" and not answer.tick:
         return _quiet_line(":gray[:material/rule:]", [t("outcome.unchecked")])

@@ -89,7 +89,9 @@ def _first(comparison: Comparison, runs: Sequence[RunLine]) -> list[_Side]:
             return []
         if not found:
             found.append(_Side(_name(runs[0], False), round(one.base * one.pairs), one.pairs, None))
-        found.append(_Side(_name(run, False), round(one.other * one.pairs), one.pairs, one.p_holm))
+        # One figure is told of each run: the other metrics of the table do not make its difference less sure.
+        chance = None if one.p is None else min(1.0, one.p * len(comparison.runs))
+        found.append(_Side(_name(run, False), round(one.other * one.pairs), one.pairs, chance))
     return found
 
 

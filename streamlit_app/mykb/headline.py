@@ -7,9 +7,8 @@ import streamlit as st
 from chatbot_mvp.api import ENOUGH_OWN, KbResult, StrictOutcome
 from streamlit_app.mykb.jobs import QUESTIONS
 from streamlit_app.shared.i18n import Markdown, number, t
-from streamlit_app.shared.state import get_app
 
-_ORDER: tuple[StrictOutcome, ...] = ("right", "declined", "elsewhere", "missed", "made_up")
+_ORDER: tuple[StrictOutcome, ...] = ("right", "declined", "near", "unsure", "missed", "elsewhere", "made_up")
 
 
 def show_headline(own: KbResult) -> None:
@@ -37,8 +36,6 @@ def show_headline(own: KbResult) -> None:
     said = [t("mykb.strict_span", low=number(100 * low), high=number(100 * high))]
     if share.total < ENOUGH_OWN:
         said.append(t("mykb.strict_few", missing=number(ENOUGH_OWN - share.total)))
-    if get_app().kb_evaluation.proposer():
-        said.append(t("mykb.strict_model"))
     st.caption(" ".join(said))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import KbRecord, KbResult, ResultRow
+from chatbot_mvp.api import FALSE_TICKS, GOOD, KbRecord, KbResult, ResultRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.sources import place_text, show_passage, show_sources
@@ -37,6 +37,7 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
         {
             t("eval.col.question"): row.question.question,
             t("mykb.col.kind"): t(f"mykb.kind.{row.question.kind or 'unknown'}"),
+            t("mykb.col.said"): t(f"mykb.said.{row.outcome or 'unknown'}"),
             t("mykb.col.evidence"): number(row.evidence, 2),
             t("mykb.col.decision"): t("mykb.accepted" if row.accepted(threshold) else "mykb.refused"),
             t("mykb.col.right"): verdicts[row.right(threshold)],
@@ -79,12 +80,11 @@ def _rank(row: ResultRow) -> str:
 def _show_row(kb: KbRecord, result: KbResult, row: ResultRow, threshold: float) -> None:
     with st.container(border=True):
         st.markdown(f"**{plain(row.question.question)}**")
-        accepted, right = row.accepted(threshold), row.right(threshold)
         kind = t(f"mykb.kind.{row.question.kind or 'unknown'}")
         badges = [f":blue-badge[{kind}]"]
-        badges.append(f":gray-badge[{t('mykb.accepted' if accepted else 'mykb.refused')}]")
-        if right is not None:
-            badges.append(f":green-badge[{t('mykb.right')}]" if right else f":red-badge[{t('mykb.wrong')}]")
+        if row.outcome:
+            colour = "green" if row.outcome in GOOD else "red" if row.outcome in FALSE_TICKS else "gray"
+            badges.append(f":{colour}-badge[{t(f'mykb.said.{row.outcome}')}]")
         st.markdown(" ".join(badges))
         st.caption(
             t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))

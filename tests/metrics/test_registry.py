@@ -16,9 +16,9 @@ def test_a_name_with_a_cutoff_says_it() -> None:
     assert all(spec.name == (spec.family if spec.k is None else f"{spec.family}@{spec.k}") for spec in METRICS.values())
 
 
-def test_only_the_complement_is_better_when_lower() -> None:
+def test_only_complements_and_wrong_ticks_are_better_when_lower() -> None:
     lower = {spec.family for spec in METRICS.values() if not spec.higher_is_better}
-    assert lower == {"complement_recall"}
+    assert lower == {"complement_recall", "false_tick"}
     assert {spec.worst for spec in METRICS.values() if spec.family in lower} == {1.0}
 
 

@@ -21,8 +21,16 @@ import pytest
 
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.chat.quality import rephrase
+from chatbot_mvp.errors import (
+    ChatbotError,
+    ProviderError,
+    ProviderQuotaExhausted,
+    ProviderRateLimited,
+    ProviderUnavailable,
+)
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.server.errors import refusal_of
 from chatbot_mvp.server.openai import MAX_BODY_BYTES, with_silences
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE
@@ -391,3 +399,40 @@ def test_created_is_the_time_of_the_upload_and_of_the_reply(serving: Serving) ->
     [model, _] = served.client.models.list().data
     reply = served.ask()
     assert began <= model.created <= reply.created <= time.time()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind", "code"),
+    [
+        (
+            ProviderError("provider_key_refused", provider="p", model="m", reason="r", variable="V"),
+            401,
+            "authentication_error",
+            "invalid_api_key",
+        ),
+        (
+            ProviderError("provider_model_unknown", provider="p", model="m", address="a", reason="r", variable="V"),
+            404,
+            "invalid_request_error",
+            "model_not_found",
+        ),
+        (
+            ProviderRateLimited(provider="p", model="m", tries=3, reason="r"),
+            429,
+            "rate_limit_error",
+            "rate_limit_exceeded",
+        ),
+        (ProviderQuotaExhausted(provider="p", model="m", reason="r"), 429, "insufficient_quota", "insufficient_quota"),
+        (
+            ProviderUnavailable(provider="p", model="m", address="a", tries=3, reason="r"),
+            502,
+            "server_error",
+            "provider_unavailable",
+        ),
+    ],
+)
+def test_an_error_of_the_provider_has_the_status_and_the_words_of_the_protocol(
+    error: ChatbotError, status: int, kind: str, code: str
+) -> None:
+    refused = refusal_of(error)
+    assert (refused.status, refused.body["error"]["type"], refused.body["error"]["code"]) == (status, kind, code)

@@ -14,6 +14,21 @@ def metric(name: str, delta: float, p_holm: float) -> Any:
     return SimpleNamespace(metric=name, delta=delta, p_holm=p_holm)
 
 
+def test_other_metrics_do_not_make_a_difference_of_the_first_passage_less_sure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """2 of 9 against 9 of 9 is no chance, however many metrics the table below has."""
+    said: list[str] = []
+    monkeypatch.setattr("streamlit_app.evaluation.in_words.st", SimpleNamespace(markdown=said.append, caption=str))
+    runs: Any = [
+        SimpleNamespace(run_id=name, generator="", strategy=name, kind="benchmark") for name in ("BM25", "HYBRID")
+    ]
+    first = SimpleNamespace(metric="hit@1", base=2 / 9, other=1.0, pairs=9, delta=7 / 9, p=0.0078, p_holm=0.0625)
+    comparison: Any = SimpleNamespace(runs=[SimpleNamespace(run_id="HYBRID", metrics=(first,))], headlines=())
+    show_comparison_in_words(comparison, runs)
+    assert "demasiado grande para ser casualidad" in said[0]
+
+
 def side(count: int) -> Any:
     return SimpleNamespace(right=SimpleNamespace(count=count, total=40))
 

@@ -335,7 +335,7 @@ def test_own_questions_are_searched_decided_and_become_the_headline(kb: KbRecord
     assert not page.exception, page.exception
     wait(kb)
     page = page.run()
-    assert "De sus 2 preguntas, el modo estricto resuelve bien" in texts(page)
+    assert "De sus 2 preguntas, el chat resuelve bien" in texts(page)
     assert "Con 8 preguntas más, la cifra dirá algo." in texts(page)
 
 

@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from chatbot_mvp.chat.followup import Search
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import Sample, sample
 from chatbot_mvp.documents.chunking import Passages, passage_chunk
-from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.metrics.registry import ranking_metrics
 from chatbot_mvp.retrieval.factory import PipelineFactory
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.runs.figures import context_metrics
 from chatbot_mvp.runs.kinds import BENCHMARK
 from chatbot_mvp.runs.payloads import Retrieved
@@ -99,8 +98,17 @@ class RunCorpus:
         """Build the pipeline that the run measures, or load it. Arguments and errors are those of ``factory.grow``."""
         return last(factory.grow(self.chunks(), self.language(settings), settings, progress, on_reply=on_reply))
 
-    def notes(self, query_id: str, trace: RetrievalTrace, index: CorpusIndex, settings: Settings) -> Mapping[str, Any]:
-        """Return further keys for a query's record of the retrieval phase."""
+    def notes(
+        self, query: Query, found: Search, pipeline: Pipeline, settings: Settings, model: Callable[[], ChatModel]
+    ) -> Mapping[str, Any]:
+        """Return further keys for a query's record of the retrieval phase.
+
+        Args:
+            model: gives the one that answers in the chat. Raises as ``ModelSource.model``.
+
+        Raises:
+            ProviderError, ConfigurationError: that model was asked, and failed.
+        """
         return {}
 
     def scored(self, query: Query, retrieved: Retrieved | None, settings: Settings) -> Scored:

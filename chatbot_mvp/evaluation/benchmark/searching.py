@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +10,8 @@ from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.errors import ChatbotError, ProviderQuotaExhausted
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
+from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.remote.failures import concerns_one_request
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.runs.payloads import RETRIEVE
@@ -28,14 +28,20 @@ class Searched:
     """The error of a provider without quota for the remaining queries, else ""."""
 
 
-def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> Searched:
+def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query], model: Callable[[], ChatModel]) -> Searched:
     """Search a batch of queries. A query whose own request failed has a failed record.
+
+    Args:
+        model: as in ``RunCorpus.notes``.
 
     Raises:
         ChatbotError: every query would fail, for example because of a refused key.
     """
     try:
         searches = _searches(pipeline, batch)
+        refused = next((reason for found in searches if (reason := _out_of_quota(found.trace))), "")
+        pairs = [pair for pair in zip(batch, searches, strict=True) if not _out_of_quota(pair[1].trace)]
+        return Searched([_record(run, query, found, pipeline, model) for query, found in pairs], refused)
     except ProviderQuotaExhausted as error:
         return Searched([], str(error))
     except ChatbotError as error:
@@ -46,15 +52,11 @@ def search(run: PreparedRun, pipeline: Pipeline, batch: Sequence[Query]) -> Sear
         # A single query may have made the request fail. Retry one by one, so that the others are not lost.
         records: list[QueryRecord] = []
         for query in batch:
-            alone = search(run, pipeline, [query])
+            alone = search(run, pipeline, [query], model)
             records += alone.records
             if alone.refused:
                 return Searched(records, alone.refused)
         return Searched(records)
-    refused = next((reason for found in searches if (reason := _out_of_quota(found.trace))), "")
-    pairs = zip(batch, searches, strict=True)
-    done = [_record(run, query, found, pipeline.index) for query, found in pairs if not _out_of_quota(found.trace)]
-    return Searched(done, refused)
 
 
 def _searches(pipeline: Pipeline, batch: Sequence[Query]) -> list[Search]:
@@ -99,7 +101,9 @@ def _without(trace: RetrievalTrace, doc_id: str) -> RetrievalTrace:
     )
 
 
-def _record(run: PreparedRun, query: Query, found: Search, index: CorpusIndex) -> QueryRecord:
+def _record(
+    run: PreparedRun, query: Query, found: Search, pipeline: Pipeline, model: Callable[[], ChatModel]
+) -> QueryRecord:
     trace = found.trace
     if error := _model_failed(trace):
         # Without the reply, the ranking is not from the pipeline that the run's fingerprint identifies.
@@ -113,7 +117,7 @@ def _record(run: PreparedRun, query: Query, found: Search, index: CorpusIndex) -
         "evidence": trace.evidence,
         "topic": trace.topic,
         "seconds": {record.stage: round(record.seconds, 6) for record in trace.records},
-        **run.corpus.notes(query.query_id, trace, index, run.settings),
+        **run.corpus.notes(query, replace(found, trace=trace), pipeline, run.settings, model),
     }
     if query.history:
         payload |= {"search_query": found.query, "search_how": found.how}

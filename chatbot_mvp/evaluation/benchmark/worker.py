@@ -19,7 +19,7 @@ from chatbot_mvp.evaluation.benchmark import generation, judgement
 from chatbot_mvp.evaluation.benchmark.chunk_texts import write_chunk_texts
 from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.evaluation.benchmark.searching import Searched, search
-from chatbot_mvp.llm.base import ChatModel, Completion
+from chatbot_mvp.llm.base import ChatModel, Completion, ignore_reply
 from chatbot_mvp.llm.chosen import ModelSource
 from chatbot_mvp.llm.language_model import needed
 from chatbot_mvp.llm.registry import address_of, find_provider, requests_at_once
@@ -105,6 +105,7 @@ class RunWorker:
         self._factory = factory
         self._models = models
         self._pipeline: Pipeline | None = None
+        self._on_reply: OnReply = ignore_reply
 
     @cached_property
     def models(self) -> RunModels:
@@ -116,6 +117,7 @@ class RunWorker:
     def open(self, progress: ProgressCallback, on_reply: OnReply) -> QuestionCounts | None:
         """Build the pipeline, or load it; return the counts of the questions that a model wrote for the documents."""
         self._pipeline = self.run.corpus.pipeline(self._factory, self.run.settings, progress, on_reply)
+        self._on_reply = on_reply
         return self._pipeline.index.questions
 
     def close(self) -> None:
@@ -154,7 +156,11 @@ class RunWorker:
     def search(self, query_ids: Sequence[str]) -> Searched:
         """Search some queries. Needs ``open``. Raises as ``searching.search``."""
         assert self._pipeline is not None
-        return search(self.run, self._pipeline, [self._queries[query_id] for query_id in query_ids])
+        return search(self.run, self._pipeline, [self._queries[query_id] for query_id in query_ids], self._answering)
+
+    def _answering(self) -> ChatModel:
+        """Return the model that answers in the chat under the settings of the run."""
+        return TellingModel(self._factory.providers.model(self.run.settings), self._on_reply)
 
     # --- the phases "generate" and "judge"
 

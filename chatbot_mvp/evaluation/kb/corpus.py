@@ -8,32 +8,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from chatbot_mvp.chat.followup import Search
 from chatbot_mvp.chat.relevance import MIN_TOPIC
 from chatbot_mvp.datasets import Dataset, Query
 from chatbot_mvp.datasets.sampling import Sample
 from chatbot_mvp.errors import DatasetError
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus, Scored
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, auroc, load_questions, places_of, unique_ids
-from chatbot_mvp.evaluation.kb.strict_mode import strict_answer
+from chatbot_mvp.evaluation.kb.strict_mode import chat_answer, outcome_of, said_in
 from chatbot_mvp.knowledge_base.filters import DocumentFilter
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.record import KbRecord
-from chatbot_mvp.llm.base import Completion
+from chatbot_mvp.llm.base import ChatModel, Completion
 from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE, Decision
 from chatbot_mvp.metrics.registry import metrics_of, ranking_metrics
 from chatbot_mvp.metrics.spec import MetricSpec
 from chatbot_mvp.retrieval.factory import PipelineFactory
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.passages import join_pieces
 from chatbot_mvp.retrieval.pipeline import Pipeline
-from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.manifest import RunManifest
 from chatbot_mvp.runs.payloads import Retrieved, Span, retrieved_of
@@ -116,16 +115,21 @@ class KbCorpus(RunCorpus):
         version = self.record.version
         return self.kbs.pipeline_under(self.record.kb_id, settings, progress, on_reply, factory, version)
 
-    def notes(self, query_id: str, trace: RetrievalTrace, index: CorpusIndex, settings: Settings) -> Mapping[str, Any]:
-        """Return where the passages, the expected paragraph and the quotes of strict mode are in the text."""
-        found = [hit.chunk for hit in trace.chunks_final]
-        quotes: dict[str, Any] = {}
+    def notes(
+        self, query: Query, found: Search, pipeline: Pipeline, settings: Settings, model: Callable[[], ChatModel]
+    ) -> Mapping[str, Any]:
+        """Return what the chat says, and where the passages and the expected paragraph are in the text."""
+        said: dict[str, Any] = {}
         if self.keeps_pipelines:  # a tune compares rankings alone
-            quotes["quotes"] = [list(span) for span in strict_answer(trace, index, settings)]
+            # With a history, the chat may ask its model to rewrite the question, which no ranking here does.
+            search = None if query.history else found
+            answer = chat_answer(pipeline, query.text, model(), settings, query.history, search)
+            said["said"] = asdict(said_in(answer))
+        chunks = [hit.chunk for hit in found.trace.chunks_final]
         return {
-            **quotes,
-            "passages": [[chunk.chunk_id, chunk.section, chunk.start, chunk.end] for chunk in found],
-            "places": [list(place) for place in self.places[query_id]],
+            **said,
+            "passages": [[chunk.chunk_id, chunk.section, chunk.start, chunk.end] for chunk in chunks],
+            "places": [list(place) for place in self.places[query.query_id]],
         }
 
     def scored(self, query: Query, retrieved: Retrieved | None, settings: Settings) -> Scored:
@@ -133,7 +137,10 @@ class KbCorpus(RunCorpus):
         specs = _specs(settings)
         threshold = settings.kb_min_evidence
         if retrieved is None:
-            decisions = _decisions(Decision(query.question_type, 0.0, threshold))
+            labelled = query.question_type in UNANSWERABLE or bool(relevant)
+            decisions = _decisions(
+                Decision(query.question_type, 0.0, threshold, outcome="missed" if labelled else None)
+            )
             return Scored((), tuple(relevant)[:1], dict.fromkeys([*specs, *decisions]))
         ranking = retrieved.generation_doc_ids or ()
         # One of the relevant chunks is enough: the one that this ranking has highest stands for the paragraph.
@@ -144,7 +151,9 @@ class KbCorpus(RunCorpus):
         on_topic = retrieved.topic is None or retrieved.topic >= MIN_TOPIC
         rank = ranking.index(best) + 1 if best in ranking else None
         expects = query.question_type == ANSWERABLE and bool(relevant)
-        metrics |= _decisions(Decision(query.question_type, evidence, threshold, on_topic, expects, rank))
+        said = retrieved.answer
+        outcome = outcome_of(said, query.question_type or None, retrieved.places) if said else None
+        metrics |= _decisions(Decision(query.question_type, evidence, threshold, on_topic, expects, rank, outcome))
         return Scored(ranking, tuple(gold), metrics, evidence)
 
     def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord]) -> RunResult:

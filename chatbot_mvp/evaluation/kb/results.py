@@ -8,16 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chatbot_mvp.chat.citations import Source, quoted_sources
+from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
-from chatbot_mvp.evaluation.kb.strict_mode import Outcome, StrictMode
+from chatbot_mvp.evaluation.kb.strict_mode import StrictMode, outcome_of
 from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
 from chatbot_mvp.knowledge_base.store import KbStore
-from chatbot_mvp.llm.base import ChatRequest, Grounding
-from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.metrics.decisions import ANSWERABLE, UNANSWERABLE
-from chatbot_mvp.runs.payloads import RETRIEVE, Span, retrieved_of
+from chatbot_mvp.metrics.decisions import UNANSWERABLE, Outcome
+from chatbot_mvp.runs.payloads import RETRIEVE, Said, Span, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.types import Chunk
@@ -49,22 +47,13 @@ class ResultRow:
     rank: int | None
     """Rank from 1 of the first found passage that covers at least half of an expected place; None if none does."""
     seconds: float
-    quotes: tuple[Span, ...] | None = None
-    """(start, end) of what strict mode quoted without a model at the threshold of the run; empty if it did not answer,
-    None if the run did not record it."""
+    said: Said | None = None
+    """What the chat said; None if the run did not record it."""
 
     @property
     def outcome(self) -> Outcome | None:
-        """What strict mode made of the question; None if nobody says what is right, or nothing was recorded."""
-        kind, quotes = self.question.kind, self.quotes
-        if quotes is None or kind is None or (kind == ANSWERABLE and not self.places):
-            return None
-        if kind != ANSWERABLE:
-            return "made_up" if quotes else "declined"
-        if not quotes:
-            return "missed"
-        there = any(start < last and first < end for first, last in quotes for start, end in self.places)
-        return "right" if there else "elsewhere"
+        """What that was worth; None if nobody says what is right, or nothing was recorded."""
+        return outcome_of(self.said, self.question.kind, self.places) if self.said else None
 
     def accepted(self, threshold: float) -> bool:
         """Return whether strict mode would answer at this evidence threshold (0-1)."""
@@ -105,7 +94,7 @@ class KbResult:
 
     @property
     def strict(self) -> StrictMode:
-        """What strict mode made of the questions."""
+        """What the chat made of the questions."""
         found = {row.question.question_id: row.outcome for row in self.rows}
         return StrictMode({key: outcome for key, outcome in found.items() if outcome is not None})
 
@@ -189,7 +178,7 @@ def read_kb_result(folder: RunFolder) -> KbResult:
                 retrieved.places,
                 next((rank for rank, doc_id in enumerate(row.retrieved, 1) if doc_id in row.gold), None),
                 sum(retrieved.seconds.values()),
-                retrieved.quotes,
+                retrieved.answer,
             )
         )
     facts = {name: manifest.evaluation[name] for name in ("kb_id", "kb_sha256", "set_id", "set_name", "automatic")}
@@ -221,7 +210,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def found_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:
-    """Return the passages found, best first, highlighted as an answer without a model would quote them.
+    """Return the passages found, best first, with what the chat said highlighted.
 
     Empty if the version that was measured is no longer kept.
 
@@ -235,10 +224,11 @@ def found_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[So
         Chunk(one.chunk_id, result.kb_id, one.section, text[one.start : one.end], one.start, one.end)
         for one in row.found
     )
-    grounding = Grounding(row.question.question, passages, store.record(result.kb_id).language)
-    reply = DemoModel().complete(ChatRequest((), grounding=grounding))
-    quoted = {source.number: source for source in quoted_sources(reply.quotes or (), passages)}
-    return tuple(quoted.get(number, Source(number, chunk, ())) for number, chunk in enumerate(passages, 1))
+    said = row.said.places if row.said else ()
+    return tuple(
+        Source(number, chunk, tuple(span for span in said if chunk.start <= span[0] and span[1] <= chunk.end))
+        for number, chunk in enumerate(passages, 1)
+    )
 
 
 def expected_passages(store: KbStore, result: KbResult, row: ResultRow) -> tuple[Source, ...]:

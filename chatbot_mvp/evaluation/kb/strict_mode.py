@@ -1,38 +1,35 @@
-"""What strict mode makes of each question of a result, and whether that is right."""
+"""What the chat says to each question of a result, and whether that is right."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from chatbot_mvp.chat.grounding import grounding_of
-from chatbot_mvp.chat.relevance import decide
-from chatbot_mvp.llm.base import ChatRequest
-from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.chat.answering import finished, rates
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.followup import Search
+from chatbot_mvp.chat.records import AnswerRecord, record_of
+from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.metrics.decisions import ANSWERABLE, GOOD, Outcome
 from chatbot_mvp.metrics.statistics.share import Share
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
-from chatbot_mvp.retrieval.trace import RetrievalTrace
-from chatbot_mvp.runs.payloads import Span
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.runs.payloads import Said, Span
 from chatbot_mvp.settings.model import Settings
-
-Outcome = Literal["right", "declined", "elsewhere", "missed", "made_up"]
-"""right: answered with a sentence of the confirmed passage. declined: rightly not answered. elsewhere: answered, but
-with another passage. missed: not answered, although the answer is there. made_up: answered, although it is not."""
-GOOD: tuple[Outcome, ...] = ("right", "declined")
+from chatbot_mvp.types import PastTurn
 
 
 @dataclass(frozen=True, slots=True)
 class StrictMode:
-    """What strict mode makes of questions that people labelled."""
+    """What the chat makes of questions that people labelled."""
 
     outcomes: Mapping[str, Outcome]
     """Question id -> outcome. A question without a kind, or whose passage is not in the text, is left out."""
 
     @property
     def right(self) -> Share:
-        """The questions of which strict mode makes the right thing."""
+        """The questions of which the chat makes the right thing."""
         counts = self.counts
         return Share(sum(counts[name] for name in GOOD), len(self.outcomes))
 
@@ -42,16 +39,60 @@ class StrictMode:
         return Counter(self.outcomes.values())
 
 
-def strict_answer(trace: RetrievalTrace, index: CorpusIndex, settings: Settings) -> list[Span]:
-    """Return what strict mode quotes for a question without a model, as the chat with ``demo`` does.
+def chat_answer(
+    pipeline: Pipeline,
+    question: str,
+    model: ChatModel,
+    settings: Settings,
+    history: Sequence[PastTurn] = (),
+    search: Search | None = None,
+) -> AnswerRecord:
+    """Return the answer of the chat in strict mode to a question, as its record.
 
-    Returns:
-        (start, end) in the text of the knowledge base; empty if no quote of the passages is proven to answer.
+    Args:
+        search: what the chat would find, if that is known.
+
+    Raises:
+        ProviderError, ConfigurationError: the model gives no answer. The chat would quote passages instead, but what it
+            says then is not to be counted.
     """
-    model = DemoModel()
-    decision = decide(trace, trace.query, settings.kb_min_evidence, settings.kb_doubt_evidence, model, "")
-    if not decision.enough:
-        return []
-    passages = [hit.chunk for hit in trace.chunks_final]
-    quotes = model.complete(ChatRequest((), grounding=grounding_of(trace, index, passages, True))).quotes or ()
-    return [(passages[one.number - 1].start + one.start, passages[one.number - 1].start + one.end) for one in quotes]
+    stream = AnswerStream(
+        pipeline,
+        question,
+        UserContext(),
+        history,
+        model=model,
+        fallback=model,
+        settings=settings,
+        rates=rates(settings),
+        search=search,
+    )
+    return record_of(finished(stream))
+
+
+def said_in(answer: AnswerRecord) -> Said:
+    """Return what is recorded of an answer."""
+    shown = answer.sources or (answer.nearest.passages[:1] if answer.nearest else ())
+    # What is shown is a whole paragraph with a sentence marked; what is cited is the marked words.
+    spans: list[Span] = []
+    for source in shown:
+        whole = (source.chunk.start, source.chunk.end)
+        spans += source.highlights or [whole] if answer.sources else [whole]
+    return Said(answer.outcome, answer.tick, tuple(spans))
+
+
+def outcome_of(said: Said, kind: str | None, places: Sequence[Span]) -> Outcome | None:
+    """Return what an answer is worth; None if nobody says what is right.
+
+    Args:
+        kind: of the question, as in ``KbQuestion``.
+        places: where the confirmed passage is; none if the question has no answer.
+    """
+    if kind is None or (kind == ANSWERABLE and not places):
+        return None
+    there = any(start < last and first < end for first, last in said.places for start, end in places)
+    if said.outcome == "answered":
+        if not said.tick:
+            return "unsure"
+        return "right" if there else "elsewhere" if kind == ANSWERABLE else "made_up"
+    return "declined" if kind != ANSWERABLE else "near" if there else "missed"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from chatbot_mvp.metrics.registry import METRICS
-from chatbot_mvp.metrics.statistics.bootstrap import percentile_intervals
+from chatbot_mvp.metrics.statistics.noninferiority import bounds
+from chatbot_mvp.metrics.statistics.share import Share
 
 SPLITS = ("question_type", "answer_type", "level")
 """The fields of a query by which a run is split."""
@@ -27,7 +28,7 @@ class Summary:
     total: int
     """Number of queries to which the metric applies."""
     interval: tuple[float, float] | None
-    """95 % percentile bootstrap interval of ``mean``; None below two scored queries."""
+    """95 % score interval of ``mean``, of scores of 0 and 1 that of a ``Share``; None below two scored queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +48,16 @@ class Scores:
 
 def summarise(rows: Sequence[Scores], names: Sequence[str]) -> dict[str, Summary]:
     """Return metric -> summary, in the order of ``names``. Without rows all means are None."""
-    values = np.array(
-        [[np.nan if (v := row.metrics.get(name)) is None else v for name in names] for row in rows], dtype=np.float64
-    ).reshape(len(rows), len(names))
-    intervals = percentile_intervals(values)
     return {
         name: _summary(
             name,
             [(row.metrics[name], row.failed or name in row.failed_metrics) for row in rows if name in row.metrics],
-            (float(intervals[column, 0]), float(intervals[column, 1])),
         )
-        for column, name in enumerate(names)
+        for name in names
     }
 
 
-def _summary(name: str, values: Sequence[tuple[float | None, bool]], interval: tuple[float, float]) -> Summary:
+def _summary(name: str, values: Sequence[tuple[float | None, bool]]) -> Summary:
     worst = METRICS[name].worst if name in METRICS else 0.0
     scores = [value for value, _ in values if value is not None]
     # A query without a score that did not fail has no reference to score by.
@@ -71,8 +67,14 @@ def _summary(name: str, values: Sequence[tuple[float | None, bool]], interval: t
         mean_with_failures=_mean(with_failures),
         scored=len(scores),
         total=len(values),
-        interval=interval if len(scores) >= 2 else None,
+        interval=_interval(scores) if len(scores) >= 2 else None,
     )
+
+
+def _interval(scores: Sequence[float]) -> tuple[float, float]:
+    share = Share(round(sum(scores)), len(scores)).interval if set(scores) <= {0.0, 1.0} else None
+    low, high = share or bounds(np.array(scores, dtype=np.float64), tail=0.025)
+    return round(low, 6), round(high, 6)
 
 
 def _mean(scores: Sequence[float]) -> float | None:

@@ -185,7 +185,7 @@ def test_two_runs_over_the_same_questions_are_compared_listed_and_exported(app: 
     other = run(app, asked, kb_min_evidence=1.0, kb_top_k=1)
     comparison = app.archive.compare([one.run_id, other.run_id])
     deltas = {delta.metric: delta for delta in comparison.runs[0].metrics}
-    assert list(deltas) == ["hit@1", "mrr", "accepted", "refused", "useful"]
+    assert list(deltas) == ["hit@1", "mrr", "solved", "accepted", "refused", "useful"]
     assert [change.query_id for change in deltas["accepted"].worsened] == ["a", "b"]
     [field] = run_groups(app.archive.runs()[0])
     assert (field.kind, len(field.runs)) == (KB, 2)

@@ -1,0 +1,71 @@
+"""A greeting, thanks and what the chat can do get a short line, and nothing is searched. What asks is a question."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import pytest
+
+from chatbot_mvp.chat.answering import finished
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.conversation import Turn, past_of
+from chatbot_mvp.chat.records import AnswerRecord, record_of
+from chatbot_mvp.chat.small_talk import small_talk
+from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.settings.model import Settings
+from tests.chat.conftest import SOURCE, pipeline_of
+from tests.fakes import FakeChatModel
+
+
+@pytest.mark.parametrize("message", ["Hola", "¡Buenos días!", "muchas gracias :)", "¿Qué puedes hacer?", "Thanks!"])
+@pytest.mark.parametrize("with_model", [True, False])
+def test_a_line_is_said_and_nothing_is_searched_or_asked(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, message: str, with_model: bool
+) -> None:
+    pipeline = pipeline_of(SOURCE, settings)
+
+    def searched(*_: object) -> NoReturn:
+        raise AssertionError("it was searched")
+
+    monkeypatch.setattr(Pipeline, "retrieve", searched)
+    model = FakeChatModel("Hola.") if with_model else DemoModel()
+    stream = AnswerStream(
+        pipeline, message, UserContext(), (), model=model, fallback=DemoModel(), settings=settings, done=searched
+    )
+    answer = AnswerRecord.from_json(record_of(finished(stream)).as_json())
+    assert (answer.text, answer.outcome, answer.decided_by) == (small_talk(message), "answered", "talk")
+    assert not answer.tick and not answer.from_kb and not answer.sources
+    assert not isinstance(model, FakeChatModel) or not model.requests
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "Hola, ¿cuántos días hay?",
+        "¿Gracias a quién abrió el museo?",
+        "¿Qué puede hacer un socio?",
+        "ok",
+    ],
+)
+def test_what_may_ask_something_is_a_question(message: str) -> None:
+    assert small_talk(message) == ""
+
+
+def test_the_line_is_in_the_language_of_the_message() -> None:
+    assert small_talk("hello").startswith("Hello") and small_talk("HOLA").startswith("¡Hola")
+
+
+def test_thanks_between_a_question_and_its_follow_up_are_nothing_that_it_refers_to(settings: Settings) -> None:
+    pipeline = pipeline_of(SOURCE, settings)
+
+    def turn(question: str) -> Turn:
+        stream = AnswerStream(
+            pipeline, question, UserContext(), (), model=DemoModel(), fallback=DemoModel(), settings=settings
+        )
+        return Turn(question, question, "strict", "", answer=record_of(finished(stream)))
+
+    said = past_of([turn("¿Cuántos días de vacaciones hay?"), turn("Gracias")])
+    assert [one.question for one in said] == ["¿Cuántos días de vacaciones hay?"]
