@@ -124,6 +124,7 @@ def test_an_encoding_that_a_page_claims_wrongly_is_not_believed() -> None:
         ("Uno<!-- no\n\nse ve -->\n\nDos", "Uno\n\nDos", {"comments": 3}),
         ("Son ~~20~~ 23 días, `~~x~~`.", "Son  23 días, `~~x~~`.", {"struck": 1}),
         ("```\n<!-- código -->\n```", "```\n<!-- código -->\n```", {}),
+        ("````\n```\n<!-- a -->\n```\n<!-- b -->\n````", "````\n```\n<!-- a -->\n```\n<!-- b -->\n````", {}),
         ("Uno\n===\nDos\n\nTres\n---\n\nCuatro", "# Uno\nDos\n\n## Tres\n\nCuatro", {}),
         (
             "---\ntitle: Uno\n---\n\n- a\n---\n\n```\nb\n---\n```",

@@ -12,6 +12,12 @@ _MOST_SPREAD = 200
 _MOST_CELLS = 400_000
 """Cells of a table with its spans. Over this spans are ignored, since a few bytes of a file can claim any."""
 _NUMBER = re.compile(r"[-+−–(<>≤≥~±$€£¥%]{0,3}\s*\d[\d\s.,:'/%–-]*(?:[^\W\d]{0,4}[.²³]?|[€$£¥%]|\([^()]*\))[\s)%*]*")
+_VALUE = re.compile(
+    r"[^\w\s]{0,3}\d[\d\s.,:/%–-]*(?:[^\W\d]+[.²³]?(?:[ /][^\W\d]+\.?)?)?|\S+@\S+|https?://\S+|www\.\S+"
+)
+_UNIT = re.compile(r"[^\W\d_]+|[€$£¥%]")
+_DIGITS = 3
+"""How many digits more a number may have than another one of its kind; an age and a telephone number are of two."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -25,6 +31,8 @@ class Cell:
     """Whether the file marks it as a head of its column or row."""
     across: int = 1
     down: int = 1
+    bold: bool = False
+    """Whether all of it is drawn in bold."""
 
 
 _NONE = Cell("")
@@ -102,22 +110,46 @@ def _named(grid: Sequence[Sequence[Cell]]) -> int:
     first, body = grid[0], grid[1:]
     if not any(cell.text for cell in first[1:]):
         return 0
+    bold = [[cell.bold for cell in row if cell.text] for row in grid]
+    if all(bold[0]) and not all(map(all, bold[1:])):
+        return 1  # drawn as names, and the rows below are not
     columns = [[row[column].text for row in body if row[column].text] for column in range(len(first))]
+    again = any([cell.text for cell in row] == [cell.text for cell in first] for row in body)  # on the next page
+    if not again and any(cell.text in values for cell, values in zip(first, columns, strict=True)):
+        return 0  # what stands below itself is a value
     # Years are names, unless years stand below them, too.
-    years = all(_YEAR.fullmatch(cell.text) for cell in first[1:] if is_number(cell.text))
+    years = all(_YEAR.fullmatch(cell.text) for cell in first[1:] if _is_value(cell.text))
     years = years and not all(_YEAR.fullmatch(text) for values in columns[1:] for text in values)
-    counted = [2 * sum(map(is_number, values)) > len(values) for values in columns]
-    number = [is_number(cell.text) and not (years and column) for column, cell in enumerate(first)]
-    if any(below and above for below, above in zip(counted, number, strict=True)):
-        return 0  # a number above numbers is one of them
-    if any(is_values and cell.text for is_values, cell in zip(counted[1:], first[1:], strict=True)):
-        return 1  # a word above numbers is their name
-    if all(number[column] for column, cell in enumerate(first) if cell.text):
-        return int(not any(is_number(text) for values in columns for text in values))  # numbers above words
-    full = [bool(cell.text) for cell in first]
-    if not full[0]:
-        return int(all(full[1:]))  # an empty corner
-    return int(all(full) and len(first) > 2)
+    value = [_is_value(cell.text) and not (years and column) for column, cell in enumerate(first)]
+    if not first[0].text or len(first) == 2:
+        single = bool(first[0].text) and not _is_kind(columns[1])  # a form has values of many kinds
+        return int(all(cell.text for cell in first[1:]) and not any(value) and not single)
+    of_values = [2 * sum(map(_is_value, values)) > len(values) for values in columns]
+    for column, values in enumerate(columns):
+        other = column and len(values) > 1 and _is_kind(values) and _unit(first[column].text) != _unit(values[0])
+        if value[column] and of_values[column] and not other:
+            return 0  # a value above values is one of them
+    if any(below and cell.text for below, cell in zip(of_values[1:], first[1:], strict=True)):
+        return 1  # a word above values is their name
+    if all(value[column] for column, cell in enumerate(first) if cell.text):
+        return int(not any(_is_value(text) for values in columns for text in values))  # numbers above words
+    return int(all(cell.text for cell in first) and not any(value))
+
+
+def _is_kind(values: Sequence[str]) -> bool:
+    """Return whether the values of a column are of one kind, which one name can name."""
+    digits = [sum(map(str.isdigit, text)) for text in values]
+    alike = bool(values) and max(digits) - min(digits) <= _DIGITS
+    return alike and len(set(map(_unit, values))) == 1 and all(map(_is_value, values))
+
+
+def _unit(text: str) -> str:
+    return "".join(_UNIT.findall(text)).casefold()
+
+
+def _is_value(text: str) -> bool:
+    """Return whether a cell holds what names no column: a number with at most two words, a day or an address."""
+    return is_number(text) or bool(_VALUE.fullmatch(text))
 
 
 def is_number(text: str) -> bool:

@@ -284,7 +284,11 @@ def table_rows(table: Tag, text_of: Callable[[Tag], str]) -> str:
 def _cell(cell: Tag, in_head: bool, text_of: Callable[[Tag], str]) -> Cell:
     across, down = (int(n) if (n := str(cell.get(name, ""))).isdecimal() and len(n) < 5 else 1 for name in _SPANS)
     text = " ".join(clean_text(text_of(cell).replace("\\\n", "\n").replace("```", "")).split())
-    return Cell(text, in_head or cell.name == "th", across, down or 1_000)
+    return Cell(text, in_head or cell.name == "th", across, down or 1_000, _is_bold(cell))
+
+
+def _is_bold(cell: Tag) -> bool:
+    return not any(text.strip() and not text.find_parent(["b", "strong", "th"]) for text in cell.find_all(string=True))
 
 
 def missing(package: str) -> MissingPackage:

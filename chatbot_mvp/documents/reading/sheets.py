@@ -6,7 +6,7 @@ import csv
 import datetime as dt
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chatbot_mvp.documents.reading.decoding import decode
@@ -35,14 +35,16 @@ def read(file: GivenFile) -> Extracted:
     except ImportError as error:
         raise missing("python-calamine") from error
     lost: Counter[str] = Counter()
+    names: Iterable[str] = ()
     if file.content.startswith(b"PK"):
         names = check_zip(file.name, file.content, ".xlsx")
         lost["charts"] = sum("/charts/chart" in name for name in names)
         lost["pictures"] = sum("/media/" in name or name.startswith("Pictures/") for name in names)
     try:
-        book = CalamineWorkbook.from_filelike(io.BytesIO(file.content))
+        book = CalamineWorkbook.from_filelike(io.BytesIO(file.content), load_tables="xl/workbook.xml" in names)
     except PasswordError as error:
         raise UploadError("upload_encrypted", name=file.name) from error
+    marked = list(map(book.get_table_by_name, book.table_names or ())) if "xl/workbook.xml" in names else []
     parts: list[str] = []
     for place, sheet in enumerate(book.sheets_metadata):
         if sheet.typ != SheetTypeEnum.WorkSheet:
@@ -56,7 +58,13 @@ def read(file: GivenFile) -> Extracted:
             lost["hidden"] += sum(len(value.split()) for row in values for value in row)
             continue
         merged = [(*first, *last) for first, last in found.merged_cell_ranges or ()]
-        tables = [rows_of(table) for table in _tables(values, merged)]
+        heads = {
+            (table.start[0] - 1, table.start[1] + column): name
+            for table in marked
+            if table.sheet == sheet.name and table.start
+            for column, name in enumerate(table.columns)
+        }
+        tables = [rows_of(table) for table in _tables(values, merged, heads)]
         if tables:
             parts.append("\n\n".join([f"## {clean_line(sheet.name)}", *filter(None, tables)]))
     return Extracted("\n\n".join(parts), lost=dict(+lost))
@@ -104,8 +112,10 @@ def _said(value: Any) -> str:
     return clean_line(str(value))
 
 
-def _tables(values: Sequence[Sequence[str]], merged: Sequence[_Span]) -> Iterator[list[list[Cell]]]:
-    """Cut a sheet at empty rows and columns into tables."""
+def _tables(
+    values: Sequence[Sequence[str]], merged: Sequence[_Span], heads: Mapping[tuple[int, int], str]
+) -> Iterator[list[list[Cell]]]:
+    """Cut a sheet at empty rows and columns into tables; ``heads`` are the names of columns that the file marks."""
     height, width = len(values), max(map(len, values), default=0)
     spans = {(top, left): (bottom - top + 1, right - left + 1) for top, left, bottom, right in merged}
     covered = {
@@ -131,6 +141,7 @@ def _tables(values: Sequence[Sequence[str]], merged: Sequence[_Span]) -> Iterato
             [
                 Cell(
                     text(row, column),
+                    bool(text(row, column)) and heads.get((row, column)) == text(row, column),
                     across=spans.get((row, column), (1, 1))[1],
                     down=spans.get((row, column), (1, 1))[0],
                 )

@@ -16,7 +16,7 @@ from chatbot_mvp.documents.reading.html import html_to_text, missing
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
 
-_CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)[ \t]*$|\Z)|`[^`\n]+`)", re.M | re.S)
+_CODE = re.compile(r"(^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)|`[^`\n]+`)", re.M | re.S)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,1000}~~|<(del|s|strike)\b[^>]*>.*?</\1\s*>", re.I | re.S)
@@ -62,6 +62,7 @@ def read_md(file: GivenFile) -> Extracted:
         return count
 
     parts = _CODE.split(file.content.decode("utf-8", "surrogatepass"))
+    del parts[2::3]  # the fences alone
     for place in range(0, len(parts), 2):
         part = _COMMENT.sub(left_out("comments"), parts[place])
         part = _UNDERLINED.sub(lambda found: f"{'#' if found[2][0] == '=' else '##'} {found[1]}", part)

@@ -6,7 +6,6 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
 from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
 from chatbot_mvp.documents.reading.formulas import linear
+from chatbot_mvp.documents.reading.numerals import numeral
 
 LABEL = ("\ue000", "\ue001")
 """What stands around the number of a paragraph, at its beginning."""
@@ -30,8 +30,6 @@ _CODE_NAME = re.compile(
 )
 _MONOSPACED = re.compile(r"courier|consolas|mono\b|menlo|monaco|lucida console|fixed", re.I)
 _LIKE_CODE = re.compile(r"[{}();=<>\\$_#]|^\s{2}")
-_ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
-_ROMAN = tuple(zip(_ROMAN_VALUES, "m cm d cd c xc l xl x ix v iv i".split(), strict=True))
 
 
 def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
@@ -64,6 +62,10 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
             cell = etree.Element(f"{_W}tc")
             etree.SubElement(cell, f"{_W}p")
             row.insert(0, cell)
+    for table in body.iter(f"{_W}tbl"):
+        if (row := table.find(f"{_W}tr")) is not None and looks.draws_head(table):
+            row.insert(0, etree.Element(f"{_W}trPr"))
+            etree.SubElement(row[0], f"{_W}tblHeader")
     _write_drawings(body, main, parts, lost)
     if (comments := _parsed(parts.get("word/comments.xml", b""))) is not None:
         lost["comments"] += _words(comments)
@@ -182,6 +184,20 @@ class _Looks:
         kinds = ("vanish", "hidden"), ("strike", "struck"), ("dstrike", "struck")
         return next((kind for name, kind in kinds if self._is(run, name)), "")
 
+    def draws_head(self, table: Any) -> bool:
+        """Return whether a table's style draws its first row as a head."""
+        look = table.find(f"{_W}tblPr/{_W}tblLook")
+        if look is None or look.get(f"{_W}firstRow", "0") in ("0", "false"):
+            return False
+        key = _value(table, "tblPr/tblStyle")
+        for _ in range(10):
+            style = self._styles.get(key)
+            parts = () if style is None else style.findall(f"{_W}tblStylePr[@{_W}type='firstRow']")
+            if any(part.find(f".//{_W}{name}") is not None for part in parts for name in ("b", "shd")):
+                return True
+            key = _value(style, "basedOn")
+        return False
+
     def is_code(self, paragraph: Any) -> bool:
         if (style := _value(paragraph, "pPr/pStyle")) is not None and style in self._code:
             return True
@@ -272,7 +288,7 @@ class _Numbers:
         def shown(match: re.Match[str]) -> str:
             at = int(match.group(1)) - 1
             form = "decimal" if levels[depth].plain else levels.get(at, _Level()).form
-            return _numeral(counts.get(at, levels.get(at, _Level()).start), form)
+            return numeral(counts.get(at, levels.get(at, _Level()).start), form)
 
         return re.sub(r"%(\d)", shown, levels[depth].text).strip()
 
@@ -282,19 +298,3 @@ def _level(found: Any) -> tuple[int, _Level]:
     plain = _value(found, "isLgl") not in (None, "0", "false")
     form, text = _value(found, "numFmt") or "decimal", _value(found, "lvlText") or ""
     return int(found.get(f"{_W}ilvl", "0")), _Level(int(start) if start.isdecimal() else 1, form, text, plain)
-
-
-def _numeral(number: int, form: str) -> str:
-    if form.endswith("Letter"):
-        letter = chr(97 + (number - 1) % 26) * (1 + (number - 1) // 26)
-        return (letter.upper() if form.startswith("upper") else letter)[:10]
-    if form.endswith("Roman") and 0 < number < 4_000:
-        found = "".join(_digits(number))
-        return found.upper() if form.startswith("upper") else found
-    return f"{number:02}" if form == "decimalZero" else str(number)
-
-
-def _digits(number: int) -> Iterator[str]:
-    for value, letters in _ROMAN:
-        yield letters * (number // value)
-        number %= value
