@@ -91,7 +91,9 @@ def _without_accents(text: str) -> str:
     decomposed = normalize("NFKD", text)
     if decomposed.isascii():
         return decomposed
-    return _NOT_ASCII.sub(lambda found: "" if unicodedata.combining(found.group()) else found.group(), decomposed)
+    # No function is called for each letter: at some depths of the stack, Python 3.11 maps memory anew for each call.
+    marks = [ord(letter) for letter in set(decomposed) if unicodedata.combining(letter)]
+    return decomposed.translate(dict.fromkeys(marks)) if marks else decomposed
 
 
 class Word(NamedTuple):
