@@ -233,6 +233,7 @@ def check_passages(hand: Hand) -> None:
     hand.settle()
     for place in range(len(QUESTIONS)):
         card = page.locator(f".st-key-own-{place}")
+        card.get_by_role("radio").first.wait_for()  # below the passages
         question = card.locator("strong").first.inner_text()
         passages = [_answers(question, text) for text in card.locator(".passage").all_inner_texts()]
         name = f"Lo contesta {'ABC'[passages.index(True)]}" if any(passages) else "No está en los documentos"

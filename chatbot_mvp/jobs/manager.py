@@ -97,9 +97,8 @@ class JobManager:
         """Queued jobs of this process by their id, the oldest first."""
         self._turns: dict[str, int] = {}
         """Number of the last turn of each owner since the queue was last empty."""
-        self._guard = threading.Condition()
-        # Daemon thread: the server exits without waiting for a job, which can be resumed later.
-        threading.Thread(target=self._work, name="jobs", daemon=True).start()
+        self._guard = threading.Lock()
+        self._is_at_work = False
 
     def submit(self, job_id: str, title: str, work: Work, owner: str = "") -> None:
         """Queue ``work``. It receives a progress callback that raises RunStopped once a stop was requested.
@@ -174,9 +173,9 @@ class JobManager:
         return JobStatus(**complete(known_version(self._states.read(path), path, JOB), JobStatus))
 
     def _work(self) -> None:
-        while True:
+        while entry := self._next():
             try:
-                self._run(self._next())
+                self._run(entry)
             except Exception:
                 # The thread must continue with the next job.
                 log.exception("a job could not be ended")
@@ -184,14 +183,18 @@ class JobManager:
     def _enqueue(self, entry: _Waiting) -> None:
         with self._guard:
             self._waiting[entry.status.job_id] = entry
-            self._guard.notify()
+            if not self._is_at_work:
+                # Daemon thread: the server exits without waiting for a job, which can be resumed later.
+                threading.Thread(target=self._work, name="jobs", daemon=True).start()
+                self._is_at_work = True
 
-    def _next(self) -> _Waiting:
-        """Wait for a job, and take it from the queue."""
+    def _next(self) -> _Waiting | None:
+        """Take a job from the queue; None if there is none, and the thread ends: it would keep all that a job knows."""
         with self._guard:
-            while not self._waiting:
+            if not self._waiting:
                 self._turns.clear()
-                self._guard.wait()
+                self._is_at_work = False
+                return None
             turn = max(self._turns.values(), default=0) + 1
             entry = min(self._waiting.values(), key=lambda waiting: self._turns.get(waiting.owner, 0))
             self._turns[entry.owner] = turn

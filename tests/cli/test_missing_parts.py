@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from chatbot_mvp import health
 from tests.conftest import Command
 from tests.missing_parts import ANSWER, DATASET, PARTS, QUESTION, REFUSED, SAMPLE, STORAGE, Part, refused_by
 from tests.s3_server import S3Server
@@ -29,6 +32,15 @@ FAST = {
     *((part, next(iter(row.needed))) for part, row in PARTS.items() if row.needed),
 }
 """What ``make test`` tries; the rest of the matrix is slow."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def documents_are_read_once() -> Iterator[None]:
+    """Doctor reads some in processes of their own, where no part is taken away."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("read_each_format", "_fences"):
+            patch.setattr(health, name, cache(getattr(health, name)))
+        yield
 
 
 def concerns(part: Part, command: str) -> bool:

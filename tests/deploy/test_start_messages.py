@@ -75,7 +75,7 @@ def test_a_wrong_folder_is_refused_with_its_name_and_the_setting(
 @pytest.mark.parametrize(
     ("folder", "warning"),
     [
-        ("/proc/self", "DATA_DIR is '/proc/self', and nothing can be written there"),  # not even by root
+        ("/proc/self/fdinfo", "DATA_DIR is '/proc/self/fdinfo', and nothing can be written there"),  # not even by root
         ("full", "No space left on device. Free up space"),
     ],
 )

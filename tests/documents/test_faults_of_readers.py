@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from chatbot_mvp.documents import trial
-from chatbot_mvp.documents.reading import sandbox
+from chatbot_mvp.documents.reading import readers, sandbox
 from chatbot_mvp.documents.reading.calling import read_with
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.reader import GivenFile
@@ -66,3 +67,16 @@ def test_doctor_reads_a_small_file_of_each_format_and_says_which_reader_fails(mo
     monkeypatch.setattr(trial, "small_files", lambda: {".txt": b"Another text."})
     with raises("reader_failed", match=r"'trial\.txt' was not read"):
         trial.read_each_format()
+
+
+def test_a_reader_whose_metadata_are_not_found_is_named_without_a_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_found(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    known = f"striprtf {version('striprtf')}"
+    assert readers.reading_name(".rtf") == known
+    monkeypatch.setattr(readers, "_version_of", not_found)
+    assert readers.reading_name(".rtf") == "striprtf"
+    assert readers.reading_key(".rtf").startswith("striprtf")
+    monkeypatch.undo()
+    assert readers.reading_name(".rtf") == known

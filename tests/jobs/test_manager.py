@@ -325,3 +325,18 @@ def test_a_job_whose_process_was_killed_is_interrupted_and_can_be_submitted_agai
     assert json.loads((folder / "job1.json").read_text("utf-8"))["state"] == "running"
     manager.submit("job1", "Again", lambda progress: None)
     in_state(manager, "job1", "done")
+
+
+def test_a_manager_has_a_thread_while_it_has_work_and_only_then(folder: Path) -> None:
+    def threads() -> int:
+        return sum(thread.name == "jobs" for thread in threading.enumerate())
+
+    before, manager = threads(), JobManager(folder)
+    assert threads() == before
+    for job in ("first", "second"):  # also after its thread has ended
+        gate = Gate()
+        manager.submit(job, job, gate)
+        assert gate.started.wait(20)
+        assert threads() == before + 1
+        gate.gate.set()
+        wait_until(lambda: threads() == before)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,24 @@ for path in sorted(pathlib.Path("tests").rglob("test_*.py")):
         pass
 """
 """Finds a test that needs the wing, in a fifth of the time in which pytest collects all."""
+FORKING = """
+import gc, json, os, sys
+from importlib import import_module
+gc.disable()
+for name in sys.argv[1:]:
+    import_module(name)
+for line in sys.stdin:
+    if not (child := os.fork()):
+        os.dup2(2, 1)
+        exec(json.loads(line), {"__name__": "__main__"})
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Carries out each program of stdin, a JSON text a line, in a child that has the packages of ``argv`` already."""
+PACKAGES = """
+altair boto3 httpx hypothesis mcp numpy openai pandas PIL.Image playwright.sync_api pyarrow.parquet pydantic_settings
+pytest scipy.stats starlette.testclient streamlit.testing.v1 typer uvicorn
+""".split()
 
 
 @pytest.fixture(scope="module")
@@ -61,25 +82,52 @@ def without(copy: Path, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return copy
 
 
+def environment_of(tree: Path) -> dict[str, str]:
+    """Return that of a program whose packages are the tree's, before the installed ones."""
+    return {**os.environ, "PYTHONPATH": str(tree), "DATA_DIR": str(tree / "own-data")}
+
+
 def python(tree: Path, *arguments: str) -> str:
     """Run Python in a tree whose packages come before the installed ones; fail if it fails."""
-    environment = {**os.environ, "PYTHONPATH": str(tree), "DATA_DIR": str(tree / "own-data")}
-    ended = subprocess.run([sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True)
+    command = [sys.executable, *arguments]
+    ended = subprocess.run(command, cwd=tree, env=environment_of(tree), capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout[-4_000:] + ended.stderr[-4_000:]
     return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def program(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], None]]:
+    """Carry out a program in the copy as it then is; fail if it fails. No two import what is installed."""
+    command = [sys.executable, "-c", FORKING, *(name for name in PACKAGES if find_spec(name.partition(".")[0]))]
+    errors = tmp_path_factory.mktemp("errors") / "stderr.txt"
+    pipe = subprocess.PIPE
+    with (
+        errors.open("wb") as file,
+        subprocess.Popen(command, cwd=copy, env=environment_of(copy), stdin=pipe, stdout=pipe, stderr=file) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked, told = process.stdin, process.stdout
+
+        def run(code: str) -> None:
+            asked.write(f"{json.dumps(code)}\n".encode())
+            asked.flush()
+            assert told.readline() == b"0\n", errors.read_text("utf-8")[-4_000:]
+
+        yield run
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("without", WINGS, indirect=True, ids=WINGS)
 def test_what_is_left_without_a_wing_starts_and_lists_its_commands(
-    without: Path, request: pytest.FixtureRequest
+    without: Path, program: Callable[[str], None], request: pytest.FixtureRequest
 ) -> None:
     wing = request.node.callspec.params["without"]
     said = python(without, "-m", "chatbot_mvp.cli", "plugins")
     assert f"({wing})" not in said
     assert "NO " not in said
     assert python(without, "-m", "chatbot_mvp.cli", "--help")
-    python(without, "-c", f"import {', '.join(sorted(modules_of(without)))}")
+    program(f"import {', '.join(sorted(modules_of(without)))}")
 
 
 def modules_of(tree: Path) -> set[str]:
@@ -92,8 +140,8 @@ def modules_of(tree: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("without", WINGS, indirect=True, ids=WINGS)
-def test_without_a_wing_all_tests_of_others_can_be_imported(without: Path) -> None:
-    python(without, "-c", IMPORT_TESTS)
+def test_without_a_wing_all_tests_of_others_can_be_imported(without: Path, program: Callable[[str], None]) -> None:
+    program(IMPORT_TESTS)
 
 
 @pytest.mark.slow

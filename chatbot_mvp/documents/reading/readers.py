@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from chatbot_mvp.documents.reading.reader import PageReader, Reader, refusal
@@ -68,11 +69,18 @@ def reading_of(suffix: str, name: str = "") -> Reader:
 
 
 def reading_name(suffix: str, name: str = "") -> str:
-    """Return name and version of what ``reading_of`` returns; "" for text files."""
+    """Return name, and version if it is found, of what ``reading_of`` returns; "" for text files."""
     if suffix in TEXT_SUFFIXES or reader_of(suffix) is None:
         return ""
     reader = reading_of(suffix, name)
-    return f"{reader.name} {version(reader.package or 'chatbot-mvp')}" if is_own(reader) else reader.name
+    try:
+        return f"{reader.name} {_version_of(reader.package or 'chatbot-mvp')}" if is_own(reader) else reader.name
+    except PackageNotFoundError:  # a reader that is there reads, whatever its metadata say
+        return reader.name
+
+
+_version_of = cache(version)
+"""Found once, for it is looked for in the folders of all packages; what is not found is looked for again."""
 
 
 def page_readers_of(suffix: str) -> list[PageReader]:
