@@ -52,6 +52,7 @@ def main() -> int:
         "operations": operations,
         "kills": kills,
         "seconds": round(time.monotonic() - began, 1),
+        "processor_s": round(sum(os.times()[:4]), 1),
         "broken": broken,
     }
     print(json.dumps(report) if given.json else {**report, "broken": len(broken)})

@@ -13,28 +13,14 @@ from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.relevance import decide
 from chatbot_mvp.errors import NeedsLanguageModel
 from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import FakeChatModel, chunks_of, fake_app
 from tests.llm.http_stub import Request, Response, StubServer
 from tests.llm.openai_stub import MODEL
 
-RAG_V2 = {
-    "retrieval_strategy": "RAG_V2",
-    "query_expansion_llm": True,
-    "retrieval_pre_fusion_k": 15,
-    "reranker_enabled": True,
-    "reranker_candidates": 15,
-    "reranker_top_n": 5,
-    "kb_top_k": 5,
-    "kb_min_score": 0.0,
-    "kb_max_context_chars": 6_000,
-    "kb_large_context_chars": 6_000,
-    "kb_doubt_evidence": 0.05,
-    "kb_min_evidence": 0.15,
-    "kb_sure_evidence": 1.0,
-    "llm_temperature": 0.1,
-}
+RAG_V2 = SYSTEMS["rag_v2"].changes
 SECTIONS = [
     f"## Máquina {n}\n\nLa máquina virtual número {n} se apaga con la orden stop{n}. Su disco es de {n} gigas."
     for n in range(1, 31)

@@ -7,14 +7,16 @@ import json
 import pytest
 
 from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.quality import average_relevance
 from chatbot_mvp.chat.records import AnswerRecord, record_of
 from chatbot_mvp.llm.base import ChatModel
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_score import score_parts
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, ChatService
-from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, fake_app
+from tests.fakes import FailingChatModel, FakeChatModel, FakeEmbedder, chunks_of, fake_app
 
 
 @pytest.mark.parametrize("question", [INSIDE, OUTSIDE])
@@ -67,3 +69,11 @@ def test_the_parts_of_a_chunks_score_sum_to_it(settings: Settings, embedder: Fak
 def test_a_hit_that_was_scored_elsewhere_has_no_parts() -> None:
     assert score_parts(0.7, {"bm25": 3.0}, 0.0) == {}
     assert score_parts(0.0, {"bm25_norm": 0.0}, 0.0) == {"bm25_norm": 0.0}
+
+
+def test_the_average_relevance_is_the_mean_cosine_of_the_passages() -> None:
+    hits = tuple(
+        Hit(chunk, 1.0, {"cosine": cosine}) for chunk, cosine in zip(chunks_of("a", "b"), (0.2, 0.7), strict=True)
+    )
+    assert average_relevance(RetrievalTrace("¿?", chunks_final=hits)) == 0.45
+    assert average_relevance(RetrievalTrace("¿?", chunks_final=(Hit(hits[0].chunk, 1.0),))) is None

@@ -57,6 +57,7 @@ def checked(reply: dict[str, Any]) -> None:
     quality, [source] = reply["quality"], reply["sources"]
     assert {name: type(quality[name]) for name in KINDS} == KINDS
     assert (quality["query_expanded"], quality["reranked"], quality["model"]) == (True, True, "fake")
+    assert 0 < quality["evidence"] <= 1
     assert -1 <= quality["average_relevance"] <= 1
     assert (quality["evidence"], quality["seconds"]) == (reply["evidence"], reply["seconds"])
     assert (source["file"], source["page"]) == ("viajes.pdf", 2)

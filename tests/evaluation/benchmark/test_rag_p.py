@@ -13,6 +13,7 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.evaluation.benchmark.preparation import run_settings
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.retrieval.systems import SYSTEMS
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.model import Settings
@@ -261,16 +262,7 @@ def test_a_blind_slice_loses_gold_documents_which_count_as_not_found(
 
 # --- both strategies of RAG_P
 
-AS_RAG_P = {
-    "vector_store": "chroma",
-    "retrieval_k": 20,
-    "retrieval_pre_fusion_k": 150,
-    "eval_corpus_slice": "blind",
-    "generation_context": "retrieved",
-    "retrieval_expansion": False,
-    "retrieval_stitching": False,
-    "query_expansion_llm": False,
-}
+AS_RAG_P = SYSTEMS["rag_p_contextual_hybrid"].changes
 
 
 @pytest.mark.parametrize("strategy", ["SIMPLE_VECTOR", "CONTEXTUAL_RRF"])
