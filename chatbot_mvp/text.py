@@ -91,11 +91,7 @@ def _without_accents(text: str) -> str:
     decomposed = normalize("NFKD", text)
     if decomposed.isascii():
         return decomposed
-    # No function of Python is called for each letter: at some depths of the stack it took a hundred times as long.
-    for letter in set(_NOT_ASCII.findall(decomposed)):
-        if unicodedata.combining(letter):
-            decomposed = decomposed.replace(letter, "")
-    return decomposed
+    return _NOT_ASCII.sub(lambda found: "" if unicodedata.combining(found.group()) else found.group(), decomposed)
 
 
 class Word(NamedTuple):
