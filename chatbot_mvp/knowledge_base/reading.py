@@ -252,6 +252,8 @@ class KbReader:
             try:
                 version = self._files.version(self._root / kb_id, head.current.version_id)
             except ERRORS as error:
+                if self._head(kb_id)[0].current != head.current:  # a change came between, which may have deleted it
+                    return self._open(kb_id)
                 version = self._latest(head)
                 if version is None:
                     raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error

@@ -12,6 +12,8 @@ import pytest
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbChangeError, KbNotWritten
 from chatbot_mvp.knowledge_base.changes import Move, Remove, applied
+from chatbot_mvp.knowledge_base.version_files import VersionFiles
+from chatbot_mvp.knowledge_base.versions import Version
 from chatbot_mvp.storage.files import replaced_file
 from chatbot_mvp.types import Progress
 from tests.knowledge_base.test_purging import PATH, UNIQUE, found_in
@@ -76,6 +78,21 @@ def test_a_purge_in_the_middle_of_a_restore_loses_nothing_and_nothing_of_it_come
     assert [record.kb_id for record in app_over(data).kbs.records()] == [kb_id]
     assert paths(app_over(data), kb_id) == ["gastos/dietas.md", "personas/vacaciones.md"]
     assert {said: found_in(data, said) for said in UNIQUE} == {said: [] for said in UNIQUE}
+
+
+def test_who_reads_while_a_purge_deletes_the_current_version_reads_the_next_one(
+    app: App, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb_id = moving_kb(app)
+    read, other = VersionFiles.version, app_over(data)
+
+    def purged_before(files: VersionFiles, folder: Path, version_id: str) -> Version:
+        monkeypatch.setattr(VersionFiles, "version", read)
+        other.kb_changes.purge(kb_id, [PATH])
+        return read(files, folder, version_id)
+
+    monkeypatch.setattr(VersionFiles, "version", purged_before)
+    assert paths(app_over(data), kb_id) == ["gastos/dietas.md", "personas/vacaciones.md"]
 
 
 def test_what_is_collected_in_the_middle_of_a_change_is_not_what_it_publishes_whatever_the_clock(
