@@ -267,7 +267,8 @@ class RunService:
         manifest = self._folder(run_id).manifest()
         # People know a knowledge base by its name, which may change: its questions have one, too.
         data = str(manifest.evaluation.get("set_name") or manifest.dataset)
-        self._queue_of(run_id).submit(run_id, f"{data} · {manifest.strategy}", work)
+        title = " · ".join(part for part in (data, manifest.strategy, manifest.generator) if part)
+        self._queue_of(run_id).submit(run_id, title, work)
 
     def _queue_of(self, run_id: str) -> JobManager:
         return self._kb_jobs if self._folder(run_id).manifest().kind == KB else self._jobs

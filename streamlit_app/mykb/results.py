@@ -14,7 +14,7 @@ from streamlit_app.mykb.headline import show_headline
 from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.strategy_bars import show_strategies
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
-from streamlit_app.shared.i18n import moment, number, score, t
+from streamlit_app.shared.i18n import code, moment, number, score, t, t_or
 from streamlit_app.shared.links import open_comparison, open_run
 from streamlit_app.shared.sections import draw_added
 from streamlit_app.shared.state import get_app
@@ -115,11 +115,11 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
     st.caption(
         t(
             "mykb.identity",
-            strategy=result.strategy,
-            fingerprint=result.fingerprint,
+            way=t_or(f"strategy.{result.strategy}", result.strategy),
             threshold=number(result.min_evidence, 2),
             when=moment(result.started_at),
-        )
+        ),
+        help=f"{code(result.strategy)} · {code(result.fingerprint)}",
     )
     if result.kb_sha256 != kb.sha256:
         version, current = number(result.version), number(kb.number)

@@ -50,17 +50,12 @@ def _jobs(run_ids: Sequence[str]) -> list[JobStatus]:
 
 def _show(title: str, run_ids: Sequence[str]) -> None:
     jobs = _jobs(run_ids)
-    at_work = [job for job in jobs if job.active]
-    ended = len(run_ids) - len(at_work)
+    ended = len(run_ids) - sum(job.active for job in jobs)
     with st.container(border=True, key="series"):
         st.markdown(f"**{plain(title)}** · {t('series.done', done=number(ended), total=number(len(run_ids)))}")
-        now = next((job for job in at_work if job.phase), None)
-        share = (ended + (share_done(now) if now else 0.0)) / len(run_ids)
-        st.progress(min(1.0, share), phase_text(now) if now else t("series.waiting"))
-        if at_work:
-            stop_button(at_work[0], "series_stop", partial(_stop, at_work), Action.MEASURE)
-
-
-def _stop(jobs: Sequence[JobStatus]) -> None:
-    for job in jobs:
-        get_app().runs.stop_run(job.job_id)
+        for job in jobs:
+            if job.active:
+                said = phase_text(job) if job.phase else t("series.waiting")
+                st.progress(share_done(job), f"{plain(job.title)} · {said}")
+                stop = partial(get_app().runs.stop_run, job.job_id)
+                stop_button(job, f"series_stop_{job.job_id}", stop, Action.MEASURE)

@@ -185,6 +185,11 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     assert ("Solo hay 2 preguntas con respuesta" if language == "es" else "only 2 answerable") in texts(page)
     [table] = [one.value for one in page.dataframe if {"Pregunta", "Question"} & set(one.value)]
     assert len(table) == 4
+    [result] = get_app().kb_evaluation.results(kb.kb_id)
+    [identity] = [one for one in page.caption if result.fingerprint in (one.proto.help or "")]
+    assert result.strategy in identity.proto.help
+    assert result.strategy not in identity.value
+    assert not any(result.fingerprint in one.value for one in page.caption)
 
 
 def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(kb: KbRecord) -> None:

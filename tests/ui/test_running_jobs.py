@@ -148,3 +148,16 @@ def test_after_launching_the_job_is_above_the_launcher_and_stays_there_with_its_
     assert not page.toast
     assert order(page) == ["jobs", "start"]
     assert "Terminada" in texts(page)
+
+
+def test_each_run_of_a_series_has_its_progress_and_one_taken_from_the_queue_stops_no_other(held: HeldJob) -> None:
+    held.begin()
+    runs, asked = get_app().runs, {"retrieval_strategy": "LEXICAL", "eval_max_queries": 1}
+    ids = ["20260101T000000-job", runs.start_run(generation_enabled=True, **asked)]
+    page = open_page("evaluation")
+    page.session_state["series"] = ("two", ids)
+    page.run()
+    [waiting] = [job for job in runs.jobs() if job.job_id == ids[1]]
+    assert waiting.title.endswith("LEXICAL · demo")
+    page.button(key=f"series_stop_{ids[1]}").click().run()
+    assert {job.job_id: job.state for job in runs.jobs() if job.job_id in ids} == {ids[0]: "running", ids[1]: "stopped"}
