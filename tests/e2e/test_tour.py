@@ -185,7 +185,7 @@ def test_every_page_in_both_languages_without_an_error(page, server) -> None:  #
     visit(page, server)
     page.get_by_role("combobox").first.click()
     page.get_by_role("option", name="English").click()
-    page.get_by_text("Guided tour").wait_for()
+    page.get_by_role("button", name="Guided tour").wait_for()
     page.get_by_role("link", name="Admin").click()
     page.get_by_role("heading", name="Admin").wait_for()  # Inicio has such a button, too
     page.get_by_role("button", name="Load the sample", exact=True).wait_for()
