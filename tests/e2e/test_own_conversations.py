@@ -59,9 +59,11 @@ def test_conversations_over_two_bases_survive_whatever_happens_and_are_their_vis
 ) -> None:
     visit(page, started, "Chat")
     asked(page, HOLIDAYS)
+    page.get_by_role("button", name="Todos los documentos").click()
     page.get_by_role("combobox", name="Preguntar también a").click()
     page.get_by_role("option", name="Personas").click()
-    page.keyboard.press("Escape")
+    for _ in ("list", "popover"):
+        page.keyboard.press("Escape")
     settle(page)
     assert not shown(page, HOLIDAYS)
     asked(page, BOTH)
