@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +106,13 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
 
 
 @pytest.mark.slow
-def test_a_dropped_folder_keeps_its_paths(page: Any, server: Server, tmp_path: Path) -> None:
+def test_a_dropped_folder_keeps_its_paths(page: Any, server: Server, request: pytest.FixtureRequest) -> None:
     keep(server)
+    # Chromium opens no dropped folder below /dev, and temporary files of tests may be in /dev/shm.
+    dropped = tempfile.TemporaryDirectory(dir="/tmp")
+    request.addfinalizer(dropped.cleanup)
     for name in ("rrhh/vacaciones.md", "rrhh/2026/dietas.md", "rrhh/2026/foto.png", "rrhh/.DS_Store"):
-        path = tmp_path / "dropped" / name
+        path = Path(dropped.name) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {name}\n\nEl texto de {name}.\n", "utf-8")
     visit(page, server, "Admin")
@@ -118,7 +122,7 @@ def test_a_dropped_folder_keeps_its_paths(page: Any, server: Server, tmp_path: P
     box.scroll_into_view_if_needed()
     place = box.bounding_box()
     at = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
-    data = {"items": [], "files": [str(tmp_path / "dropped" / "rrhh")], "dragOperationsMask": 1}
+    data = {"items": [], "files": [str(Path(dropped.name) / "rrhh")], "dragOperationsMask": 1}
     browser = page.context.new_cdp_session(page)
     for kind in ("dragEnter", "dragOver", "drop"):
         browser.send("Input.dispatchDragEvent", {"type": kind, "data": data, **at})
