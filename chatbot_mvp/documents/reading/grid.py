@@ -122,8 +122,9 @@ def _named(grid: Sequence[Sequence[Cell]]) -> int:
     years = years and not all(_YEAR.fullmatch(text) for values in columns[1:] for text in values)
     value = [_is_value(cell.text) and not (years and column) for column, cell in enumerate(first)]
     if not first[0].text or len(first) == 2:
-        single = bool(first[0].text) and not _is_kind(columns[1])  # a form has values of many kinds
-        return int(all(cell.text for cell in first[1:]) and not (single or (first[0].text and any(value))))
+        # Beside an empty corner stand names, numbers too; the values of a form are of many kinds.
+        named = not first[0].text or (_is_kind(columns[1]) and not any(value))
+        return int(named and all(cell.text for cell in first[1:]))
     of_values = [2 * sum(map(_is_value, values)) > len(values) for values in columns]
     for column, values in enumerate(columns):
         other = column and len(values) > 1 and _is_kind(values) and _unit(first[column].text) != _unit(values[0])
@@ -133,7 +134,7 @@ def _named(grid: Sequence[Sequence[Cell]]) -> int:
         return 1  # a word above values is their name
     if all(value[column] for column, cell in enumerate(first) if cell.text):
         return int(not any(_is_value(text) for values in columns for text in values))  # numbers above words
-    return int(all(cell.text for cell in first) and not any(is_number(cell.text) and not years for cell in first))
+    return int(all(cell.text for cell in first) and (years or not any(is_number(cell.text) for cell in first)))
 
 
 def _is_kind(values: Sequence[str]) -> bool:
