@@ -15,6 +15,7 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.dated import held_first
 from chatbot_mvp.chat.quality import was_reranked
 from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
@@ -98,7 +99,8 @@ def _pieces(
     trace: RetrievalTrace, index: CorpusIndex, weights: Mapping[str, float]
 ) -> list[tuple[Chunk, tuple[int, int]]]:
     """Return the paragraphs nearest to the question, best first, each with (start, end) of its closest sentence in the
-    source document; one chunk may have several of them.
+    source document; one chunk may have several of them. Of those whose sentence says as much of the question, the one
+    comes first that held at the time which it asks about.
 
     A paragraph counts by its share of the question's weight, by its chunk's score relative to the best chunk's, and,
     with vectors, by its closest sentence among all of these chunks, each 0-1.
@@ -115,7 +117,7 @@ def _pieces(
     def share(text: str) -> float:
         return math.fsum(weights.get(term, 0.0) for term in set(index.analyzer.terms(text))) / total
 
-    ranked: list[tuple[float, Chunk, tuple[int, int]]] = []
+    ranked: list[tuple[float, Chunk, tuple[int, int], float]] = []
     at = 0
     for (hit, spans), own in zip(found, texts, strict=True):
         of_own = np.zeros(len(own)) if close is None else close[at : at + len(own)]
@@ -124,12 +126,15 @@ def _pieces(
         value = share(whole) + float(of_own.max()) + (hit.score / best if best else 0.0)
         sentence = int(np.argmax([share(text) + near for text, near in zip(own, of_own.tolist(), strict=True)]))
         start, end = spans[sentence]
-        ranked.append((value, _cut(hit.chunk, spans, sentence), (hit.chunk.start + start, hit.chunk.start + end)))
-    pieces: list[tuple[Chunk, tuple[int, int]]] = []
-    for _, piece, marked in sorted(ranked, key=lambda one: -one[0]):
-        if not any(_overlap(piece, other) for other, _ in pieces):
-            pieces.append((piece, marked))
-    return pieces[:MAX_PASSAGES]
+        marked = (hit.chunk.start + start, hit.chunk.start + end)
+        ranked.append((value, _cut(hit.chunk, spans, sentence), marked, share(own[sentence])))
+    pieces: list[tuple[Chunk, tuple[int, int], float]] = []
+    for _, piece, marked, said in sorted(ranked, key=lambda one: -one[0]):
+        if not any(_overlap(piece, other) for other, *_ in pieces):
+            pieces.append((piece, marked, said))
+    headings = [f"{chunk.doc_id}\n{chunk.section}" for chunk, *_ in pieces]
+    alike = [said >= pieces[0][2] > 0 for *_, said in pieces]
+    return [(chunk, marked) for chunk, marked, _ in held_first(trace.query, pieces, headings, alike)][:MAX_PASSAGES]
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

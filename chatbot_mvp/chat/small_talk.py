@@ -1,6 +1,6 @@
 """Messages that ask nothing of the documents: a greeting, thanks, what the chat can do. Nothing is searched for them.
 
-Whole messages of a closed list: a greeting with a question behind it is a question.
+Whole messages of a closed list, or several of them: a greeting with a question behind it is a question.
 """
 
 from __future__ import annotations
@@ -54,9 +54,18 @@ _KNOWN = {
     for kind, messages in kinds.items()
     for message in messages.split("|")
 }
+_ONE = "|".join(sorted(_KNOWN, key=len, reverse=True))
+_SEVERAL = re.compile(rf"(?:(?:{_ONE}) )*?({_ONE})")
+_MAX_CHARS = 80
 
 
 def small_talk(message: str) -> str:
-    """Return a short line in reply to a message that asks nothing of the documents; "" if it may ask something."""
-    language, kind = _KNOWN.get(" ".join(re.findall(r"\w+", fold(message))), ("", None))
-    return _REPLIES[language][kind] if kind else ""
+    """Return a short line in reply to a message that asks nothing of the documents; "" if it may ask something.
+
+    Of several in one, such as a greeting and thanks, the last one is replied to.
+    """
+    said = _SEVERAL.fullmatch(" ".join(re.findall(r"\w+", fold(message[: _MAX_CHARS + 1]))))
+    if said is None or len(message) > _MAX_CHARS:
+        return ""
+    language, kind = _KNOWN[said[1]]
+    return _REPLIES[language][kind]
