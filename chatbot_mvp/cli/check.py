@@ -13,7 +13,6 @@ import typer
 from chatbot_mvp.chat.checking import CheckedText, check_in_index, check_pairs, index_of, language_of, place_in
 from chatbot_mvp.cli.common import INCOMPLETE, EnvOption, JsonOption, open_app, print_json, stored_kb
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.errors import UploadError
 from chatbot_mvp.knowledge_base.gathering import contents, given
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.terminal import json_line, say
@@ -75,10 +74,10 @@ def _in_files(text: str, files: list[str], env: Path | None) -> CheckedText:
     documents: dict[str, ParsedText] = {}
     limits = settings.kb_max_chars, settings.kb_max_upload_mb, settings.kb_max_pages
     for state in found.failed:
-        raise UploadError(state.code, **state.params)
+        raise state.error
     for file, content in contents(found, settings.kb_max_upload_mb):
         if not isinstance(content, bytes):
-            raise UploadError(content.code, **content.params)
+            raise content.error
         documents[file.path] = parse_upload(file.path, content, *limits)
     language = language_of(" ".join(parsed.text[:10_000] for parsed in documents.values()))
     return check_in_index(text, index_of(documents, language), place_in(documents))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from chatbot_mvp.documents.names import clean_name, clean_path
-from chatbot_mvp.errors import ChatbotError, KbChangeError, UploadError, all_errors
+from chatbot_mvp.errors import ChatbotError, KbChangeError, UploadError
 from chatbot_mvp.knowledge_base.changes import Change, Describe
 from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.gathering import Given, GivenFile, contents
@@ -337,5 +337,5 @@ def _unusable(read: _Read) -> ChatbotError:
     """Return the error of files none of which can be used: the only one's own if there is one."""
     first = read.failed[0]
     if len(read.failed) == 1:
-        return all_errors()[first.code](first.code, **first.params)
+        return first.error
     return UploadError("upload_none_usable", count=len(read.failed), reason=first.message)

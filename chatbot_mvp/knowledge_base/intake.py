@@ -12,7 +12,7 @@ from typing import Any, Literal
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
 from chatbot_mvp.documents.names import clean_path
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.errors import ChatbotError, RunStopped, UploadError
+from chatbot_mvp.errors import ChatbotError, RunStopped, UploadError, all_errors
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.versions import NewDocument
 
@@ -63,6 +63,11 @@ class FileState:
     def failed(self, error: ChatbotError) -> FileState:
         params = {name: str(value) for name, value in error.params.items()}
         return replace(self, stage="failed", code=error.code, message=str(error), params=params)
+
+    @property
+    def error(self) -> ChatbotError:
+        """The error of a failed file."""
+        return all_errors()[self.code](self.code, **self.params)
 
 
 class Intake:
