@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,9 +123,7 @@ def _parquet(path: Path, needed: Columns, optional: Iterable[str], batch_rows: i
         # With its default, Arrow keeps every row group that was read.
         with pq.ParquetFile(path, pre_buffer=False) as file:
             names = file.schema_arrow.names
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                reason = f"it has two columns of the name {twice[0]!r}"
-                raise DatasetError("dataset_file_unreadable", path=str(path), reason=reason)
+            require_once(names, path)
             found = _resolved(path, needed, names)
             columns = [*found.values(), *(name for name in optional if name in names and name not in found.values())]
             renamed = {actual: name for name, actual in found.items()}
@@ -135,8 +133,19 @@ def _parquet(path: Path, needed: Columns, optional: Iterable[str], batch_rows: i
                 for values in batch.select(columns).rename_columns(labels).to_pylist():
                     number += 1
                     yield Row(path, f"row {number}", values, found)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:  # Python has no such date, or dictionary
         raise DatasetError("dataset_file_unreadable", path=str(path), reason=str(error).splitlines()[0]) from error
+
+
+def require_once(names: Sequence[str], path: Path | str) -> None:
+    """Check the names of a table's columns; "" is none.
+
+    Raises:
+        DatasetError (dataset_file_unreadable): two columns have one name.
+    """
+    if twice := sorted({name for name in names if name and names.count(name) > 1}):
+        reason = f"it has two columns of the name {twice[0]!r}"
+        raise DatasetError("dataset_file_unreadable", path=str(path), reason=reason)
 
 
 def _json_lines(path: Path, needed: Columns) -> Iterator[Row]:
@@ -160,6 +169,7 @@ def _tab_separated(path: Path, needed: Columns) -> Iterator[Row]:
     # The format has no quoting: a quotation mark is part of the id.
     lines = [line.split("\t") for line in read_text(path).split("\n")]
     header = lines[0] if lines != [[""]] else []
+    require_once(header, path)
     found = _resolved(path, needed, header)
     for number, cells in enumerate(lines[1:], 2):
         if cells == [""]:

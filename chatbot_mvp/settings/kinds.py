@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from dataclasses import dataclass
+from ipaddress import ip_address
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 from pydantic.fields import FieldInfo
@@ -32,6 +34,10 @@ gemini if it has a key, or demo."""
 
 LEAST_CONTEXT_CHARS = 500
 """Minimum legal length of a context, in characters."""
+
+_HOST = re.compile(r"(?=.{1,253}$)[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
+_FOUR_NUMBERS = re.compile(r"\d+(\.\d+){3}")
+_LONGEST_ADDRESS = 2_000
 
 
 def _masked(value: SecretStr) -> str:
@@ -58,12 +64,33 @@ def _no_password(value: str) -> str:
 def _of_the_web(value: str) -> str:
     try:
         parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # no port has this number
+        usable = parts.scheme in ("http", "https") and _is_host(parts) and parts.port != 0
+    except ValueError:  # no port has this number, or no machine this address
         usable = False
-    if value and not usable:
+    if value and (not usable or len(value) > _LONGEST_ADDRESS):
         raise ValueError("legal is http:// or https:// with a host, for example http://127.0.0.1:11434/v1")
     return value
+
+
+def _is_host(parts: SplitResult) -> bool:
+    """Return whether HTTP clients can ask for this host; the others raise errors of many kinds, all of them late.
+
+    Raises:
+        ValueError: it looks like an IP address and is none.
+    """
+    host = parts.hostname or ""
+    if not host.isascii() or "xn--" in host:
+        import httpx
+
+        try:
+            url = httpx.URL(f"http://{host}")
+            return bool(_HOST.fullmatch(url.raw_host.decode()) and url.host)
+        except httpx.InvalidURL:
+            return False
+    if "[" in parts.netloc or _FOUR_NUMBERS.fullmatch(host):
+        ip_address(host)
+        return True
+    return bool(_HOST.fullmatch(host))
 
 
 def _room_for_a_passage(value: int) -> int:

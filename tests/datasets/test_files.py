@@ -16,6 +16,7 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue
 from chatbot_mvp.datasets.counts import Counts
+from chatbot_mvp.datasets.row_files import read_judgements
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.text import fold
 from tests.raising import raises
@@ -165,6 +166,24 @@ def test_two_columns_of_one_name_are_refused_in_words(tmp_path: Path) -> None:
     columns = [pa.array(["a"]), pa.array(["b"]), pa.array(["c"])]
     pq.write_table(pa.Table.from_arrays(columns, names=["doc_id", "text", "text"]), folder / "corpus.parquet")
     with raises("dataset_file_unreadable", match="two columns of the name .text."):
+        load_dataset(folder)
+    (tmp_path / "x.tsv").write_text("query-id\tcorpus-id\tscore\tscore\nq1\td1\t1\t0\n", "utf-8")
+    with raises("dataset_file_unreadable", match="two columns of the name .score."):
+        list(read_judgements(tmp_path / "x.tsv"))
+
+
+NOT_OF_PYTHON = {
+    "a group with two fields of one name": pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]),
+    "a date beyond the year 9999": pa.array([2**60], pa.timestamp("ms")),
+}
+
+
+@pytest.mark.parametrize("values", NOT_OF_PYTHON.values(), ids=NOT_OF_PYTHON)
+def test_values_that_python_does_not_have_are_refused_in_words(tmp_path: Path, values: pa.Array) -> None:
+    folder = write_parquet(tmp_path / "x")
+    columns = {"doc_id": pa.array(["a"]), "title": pa.array(["b"]), "text": values}
+    pq.write_table(pa.table(columns), folder / "corpus.parquet")
+    with raises("dataset_file_unreadable"):
         load_dataset(folder)
 
 

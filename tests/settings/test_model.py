@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import ValidationError
 
@@ -172,13 +173,26 @@ def test_a_key_that_no_header_can_hold_and_an_address_with_a_password_are_refuse
     assert secret not in str(raised.value) + repr(raised.value.params)
 
 
-WRONG_ADDRESSES = ("file:///etc/passwd", "file:/x", "hola", "ftp://host", "http://", "http://host:99999", "//host/v1")
+WRONG_ADDRESSES = (
+    *("file:///etc/passwd", "file:/x", "hola", "ftp://host", "http://", "http://host:99999", "//host/v1"),
+    # What HTTP clients refuse with errors of their own, or a resolver does.
+    *("http://999.1.1.1", "http://[v1.a]", "http://[::1", "http://a..b/v1", "http://.", "http://*"),
+    *(f"http://{'a' * 64}", f"http://{'a.' * 130}es", f"http://host/{'a' * 2_000}"),
+    *("http://①.com", "http://xn--", "http://xn--a/v1", "http://a․b", "http://اa", "http://ho<st", "http://host\\x"),
+)
 SPLIT_ADDRESSES = ("http://host/v1\r\nX-Key: a", "http://ho st/v1", "http://host/\x00v1")
 
 
 @pytest.mark.parametrize("address", [*WRONG_ADDRESSES, *SPLIT_ADDRESSES])
 def test_what_is_no_address_of_a_server_is_refused_where_it_is_set(settings: Settings, address: str) -> None:
-    names = ("openai_base_url", "llm_base_url", "ollama_base_url", "embedding_base_url", "hf_endpoint")
+    names = (
+        "openai_base_url",
+        "llm_base_url",
+        "ollama_base_url",
+        "embedding_base_url",
+        "hf_endpoint",
+        "minio_endpoint",
+    )
     for name in names:
         with pytest.raises(InvalidSetting, match=r"legal is http|no control characters") as raised:
             settings.with_changes(**{name: address})
@@ -186,8 +200,22 @@ def test_what_is_no_address_of_a_server_is_refused_where_it_is_set(settings: Set
 
 
 def test_addresses_of_servers_are_taken_as_they_are(settings: Settings) -> None:
-    for address in ("http://127.0.0.1:11434/v1", "https://host", "HTTP://Host:80/a?b=c", "http://[::1]:8000/v1"):
+    usual = (
+        "http://127.0.0.1:11434/v1",
+        "https://host",
+        "HTTP://Host:80/a?b=c",
+        "http://[::1]:8000/v1",
+        "http://a_b:1",
+    )
+    for address in (
+        *usual,
+        "http://[fe80::1%25eth0]:8000",
+        "http://ñandú.es",
+        "http://xn--and-6ma2c.es.",
+        "http://127.1",
+    ):
         assert settings.with_changes(openai_base_url=f" {address}\n").openai_base_url == address
+        assert httpx.Request("GET", address).url.host  # a client takes it
 
 
 def test_blanks_around_a_key_do_not_count(settings: Settings) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chatbot_mvp.datasets.row_files import require_once
 from chatbot_mvp.errors import DatasetError, EmptyDataset
 from chatbot_mvp.storage.csv_text import csv_text
 from chatbot_mvp.storage.json_object import parse_json
@@ -205,7 +206,9 @@ def _json_lines(path: Path, source: str) -> list[dict[str, Any]]:
 def _csv_rows(path: Path, source: str) -> list[dict[str, Any]]:
     csv.field_size_limit(10_000_000)
     with path.open(encoding="utf-8-sig", newline="") as file:
-        return [{name: value or None for name, value in row.items() if name} for row in csv.DictReader(file)]
+        reader = csv.DictReader(file)
+        require_once(reader.fieldnames or (), source)
+        return [{name: value or None for name, value in row.items() if name} for row in reader]
 
 
 def _parquet_rows(path: Path, source: str) -> list[dict[str, Any]]:
@@ -214,10 +217,8 @@ def _parquet_rows(path: Path, source: str) -> list[dict[str, Any]]:
 
     try:
         table = pyarrow.parquet.read_table(path)
-    except pyarrow.ArrowInvalid as error:
+        require_once(table.column_names, source)
+        rows: list[dict[str, Any]] = json.loads(json.dumps(table.to_pylist(), default=str))
+    except (pyarrow.ArrowException, ValueError, OverflowError) as error:  # Python has no such date, or dictionary
         raise DatasetError("dataset_file_unreadable", path=source, reason=str(error)) from error
-    if twice := sorted({name for name in table.column_names if table.column_names.count(name) > 1}):
-        reason = f"it has two columns of the name {twice[0]!r}"
-        raise DatasetError("dataset_file_unreadable", path=source, reason=reason)
-    rows: list[dict[str, Any]] = json.loads(json.dumps(table.to_pylist(), default=str))
     return rows

@@ -120,6 +120,11 @@ def edited(files: dict[str, bytes], **values: object) -> None:
     files[name] = json.dumps({**json.loads(files[name]), **values}).encode()
 
 
+def edited_query(files: dict[str, bytes], **values: object) -> None:
+    [first, *others] = json.loads(files[result_name(files)])["per_query"]
+    edited(files, per_query=[{**first, **values}, *others])
+
+
 @pytest.mark.parametrize(
     ("change", "hashes", "said"),
     [
@@ -131,6 +136,9 @@ def edited(files: dict[str, bytes], **values: object) -> None:
         (lambda files: edited(files, run_id="other"), True, "of 'other'"),
         (lambda files: edited(files, per_query=[{"query_id": 7}]), True, "per_query.0"),
         (lambda files: edited(files, metrics={"mrr": "high"}), True, "metrics.mrr"),
+        (lambda files: edited(files, metrics={"recall@10": 7.0}), True, "recall@10 is 7.0; legal: 0"),
+        (lambda files: edited_query(files, metrics={"recall@10": -0.5}), True, "recall@10 is -0.5; legal: 0"),
+        (lambda files: edited_query(files, metrics={"mrr": float("nan")}), True, "mrr"),
         (lambda files: files.update({"configuration.json": b"[]"}), True, "configuration.json"),
         (lambda files: files.update({result_name(files): b"{"}), True, "Invalid JSON"),
     ],

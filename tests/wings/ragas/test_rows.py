@@ -95,6 +95,17 @@ def test_what_is_no_data_set_of_answers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.parquet").write_bytes(b"PAR")
     with raises("dataset_file_unreadable"):
         read_rows(tmp_path / "no.parquet")
+    one, two = pyarrow.array(["a"]), pyarrow.array([2**60], pyarrow.timestamp("ms"))
+    twice = [("user_input", one), ("response", one), ("response", one)]
+    group = pyarrow.StructArray.from_arrays([one, one], ["a", "a"])
+    for columns in (twice, [("user_input", one), ("response", group)], [("user_input", one), ("response", two)]):
+        names, arrays = zip(*columns, strict=True)
+        pyarrow.parquet.write_table(pyarrow.Table.from_arrays(arrays, names=names), tmp_path / "odd.parquet")
+        with raises("dataset_file_unreadable"):
+            read_rows(tmp_path / "odd.parquet")
+    (tmp_path / "twice.csv").write_text("user_input,response,response\nq,a,b\n", "utf-8")
+    with raises("dataset_file_unreadable", match="two columns of the name 'response'"):
+        read_rows(tmp_path / "twice.csv")
     with pytest.raises(EmptyDataset):
         rows_from([], "rows.jsonl")
     with raises("missing_column", match="user_input"):
