@@ -35,6 +35,8 @@ class DatasetDetails:
     documents: int
     queries: int
     qrels: int
+    left_out: int
+    """Judgements of documents that the corpus lacks."""
     answered: int
     """Number of queries with a reference answer."""
     language: str
@@ -62,6 +64,7 @@ def read_details(folder: Path, split: str = "") -> DatasetDetails:
         documents=len(dataset.documents),
         queries=len(dataset.queries),
         qrels=sum(map(len, dataset.qrels.values())),
+        left_out=dataset.left_out,
         answered=sum(bool(query.answer) for query in dataset.queries),
         language=dataset.language,
         types=Counter(query.question_type for query in dataset.queries if query.question_type),

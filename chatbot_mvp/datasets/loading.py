@@ -35,8 +35,8 @@ def load_dataset(folder: Path, split: str = "") -> Dataset:
         split: split of the judgements; "" for the default of ``Layout.choose``.
 
     Raises:
-        DatasetError: a file or column is missing, an id repeats, a qrel names an unknown query or document, or there
-            is no such split.
+        DatasetError: a file or column is missing, an id repeats, a qrel names an unknown query, none names a known
+            document, or there is no such split.
     """
     chosen = folder_layout(folder).choose(str(folder), split)
     digest = hashlib.sha256()
@@ -55,14 +55,14 @@ def load_dataset(folder: Path, split: str = "") -> Dataset:
         raise DatasetError("duplicate_id", path=str(corpus[0]), id=repeated)
     _refuse_repeated(asked[0], (query.query_id for query in queries))
     rows = chain.from_iterable(read_judgements(path) for path in judged)
-    qrels = _checked_qrels(rows, documents.rows, {q.query_id for q in queries})
+    qrels, left_out = _checked_qrels(rows, documents.rows, {q.query_id for q in queries})
     if any(path.suffix == ".parquet" for path in (*corpus, *asked)):
         import pyarrow as pa
 
         pa.default_memory_pool().release_unused()  # else the pool keeps as much memory as the texts take
     # Runs over different splits must not look like runs over the same questions.
     shown = f"{name}/{split}" if split and split != DEFAULT_SPLIT else name
-    return Dataset(shown, documents, tuple(queries), qrels, digest.hexdigest(), chosen.split)
+    return Dataset(shown, documents, tuple(queries), qrels, digest.hexdigest(), chosen.split, left_out)
 
 
 def check_dataset(folder: Path) -> None:
@@ -118,20 +118,22 @@ def _refuse_repeated(path: Path, ids: Iterable[str]) -> None:
 
 def _checked_qrels(
     judgements: Iterable[tuple[str, str, int]], doc_ids: Container[str], query_ids: Container[str]
-) -> dict[str, dict[str, int]]:
+) -> tuple[dict[str, dict[str, int]], int]:
+    """Return the judgements, and how many were left out because the corpus lacks their document."""
     # TREC files, whose columns are separated by white space, have ids with percent-encoded white space.
     rows = [(_known(query, query_ids), _known(doc, doc_ids), grade) for query, doc, grade in judgements]
-    unknown_documents = [(query_id, doc_id) for query_id, doc_id, _ in rows if doc_id not in doc_ids]
-    if unknown_documents:
-        query_id, doc_id = unknown_documents[0]
-        raise DatasetError("unknown_qrel_document", query_id=query_id, doc_id=doc_id, count=len(unknown_documents))
+    missing = [(query_id, doc_id) for query_id, doc_id, _ in rows if doc_id not in doc_ids]
+    if missing and len(missing) == len(rows):  # the judgements of another corpus
+        query_id, doc_id = missing[0]
+        raise DatasetError("unknown_qrel_document", query_id=query_id, doc_id=doc_id, count=len(missing))
     unknown_queries = [query_id for query_id, _, _ in rows if query_id not in query_ids]
     if unknown_queries:
         raise DatasetError("unknown_qrel_query", query_id=unknown_queries[0], count=len(unknown_queries))
     qrels: dict[str, dict[str, int]] = {}
     for query_id, doc_id, score in rows:
-        qrels.setdefault(query_id, {})[doc_id] = score
-    return qrels
+        if doc_id in doc_ids:
+            qrels.setdefault(query_id, {})[doc_id] = score
+    return qrels, len(missing)
 
 
 def _known(given: str, known: Container[str]) -> str:

@@ -40,6 +40,8 @@ class Dataset:
     """SHA-256 of the files' contents, in a fixed order."""
     split: str = ""
     """Split of the judgements; "" if the data set has no splits."""
+    left_out: int = 0
+    """Judgements of documents that the corpus lacks."""
 
     @cached_property
     def rows(self) -> Mapping[str, int]:

@@ -18,8 +18,8 @@ class DatasetError(ChatbotError):
         "holds it.",
         "duplicate_id": "The id {id!r} appears more than once in {path!r}. Ids must be unique; remove the repeated "
         "row.",
-        "unknown_qrel_document": "The qrels of query {query_id!r} name the document {doc_id!r}, which is not in the "
-        "corpus ({count} rows with this problem). Add the document or remove the rows.",
+        "unknown_qrel_document": "No document that the qrels name is in the corpus ({count} rows): those of query "
+        "{query_id!r} name {doc_id!r}. Give the qrels of this corpus.",
         "unknown_qrel_query": "The qrels name the query {query_id!r}, which is not among the queries ({count} rows "
         "with this problem). Add the query or remove the rows.",
         "split_unknown": "The data set {name!r} has no split {split!r}; its splits: {legal}. Name one of them with "

@@ -111,6 +111,8 @@ def _show_details(reference: str) -> None:
         t("admin.data.answered", count=number(details.answered)),
         t("admin.data.language", language=t(f"lang.{details.language}")),
     ]
+    if details.left_out:
+        facts.append(t("admin.data.left_out", count=number(details.left_out)))
     for kinds in (details.types, details.levels):
         facts += [f"{plain(name)} {number(count)}" for name, count in kinds.items()]
     st.markdown(" · ".join(facts))

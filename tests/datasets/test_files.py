@@ -16,7 +16,11 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue
 from chatbot_mvp.datasets.counts import Counts
+<<<<<<< HEAD
 from chatbot_mvp.datasets.row_files import read_judgements
+=======
+from chatbot_mvp.datasets.details import read_details
+>>>>>>> r49
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.text import fold
 from tests.raising import raises
@@ -147,11 +151,10 @@ def test_the_hash_changes_with_any_file_and_only_then(tmp_path: Path, write: Any
         ("corpus", [*CORPUS, CORPUS[1]], "duplicate_id", "'d2'.*corpus"),
         ("queries", [*QUERIES, QUERIES[0]], "duplicate_id", "'q1'.*queries"),
         ("corpus", [*CORPUS, {"doc_id": None, "title": "t", "text": "x"}], "dataset_file_unreadable", r"corpus\..*id"),
-        ("qrels", [*QRELS, judged("q1", "d9")], "unknown_qrel_document", "'q1'.*'d9'.*1 rows with"),
-        ("qrels", [judged("q2", f"x{n}") for n in range(3)], "unknown_qrel_document", "'q2'.*'x0'.*3 rows with"),
+        ("qrels", [judged("q2", f"x{n}") for n in range(3)], "unknown_qrel_document", "3 rows.*'q2'.*'x0'"),
         ("qrels", [judged("q9", "d1")], "unknown_qrel_query", "'q9'.*1 rows with"),
     ],
-    ids=["document twice", "query twice", "no id", "unknown document", "unknown documents", "unknown query"],
+    ids=["document twice", "query twice", "no id", "no known document", "unknown query"],
 )
 @pytest.mark.parametrize("write", WRITERS)
 def test_ids_that_do_not_fit_together_are_named(
@@ -159,6 +162,15 @@ def test_ids_that_do_not_fit_together_are_named(
 ) -> None:
     with raises(code, match=said):
         load_dataset(write(tmp_path / "x", **{file: rows}))
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_judgement_of_a_document_that_is_not_there_is_left_out_and_counted(tmp_path: Path, write: Any) -> None:
+    whole = load_dataset(write(tmp_path / "whole"))
+    found = load_dataset(write(tmp_path / "more", qrels=[*QRELS, judged("q1", "d9"), judged("q2", "d8")]))
+    assert (found.qrels, found.left_out, whole.left_out) == (whole.qrels, 2, 0)
+    assert read_details(tmp_path / "more").left_out == 2
+    assert found.judged == whole.judged
 
 
 def test_two_columns_of_one_name_are_refused_in_words(tmp_path: Path) -> None:

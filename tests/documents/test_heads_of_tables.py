@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.documents.test_small_inputs import read
+from tests.documents.test_small_inputs import packed, read
 
 Rows = Sequence[str]
 
@@ -56,6 +56,25 @@ def comma(rows: Rows, drawn: str) -> tuple[str, bytes]:
     return ".csv", "\n".join(row.replace("|", ";") for row in rows).encode()
 
 
+def opendocument(rows: Rows, drawn: str) -> tuple[str, bytes]:
+    names = {name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for name in ("office", "text", "table", "style")}
+    names["fo"] = "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"
+    cell = "<table:table-cell><text:p text:style-name='{}'>{}</text:p></table:table-cell>"
+    table = "".join(
+        f"<table:table-row>{''.join(cell.format('B' if drawn and not r else '', one) for one in row.split('|'))}"
+        "</table:table-row>"
+        for r, row in enumerate(rows)
+    )
+    spaces = " ".join(f"xmlns:{key}='{value}'" for key, value in names.items())
+    content = (
+        f"<office:document-content {spaces}><office:automatic-styles><style:style style:name='B'>"
+        "<style:text-properties fo:font-weight='bold'/></style:style>"
+        f"</office:automatic-styles><office:body><office:text><table:table>{table}</table:table></office:text>"
+        "</office:body></office:document-content>"
+    )
+    return ".odt", packed(content_DOT_xml=content)
+
+
 WRITERS: dict[str, tuple[Callable[[Rows, str], tuple[str, bytes]], str]] = {
     "word": (word, ""),
     "word, bold": (word, "bold"),
@@ -65,6 +84,8 @@ WRITERS: dict[str, tuple[Callable[[Rows, str], tuple[str, bytes]], str]] = {
     "page": (page, ""),
     "page, bold": (page, "bold"),
     "csv": (comma, ""),
+    "opendocument": (opendocument, ""),
+    "opendocument, bold": (opendocument, "bold"),
 }
 
 HEADED: list[Rows] = [

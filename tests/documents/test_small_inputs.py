@@ -63,7 +63,9 @@ def table(*rows: str) -> str:
         (["Ana|30 años|Lugo", "Luis|41 años|Vigo"], "- Ana; 30 años; Lugo\n- Luis; 41 años; Vigo"),
         (["Teléfono|555 123", "Correo|a@b.es"], "- Teléfono: 555 123\n- Correo: a@b.es"),
         (["Concepto|Euros", "Cena|25", "Taxi|40"], "- Concepto: Cena; Euros: 25\n- Concepto: Taxi; Euros: 40"),
-        (["A!|B!|C!", "1||3"], "- A: 1; C: 3"),
+        (["A!|B!|C!", "1||3", "|2|"], "- A: 1; C: 3\n- B: 2"),
+        (["A!|Firma!|C!", "1||3"], "- A: 1; C: 3\n- Firma"),
+        ([f"A!|{'largo ' * 40}fin!", "1|2"], f"- A: 1; 2\n- {'largo ' * 40}fin"),
         (["País|2023|2024", "España|5|6"], "- País: España; 2023: 5; 2024: 6"),
         (["Tarifas*2", "Plan!|Precio!", "Pro|20"], "Tarifas\n\n- Plan: Pro; Precio: 20"),
         (["Día!|A!|B!", "Lunes|cerrado*2"], "- Día: Lunes; A, B: cerrado"),
@@ -170,6 +172,15 @@ AREA = (
     f'<m:oMath xmlns:m="{MATH}"><m:r><m:t>A=π</m:t></m:r><m:sSup><m:e><m:r><m:t>r</m:t></m:r></m:e><m:sup><m:r>'
     "<m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>"
 )
+FORMULA = (
+    f'<m:oMath xmlns:m="{MATH}"><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>k</m:t></m:r></m:sup>'
+    "</m:sSup><m:r><m:t>a</m:t></m:r><m:func><m:fName><m:r><m:t>cos</m:t></m:r></m:fName><m:e><m:r><m:t>b</m:t></m:r>"
+    "</m:e></m:func></m:oMath>"
+)
+CHOICE = (
+    f'<m:oMath xmlns:m="{MATH}"><m:f><m:fPr><m:type m:val="noBar"/></m:fPr><m:num><m:r><m:t>n</m:t></m:r></m:num>'
+    "<m:den><m:r><m:t>k</m:t></m:r></m:den></m:f></m:oMath>"
+)
 TICK = (
     '<w:sdt><w:sdtPr><w14:checkbox xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"><w14:checked '
     'w14:val="{0}"/></w14:checkbox></w:sdtPr><w:sdtContent><w:r><w:t>{1}</w:t></w:r></w:sdtContent></w:sdt>'
@@ -197,6 +208,9 @@ WIDE = '<w:gridSpan w:val="2"/>'
         ),
         (p("Uno", numbered(0)) + p("Dos", numbered(0)), "4. Uno\n5. Dos", {}),
         (f"<w:p><w:r><w:t>Área: </w:t></w:r>{AREA}</w:p>", "Área: A=πr^2", {}),
+        (f"<w:p>{AREA}{AREA}</w:p>", "A=πr^2 A=πr^2", {}),
+        (f"<w:p>{FORMULA}</w:p>", "x^k a cos b", {}),
+        (f"<w:p>{CHOICE}</w:p>", "n¦k", {}),
         (p("Sí") + p("no", "", "<w:vanish/>") + p("no", "", '<w:rStyle w:val="X"/>'), "Sí", {"hidden": 2}),
         (p("Sí") + p("no", "", "<w:strike/>") + p("no", "", "<w:dstrike/>"), "Sí", {"struck": 2}),
         (p("Sí") + p("no", "", '<w:strike w:val="0"/>'), "Sí\n\nno", {}),
@@ -383,6 +397,7 @@ def test_an_opendocument_text_keeps_notes_tables_and_lists_and_counts_what_is_hi
         "text:level='1'/></text:list-style></office:automatic-styles><office:body><office:text>"
         "<text:h text:outline-level='1'>Uno</text:h><text:p>Sí<text:note><text:note-body><text:p>nota</text:p>"
         "</text:note-body></text:note>.</text:p><text:p text:style-name='H'>no se ve</text:p>"
+        "<text:p><text:placeholder>Pulse aquí</text:placeholder></text:p>"
         "<text:list text:style-name='L'><text:list-item><text:p>a</text:p></text:list-item></text:list>"
         "<table:table><table:table-row>"
         + "".join(map(cell.format, ("Plan", "Euros")))
@@ -392,7 +407,7 @@ def test_an_opendocument_text_keeps_notes_tables_and_lists_and_counts_what_is_hi
     )
     found = read(".odt", packed(content_DOT_xml=content))
     assert found.text == "# Uno\n\nSí (nota).\n\n1. a\n\n- Plan: Pro; Euros: 20"
-    assert found.lost == {"hidden": 3}
+    assert found.lost == {"hidden": 3, "placeholders": 2}
 
 
 # --- PDF

@@ -25,7 +25,8 @@ def linear(element: Any) -> str:
         below, above = part("sub"), part("sup")
         return _grouped(part("e")) + (below and f"_{_grouped(below)}") + (above and f"^{_grouped(above)}")
     if name == "f":
-        return f"{_grouped(part('num'))}/{_grouped(part('den'))}"
+        line = "¦" if said("fPr/type", "") == "noBar" else "/"
+        return f"{_grouped(part('num'))}{line}{_grouped(part('den'))}"
     if name == "rad":
         return f"{part('deg')}√{_grouped(part('e'))}"
     if name == "nary":
@@ -43,11 +44,15 @@ def linear(element: Any) -> str:
         rows = (", ".join(linear(cell) for cell in row.findall(f"{_M}e")) for row in element.findall(f"{_M}mr"))
         return f"[{'; '.join(rows)}]"
     joint = "\n" if name in ("oMathPara", "eqArr") else ""
-    return joint.join(linear(child) for child in element if isinstance(child.tag, str) and not _is_look(child.tag))
-
-
-def _is_look(tag: str) -> bool:
-    return tag.endswith("Pr")
+    whole, last = "", "r"
+    for key, child in ((child.tag.removeprefix(_M), child) for child in element if isinstance(child.tag, str)):
+        if key.endswith("Pr"):
+            continue  # how it looks
+        text = linear(child)
+        names = whole[-1:].isalnum() and text[:1].isalnum() and (last != "r" or key == "func")
+        whole += (joint if whole else "") + " " * names + text
+        last = key
+    return whole
 
 
 def _grouped(text: str) -> str:

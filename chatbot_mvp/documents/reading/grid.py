@@ -52,8 +52,11 @@ def rows_of(rows: Sequence[Sequence[Cell]], heads: int | None = None) -> str:
     count = _heads(grid) if heads is None else heads
     names = [_name([row[column] for row in grid[:count]]) for column in range(len(grid[0]) if grid else 0)]
     lines += [f"- {line}" for row in grid[count:] if (line := _line(row, names if count else []))]
-    if count and count == len(grid):  # names alone
-        lines.append("- " + "; ".join(name for name in names if name))
+    # What stands in no row: names of empty columns, and what is too long to be repeated.
+    alone = [name for column, name in enumerate(names) if not any(row[column].text for row in grid[count:])]
+    alone += [cell.text for row in grid[:count] for cell in row if len(cell.text) > _MOST_SPREAD]
+    if said := "; ".join(dict.fromkeys(filter(None, alone))):
+        lines.append(f"- {said}")
     return "\n".join(lines).strip()
 
 

@@ -16,6 +16,7 @@ from chatbot_mvp.errors import UploadError
 
 _NS = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _TABLE, _STYLE, _OFFICE, _DRAW = (_NS % name for name in ("text", "table", "style", "office", "drawing"))
+_WEIGHT = f"{_NS % 'xsl-fo-compatible'}font-weight"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _SILENT = {
     "tracked-changes",
@@ -72,8 +73,10 @@ class _Page:
         style: str = element.get(f"{_TEXT}style-name", "")
         if name in _SILENT:
             return ""
-        if name == "annotation":
-            self._lost["comments"] += len("".join(element.itertext()).split())
+        if name in ("annotation", "placeholder"):
+            self._lost["comments" if name == "annotation" else "placeholders"] += len(
+                "".join(element.itertext()).split()
+            )
             return ""
         if name in ("h", "p", "span") and (kind := self._left_out(style)):
             self._lost[kind] += len("".join(element.itertext()).split())
@@ -103,6 +106,8 @@ class _Page:
         if name == "object":
             return self._object(element)
         inside = self.inner(element, depth, numbered)
+        if name in ("p", "span") and inside and self._is_bold(style):
+            inside = f"<b>{inside}</b>"
         if name == "h":
             level = min(int(element.get(f"{_TEXT}outline-level", 1)), 5)
             return f"<h{level}>{inside}</h{level}>"
@@ -142,6 +147,11 @@ class _Page:
     def _is_title(self, name: str) -> bool:
         names = [name, *(style.get(f"{_STYLE}parent-style-name", "") for style in self._chain(name))]
         return "Title" in names
+
+    def _is_bold(self, name: str) -> bool:
+        looks = (style.find(f"{_STYLE}text-properties") for style in self._chain(name))
+        weights = (look.get(_WEIGHT) for look in looks if look is not None)
+        return next(filter(None, weights), "") == "bold"
 
     def _left_out(self, name: str) -> str:
         for style in self._chain(name):

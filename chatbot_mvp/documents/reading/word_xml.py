@@ -49,7 +49,8 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
     _take_out(body, looks, lost)
     for formula in [*body.iter(f"{_M}oMathPara"), *body.iter(f"{_M}oMath")]:
         if formula.getparent() is not None and formula.getparent().tag != f"{_M}oMathPara":
-            _replace(formula, [_run(linear(formula))])
+            beside = formula.getnext() is not None and formula.getnext().tag == formula.tag
+            _replace(formula, [_run(linear(formula) + " " * beside)])
     for paragraph in body.iter(f"{_W}p"):
         if label := numbers.label(paragraph):
             place = 1 if len(paragraph) and paragraph[0].tag == f"{_W}pPr" else 0

@@ -164,7 +164,10 @@ def _with_corpus(
         dataset_documents=len(whole.dataset.documents),
         index_cached=indexed,
         vectors=vectors,
-        warnings=[*plan.warnings, *(text for text in (cut.warning, _own_documents(dataset)) if text)],
+        warnings=[
+            *plan.warnings,
+            *(text for text in (cut.warning, _own_documents(dataset), _left_out(whole.dataset)) if text),
+        ],
         estimate=estimate_from_lengths(corpus, settings),
     )
 
@@ -174,6 +177,11 @@ def _own_documents(dataset: Dataset) -> str:
     return (
         f"{count} queries are documents themselves; each leaves itself out of its ranking, as in BEIR" if count else ""
     )
+
+
+def _left_out(dataset: Dataset) -> str:
+    left = dataset.left_out
+    return f"{left} judgements name documents that are not in the corpus; they are left out" if left else ""
 
 
 def _own_judge(settings: Settings) -> str:

@@ -70,6 +70,14 @@ def test_a_query_that_is_a_document_does_not_find_itself_and_the_figures_are_bei
     assert beir[RR @ 10] == pytest.approx(result.metrics["mrr"]) == 1.0
 
 
+def test_a_plan_tells_how_many_judgements_name_no_document_of_the_corpus(
+    app: App, written: Callable[..., Path]
+) -> None:
+    plan = app.runs.plan_run(mteb_dataset_name=str(written(CLAIMS, {**COUNTER, "meat-pro": "test-environment"})))
+    assert "1 judgements name documents that are not in the corpus; they are left out" in plan.warnings
+    assert (plan.queries, plan.unjudged) == (3, 1)
+
+
 def test_the_context_of_an_answer_and_the_ranks_leave_the_query_out_too(app: App, written: Callable[..., Path]) -> None:
     result = app.runs.run_now(mteb_dataset_name=str(written(CLAIMS, COUNTER)), generation_enabled=True)
     lines = (app.settings.results_dir / result.run_id / "records.jsonl").read_text("utf-8").splitlines()
