@@ -17,8 +17,8 @@ from chatbot_mvp.llm.extractive.proof import FAINT, NEAR, content_of, has, text_
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
-from chatbot_mvp.llm.extractive.values import VALUES, gives, last_clause, plain_of, says_no, value_asked
-from chatbot_mvp.text import fold
+from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, last_clause, plain_of, says_no, value_asked
+from chatbot_mvp.text import LANGUAGES, detect_language, fold
 
 _LEAST = re.compile(
     r"\b(?:mas (?:baj|barat|cort|tempran|pequen|liger)\w*|menor(?:es)?|minim[oa]s?|menos|lowest|shortest|smallest|"
@@ -33,6 +33,7 @@ _SUM = re.compile(r"\b(?:en total|total(?:es)?|suman?|in total|altogether|sum)\b
 _COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
 _NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
+_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
 
 
@@ -51,6 +52,9 @@ class Cells:
 
 def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
     """Return what the tables of the passages of ``grounding`` answer; None if none does, or two differ."""
+    own = detect_language(grounding.question)
+    if {own, reader.analyzer.language} <= {*LANGUAGES} and own not in reader.analyzer.languages:
+        reader = Reader(own)  # of a document in another language than most
     question = _Question(grounding, reader)
     if question.kind in ("yes_no", "why", "how", "") or says_no(question.clause):
         return None
@@ -107,7 +111,8 @@ class _Question:
                 number = value_in(cells[column], self.spanish) is not None or bounds_in(
                     fold(cells[column]), self.spanish
                 )
-                if terms and terms <= self.stems and (not number or (column == 0 and cells[column].isdecimal())):
+                named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
+                if named and terms and terms <= self.stems:
                     found.setdefault(terms, {}).setdefault(column, set()).add(row)
         longest = {terms: columns for terms, columns in found.items() if not any(terms < other for other in found)}
         by_column: dict[int, set[int]] = {}
@@ -163,13 +168,17 @@ class _Question:
         if table.names == ("", ""):
             return 1
         columns = [column for column in range(len(table.names)) if column not in chosen]
+        columns = [column for column in columns if not money or self._of_kind(table, column, "money")]
         counts = {column: self._of_head(table.names[column]) for column in columns}
         best = max(counts.values(), default=0)
         if best:
             found = [column for column in columns if counts[column] == best]
         else:
-            kind = "money" if money else self.value
-            found = [column for column in columns if kind and self._of_kind(table, column, kind)]
+            kinds = ("date", "time", "when") if self.value == "when" else ("money" if money else self.value,)
+            of_kinds = ([column for column in columns if kind and self._of_kind(table, column, kind)] for kind in kinds)
+            found = next((of_kind for of_kind in of_kinds if of_kind), [])
+        if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
+            return 0  # what each row is about, which the heading names
         return found[0] if len(found) == 1 else None
 
     def _of_kind(self, table: Table, column: int, kind: str) -> bool:
@@ -182,17 +191,18 @@ class _Question:
     ) -> Cells | None:
         ranged = any(bounds_in(fold(table.rows[0][column]), self.spanish) for column in chosen)
         extreme = None if ranged or self.bounds else _LEAST.search(left) or _MOST.search(left)
-        target = self._target(table, chosen, bool(extreme and _MONEY.search(extreme.group())))
         key = next((column for column, name in enumerate(table.names) if self.noun in self.reader.terms(name)), 0)
+        compares = bool(extreme or (self.bounds and not ranged))
+        money = bool(extreme and _MONEY.search(extreme.group()))
+        target = self._target(table, [*chosen, key] if compares else chosen, money)
         if not rows:
             return None
         said = ""
         if extreme:
-            target = self._numeric(table, [*chosen, key], target)
             used |= self.reader.terms(extreme.group())
             rows = self._extreme(table, target, rows, bool(_LEAST.search(left)))
         elif self.bounds and not ranged:
-            target = self._numeric(table, [*chosen, key], target)
+            target = self._of_unit(table, [*chosen, key]) if target is None else target
             rows = self._within(table, target, rows)
             used |= self.reader.terms(self.bounds.said)
         elif found := _SUM.search(left):
@@ -206,6 +216,8 @@ class _Question:
         if not rows or target is None or (not table.whole and not (len(rows) == 1 and chosen and not extreme)):
             return None
         used |= self.reader.terms(table.names[target]) | self.reader.terms(table.names[key])
+        if self._of_kind(table, target, "money"):
+            used |= {word.stem for word, _ in self.words if re.fullmatch(PAY, fold(word.text))}
         if not (said or extreme) and not self._offers(table, rows, target):
             return None
         return self._proven(table, sorted(rows), used, said)
@@ -221,19 +233,11 @@ class _Question:
         units = {self.reader.terms(one[1]) or one[1] for one in found.values() if one}
         return {row: one[0] for row, one in found.items() if one} if len(units) == 1 and all(found.values()) else {}
 
-    def _numeric(self, table: Table, others: Collection[int], target: int | None) -> int | None:
-        """Return the column that is compared: the one asked for, or else the only one with the unit of the bound."""
-        if target is not None and target not in others[1:] and self._values(table, target, range(len(table.rows))):
-            return target
+    def _of_unit(self, table: Table, others: Collection[int]) -> int | None:
+        """Return the only column with the unit of the bound."""
         unit = self.bounds.unit if self.bounds else ""
-        columns = [
-            column
-            for column in range(len(table.names))
-            if column not in others
-            and self._values(table, column, range(len(table.rows)))
-            and (value := value_in(table.rows[0][column], self.spanish))
-            and (value[1] == unit or self._of_head(table.names[column]))
-        ]
+        values = [value_in(cell, self.spanish) for cell in table.rows[0]]
+        columns = [at for at, one in enumerate(values) if one and unit and one[1] == unit and at not in others]
         return columns[0] if len(columns) == 1 else None
 
     def _extreme(self, table: Table, column: int | None, rows: Collection[int], least: bool) -> set[int]:
@@ -270,10 +274,11 @@ class _Question:
 
     def _proven(self, table: Table, rows: Sequence[int], used: Collection[str], said: str) -> Cells:
         units = tuple(table.units[row] for row in rows)
-        passage = self.grounding.passages[units[0].passage]
-        under = f"{passage.section}\n{units[0].topic}"
-        near = self._near([text_of(unit) for unit in units])
+        passage, under = self.grounding.passages[units[0].passage], self._under(table)
+        if _COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):
+            return Cells(units, 0.0)  # what is counted is something else
         values, met = [], 0
+        near = self._near(f"{under}\n{table.above}\n{text_of(units[0])}")
         for word, literal in self.words:
             if word.stem in used:
                 values.append(1.0)
@@ -285,12 +290,12 @@ class _Question:
                 values.append(1.0 if close >= FAINT and has(passage.text, word, self.reader) else close)
         return Cells(units, min(values, default=0.0) / NEAR, said, met)
 
-    def _near(self, texts: Sequence[str]) -> Mapping[str, float]:
-        found: dict[str, float] = {}
-        for _, words in self.grounding.near(texts) if self.grounding.near else ():
-            for word, close in words.items():
-                found[word] = max(close, found.get(word, 0.0))
-        return found
+    def _under(self, table: Table) -> str:
+        return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
+
+    def _near(self, text: str) -> Mapping[str, float]:
+        return self.grounding.near([text])[0][1] if self.grounding.near else {}
 
 
-_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+def _is_code(term: str) -> bool:
+    return not term.isalpha() and not term.isdecimal()
