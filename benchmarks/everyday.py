@@ -66,8 +66,8 @@ class Question:
 
     def accepts(self, text: str) -> bool:
         """Return whether a text has the answer, and nothing that it must not have."""
-        return any(all(_has(text, part) for part in parts) for parts in self.accept) and not any(
-            _has(text, part) for part in self.reject
+        return any(all(has(text, part) for part in parts) for parts in self.accept) and not any(
+            has(text, part) for part in self.reject
         )
 
 
@@ -76,7 +76,7 @@ def questions_of(document: str) -> list[Question]:
     return [Question(**json.loads(line)) for line in lines]
 
 
-def _has(text: str, part: str) -> bool:
+def has(text: str, part: str) -> bool:
     plain = fold(re.sub(r"[*`]", "", text))
     return bool(re.search(rf"(?<![\w.,:]){re.escape(fold(part))}(?!\w)", plain))
 

@@ -161,13 +161,13 @@ def proofs(grounding: Grounding) -> dict[str, str]:
         for part in before:
             setattr(proof, part, changes[part])
         try:
-            units, _ = choice.choose(replace(grounding, near=None if "" in changes else near and remembered))
+            units = choice.choose(replace(grounding, near=None if "" in changes else near and remembered)).units
         finally:
             for part, value in before.items():
                 setattr(proof, part, value)
         if units:
             text = grounding.passages[units[0].passage].text
-            found[name] = "\n".join(text[start:end] for start, end in units[0].spans)
+            found[name] = "\n".join(text[start:end] for unit in units for start, end in unit.spans)
     return found
 
 

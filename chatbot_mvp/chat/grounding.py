@@ -22,4 +22,16 @@ def grounding_of(trace: RetrievalTrace, index: CorpusIndex, passages: Sequence[C
     asked, _ = corrected(trace.query, trace, index)
     near = nearness(index, asked) if proves and passages else None
     language = index.analyzer.language_of(asked)
-    return Grounding(asked, tuple(passages), language, sentence_closeness(trace, index), index.analyzer, near, proves)
+    closeness, cut = sentence_closeness(trace, index), _cut(index, passages)
+    return Grounding(asked, tuple(passages), language, closeness, index.analyzer, near, proves, cut)
+
+
+def _cut(index: CorpusIndex, passages: Sequence[Chunk]) -> frozenset[str]:
+    """Return the ids of those passages whose section has a passage before or behind them."""
+    found = set()
+    for passage in passages:
+        row = index.row_of.get(passage.chunk_id)
+        beside = () if row is None else index.chunks[max(0, row - 1) : row + 2]
+        if sum((one.doc_id, one.section) == (passage.doc_id, passage.section) for one in beside) > 1:
+            found.add(passage.chunk_id)
+    return frozenset(found)

@@ -56,6 +56,8 @@ class Grounding:
     """Compares texts with the question token by token; None to compare words alone."""
     proves: bool = field(default=False, compare=False)
     """Whether a quote has to be proven to answer; if not, what is nearest to the question is quoted."""
+    cut: frozenset[str] = field(default=frozenset(), compare=False)
+    """Ids of the passages whose section has further ones: a table may go on there."""
 
 
 @dataclass(frozen=True, slots=True)

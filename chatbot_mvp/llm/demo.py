@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Quote, Usage
-from chatbot_mvp.llm.extractive import Unit, choose
+from chatbot_mvp.llm.extractive import Choice, Unit, choose
 from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.types import Chunk
 
@@ -27,8 +27,10 @@ class DemoModel:
         started = time.perf_counter()
         most = request.options.max_tokens
         limit = None if most is None else CHARS_PER_TOKEN * most
-        units, proof = choose(request.grounding) if request.grounding else ([], None)
+        units, proof, said = choose(request.grounding) if request.grounding else Choice([], None)
         text, quotes, cut = _answer(units, request.grounding.passages, limit) if request.grounding else ("", (), False)
+        if said and quotes:  # nothing is computed from rows that are not shown
+            text = f"{said} [{quotes[0].number}]\n\n{text}"
         reason: FinishReason = "length" if cut else "stop"
         seconds = time.perf_counter() - started
         return Completion(text, self.name, seconds, reason, Usage(cost_usd=0.0), quotes=quotes, proof=proof)

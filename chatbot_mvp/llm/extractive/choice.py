@@ -7,11 +7,13 @@ were set on even rows of development data and checked on the odd ones (see decis
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
+from chatbot_mvp.llm.extractive.cells import answer_from_cells
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
 from chatbot_mvp.llm.extractive.proof import prove
@@ -39,18 +41,32 @@ _SUPPORTS = 12
 """The best units that are tried as the first of a pair."""
 
 
-def choose(grounding: Grounding) -> tuple[list[Unit], float | None]:
-    """Return (the units that answer a question, at most three, in reading order; their proof).
+class Choice(NamedTuple):
+    """What answers a question."""
 
-    If ``grounding`` asks for a proof, that is one proven unit or none (see ``prove``). Else it is what is nearest, none
-    if nothing resembles the question (see ``_eligible``), and the proof is None.
+    units: Sequence[Unit]
+    """In reading order."""
+    proof: float | None
+    """As ``Proof.value``; None if none is asked for."""
+    said: str = ""
+    """What is computed from the units; "" if nothing is."""
+
+
+def choose(grounding: Grounding) -> Choice:
+    """Return the units that answer a question.
+
+    If ``grounding`` asks for a proof, these are the rows of a table that answer it, else one proven unit or none (see
+    ``prove``). Without, they are the nearest ones, at most three; none if nothing resembles the question (see
+    ``_eligible``).
     """
     reader = Reader(grounding.language, grounding.analyzer)
     units = _new_ones(grounding, reader)
     if grounding.proves:
+        if units and (cells := answer_from_cells(grounding, reader)):
+            return Choice(cells.units, cells.value, cells.said)
         proof = prove(grounding, units, reader) if units else None
-        return [proof.unit] if proof and proof.value >= 1 else [], proof.value if proof else 0.0
-    return _nearest(grounding, units, reader) if units else [], None
+        return Choice([proof.unit] if proof and proof.value >= 1 else [], proof.value if proof else 0.0)
+    return Choice(_nearest(grounding, units, reader) if units else [], None)
 
 
 def _nearest(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> list[Unit]:

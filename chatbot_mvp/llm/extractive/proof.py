@@ -73,10 +73,10 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         scores = compare(replace(grounding, question=clause), units, wanted, reader)
         late, margin = scores.cover @ scores.weights, MARGIN_OF_WORDS
     else:
-        close = np.array(grounding.closeness(list(map(_text, units))) if grounding.closeness else [0.0] * len(units))
+        close = np.array(grounding.closeness(list(map(text_of, units))) if grounding.closeness else [0.0] * len(units))
         rows = np.sort(np.argsort(-close, kind="stable")[: _COMPARED if grounding.closeness else None])
         units = [units[row] for row in rows]
-        found = grounding.near(list(map(_text, units)))
+        found = grounding.near(list(map(text_of, units)))
         late, margin = np.array([of_text for of_text, _ in found]) + close[rows], MARGIN
         words = found[int(late.argmax())][1]
     best = int(late.argmax())
@@ -100,17 +100,17 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
     said = []
-    for word, literal in _content(clause, plain, rest, reader):
+    for word, literal in content_of(clause, plain, rest, reader):
         near = 0.0 if literal else words.get(fold(word.text), 0.0)
-        said.append(1.0 if _has(context, word, reader) or (near >= FAINT and _has(around, word, reader)) else near)
+        said.append(1.0 if has(context, word, reader) or (near >= FAINT and has(around, word, reader)) else near)
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
-def _text(unit: Unit) -> str:
+def text_of(unit: Unit) -> str:
     return f"{unit.lead} {unit.text}".strip()
 
 
-def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tuple[Word, bool]]:
+def content_of(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tuple[Word, bool]]:
     """Yield the words of a question that its answer has to say, each with whether only the word itself will do.
 
     Args:
@@ -124,7 +124,7 @@ def _content(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[tup
             yield word, literal
 
 
-def _has(text: str, word: Word, reader: Reader) -> bool:
+def has(text: str, word: Word, reader: Reader) -> bool:
     return word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(fold(word.text))}\b", fold(text)))
 
 

@@ -12,7 +12,8 @@ from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, WHY
 from chatbot_mvp.text import fold
 
 LIGHT_WORDS = frozenset(
-    """hacer hago hace puedo puede pueden podemos tengo tiene tienen tenemos quiero necesito necesita gustaria saber
+    """hacer hago hace hacen hizo hicieron puedo puede pueden podemos tengo tiene tienen tenemos quiero necesito
+    necesita gustaria saber
     cosa cosas alguien persona personas gente tipo
     dime favor llevar hay existe usar uso use dar da ver pasa pasar ocurre
     deja dejan dejar dejo quedan haga debo debe deben hace sirve sirven cual tras
@@ -88,7 +89,7 @@ def _value(asked: str, given: str) -> Value:
     return Value(re.compile(rf"(?:\b|^)(?:{asked})\b"), re.compile(given))
 
 
-_PAY = (
+PAY = (
     r"cuesta|cuestan|costara|cuestar?ia|costaria|costo|costaron|costaba|costaban|vale|valen|valdria|valia|cobra|"
     r"cobran|cobrais|cobraban|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|pagaron|abonar|sale|salen|piden|gana|"
     r"ganan|ganaba"
@@ -96,7 +97,7 @@ _PAY = (
 VALUES: dict[str, Value] = {
     "money": _value(
         rf"(?:de )?cuanto (?:(?:me|te|se|le|les|nos|os|hay|que|tengo|tiene|tienen|tenemos|debo|hace|falta|mas|va|"
-        rf"a|puede|dinero) ){{0,4}}?(?:{_PAY})(?: (?:al|por|cada) (?:mes|ano|dia|noche|trimestre|semana))?|"
+        rf"a|puede|dinero) ){{0,4}}?(?:{PAY})(?: (?:al|por|cada) (?:mes|ano|dia|noche|trimestre|semana))?|"
         rf"cuanto dinero|cuantos euros|"
         r"(?:que|cual es el|cuales son los) (?:precios?|tarifas?|importes?|costes?)|precios?|tarifas?|"
         r"(?:de )?cuanto (?:es|son|seria) (?=(?:el|la|los|las) (?:\w+ )?(?:cuotas?|fianza|renta|alquiler|"

@@ -1,0 +1,301 @@
+"""Answer a question from the cells of a table: one cell, the row whose range holds a value, or what rows say together.
+
+A question is answered if each of its words is accounted for: by the heads of the columns and the cells that are used,
+by what the table stands under, or by the operation. The operations are fixed, and computed over whole tables alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from chatbot_mvp.llm.base import Grounding
+from chatbot_mvp.llm.extractive.kinds import asked
+from chatbot_mvp.llm.extractive.proof import FAINT, NEAR, content_of, has, text_of
+from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
+from chatbot_mvp.llm.extractive.units import Unit
+from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, last_clause, plain_of, says_no, value_asked
+from chatbot_mvp.text import LANGUAGES, detect_language, fold
+
+_LEAST = re.compile(
+    r"\b(?:mas (?:baj|barat|cort|tempran|pequen|liger)\w*|menor(?:es)?|minim[oa]s?|menos|lowest|shortest|smallest|"
+    r"cheapest|earliest|lightest|least|fewest|minimum)\b"
+)
+_MOST = re.compile(
+    r"\b(?:mas (?:alt|car|larg|tard|grand|pesad)\w*|mayor(?:es)?|maxim[oa]s?|mas|highest|longest|largest|biggest|"
+    r"latest|greatest|heaviest|most expensive|most|maximum)\b"
+)
+_MONEY = re.compile(r"barat|car[oa]|cheap|expens")
+_SUM = re.compile(r"\b(?:en total|total(?:es)?|suman?|in total|altogether|sum)\b")
+_COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
+_ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
+_NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
+_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+_TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Rows that answer a question."""
+
+    units: tuple[Unit, ...]
+    value: float
+    """As ``Proof.value``."""
+    said: str = ""
+    """What is computed from them, "" if they say it themselves."""
+    met: int = 0
+    """Words of the question in heads and cells."""
+
+
+def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
+    """Return what the tables of the passages of ``grounding`` answer; None if none does, or two differ."""
+    own = detect_language(grounding.question)
+    if {own, reader.analyzer.language} <= {*LANGUAGES} and own not in reader.analyzer.languages:
+        reader = Reader(own)  # of a document in another language than most
+    question = _Question(grounding, reader)
+    if question.kind in ("yes_no", "why", "how", "") or says_no(question.clause):
+        return None
+    found = [cells for table in tables_of(grounding.passages, grounding.cut) if (cells := question.over(table))]
+    best = max(((cells.value >= 1, cells.met) for cells in found), default=(False, 0))
+    chosen = {
+        tuple(unit.text for unit in cells.units): cells for cells in found if (cells.value >= 1, cells.met) == best
+    }
+    return next(iter(chosen.values())) if len(chosen) == 1 and best[0] else None
+
+
+class _Question:
+    def __init__(self, grounding: Grounding, reader: Reader) -> None:
+        self.grounding, self.reader = grounding, reader
+        self.clause = last_clause(grounding.question.rpartition("? ")[2] or grounding.question)
+        self.folded = fold(self.clause)
+        plain = plain_of(self.clause)
+        self.value, rest = value_asked(plain)
+        self.kind = asked(self.clause, reader).kind
+        self.spanish = reader.language == "es"
+        self.words = list(content_of(self.clause, plain, rest, reader))
+        self.stems = reader.terms(self.clause)
+        self.bounds = bounds_in(self.folded, self.spanish)
+        ask = _ASKS.search(plain) or _COUNT.search(plain)
+        after = reader.ordered_terms(plain[ask.end() :]) if ask else []
+        self.noun = after[0] if after else ""
+
+    def over(self, table: Table) -> Cells | None:
+        """Return the rows of one table that answer, whatever their proof."""
+        chosen: dict[int, set[int]] = {}  # column -> its rows that have what the question says
+        used: set[str] = set()  # terms that are accounted for
+        for column, held in self._in_range(table, used):
+            chosen[column] = held
+        for column, held in self._named(table, chosen, used):
+            chosen[column] = chosen.get(column, set()) | held if column in chosen else held
+        rows = set.intersection(set(range(len(table.rows))), *chosen.values()) if chosen else {*range(len(table.rows))}
+        used.update(*(self.reader.terms(table.names[column]) for column in chosen))
+        left = " ".join(
+            fold(word.text) for word in self.reader.words(self.clause) if word.stem not in used | self._heads(table)
+        )
+        return self._read(table, chosen, rows, used, left)
+
+    def _heads(self, table: Table) -> frozenset[str]:
+        return frozenset().union(*map(self.reader.terms, table.names))
+
+    def _named(self, table: Table, ranged: Collection[int], used: set[str]) -> Iterator[tuple[int, set[int]]]:
+        """Yield the columns with a cell all of whose words are in the question, and the rows of these cells."""
+        found: dict[frozenset[str], dict[int, set[int]]] = {}
+        for column, name in enumerate(table.names):
+            if column in ranged or (not name and column):
+                continue
+            for row, cells in enumerate(table.rows):
+                terms = self.reader.terms(cells[column])
+                number = value_in(cells[column], self.spanish) is not None or bounds_in(
+                    fold(cells[column]), self.spanish
+                )
+                named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
+                if named and terms and terms <= self.stems:
+                    found.setdefault(terms, {}).setdefault(column, set()).add(row)
+        longest = {terms: columns for terms, columns in found.items() if not any(terms < other for other in found)}
+        by_column: dict[int, set[int]] = {}
+        for terms, columns in longest.items():
+            headed = [column for column in columns if self._of_head(table.names[column])]
+            for column in headed or columns:
+                by_column.setdefault(column, set()).update(columns[column])
+            used |= terms
+        yield from by_column.items()
+
+    def _of_head(self, name: str) -> int:
+        return len(self.reader.terms(name) & self.stems)
+
+    def _in_range(self, table: Table, used: set[str]) -> Iterator[tuple[int, set[int]]]:
+        """Yield the column of ranges, if one has the range of the question or holds its number, and those rows."""
+        for column, name in enumerate(table.names):
+            ranges = [bounds_in(fold(cells[column]), self.spanish) for cells in table.rows]
+            if 2 * sum(one is not None for one in ranges) <= len(ranges):
+                continue
+            asked = self.bounds
+            if asked:
+                rows = {
+                    row
+                    for row, one in enumerate(ranges)
+                    if one and (one.low, one.high, one.open) == (asked.low, asked.high, asked.open)
+                }
+                said = asked.said
+            else:
+                number = next(
+                    (one for one in _NUMBER.finditer(self.folded) if self._fits(one, name, ranges)),
+                    None,
+                )
+                if number is None:
+                    continue
+                value, said = number_in(number.group(), self.spanish), number.group()
+                rows = {row for row, one in enumerate(ranges) if one and one.holds(value)}
+            used |= self.reader.terms(said)
+            yield column, rows if len(rows) == 1 else set()
+            return
+
+    def _fits(self, number: re.Match[str], name: str, ranges: Sequence[Bounds | None]) -> bool:
+        """Return whether a number of the question is of the unit of a column of ranges."""
+        signs = re.findall("[€$£%]", number.group())
+        unit = signs[0] if signs else number[1] or ""
+        units = {one.unit for one in ranges if one} - {""}
+        if not units or not unit:
+            return self._of_head(name) > 0
+        same = self.reader.terms(unit) or {unit}
+        return any((self.reader.terms(one) or {one}) == same for one in units)
+
+    def _target(self, table: Table, chosen: Collection[int], money: bool) -> int | None:
+        """Return the column that is asked for: that whose head says most of the question, or has its kind of value."""
+        if table.names == ("", ""):
+            return 1
+        columns = [column for column in range(len(table.names)) if column not in chosen]
+        columns = [column for column in columns if not money or self._of_kind(table, column, "money")]
+        counts = {column: self._of_head(table.names[column]) for column in columns}
+        best = max(counts.values(), default=0)
+        if best:
+            found = [column for column in columns if counts[column] == best]
+        else:
+            kinds = ("date", "time", "when") if self.value == "when" else ("money" if money else self.value,)
+            of_kinds = ([column for column in columns if kind and self._of_kind(table, column, kind)] for kind in kinds)
+            found = next((of_kind for of_kind in of_kinds if of_kind), [])
+        if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
+            return 0  # what each row is about, which the heading names
+        return found[0] if len(found) == 1 else None
+
+    def _of_kind(self, table: Table, column: int, kind: str) -> bool:
+        cells = [cells[column] for cells in table.rows if cells[column]]
+        given = VALUES[kind].given
+        return bool(cells) and all(given.search(fold(cell)) for cell in cells)
+
+    def _read(
+        self, table: Table, chosen: Mapping[int, set[int]], rows: set[int], used: set[str], left: str
+    ) -> Cells | None:
+        ranged = any(bounds_in(fold(table.rows[0][column]), self.spanish) for column in chosen)
+        extreme = None if ranged or self.bounds else _LEAST.search(left) or _MOST.search(left)
+        key = next((column for column, name in enumerate(table.names) if self.noun in self.reader.terms(name)), 0)
+        compares = bool(extreme or (self.bounds and not ranged))
+        money = bool(extreme and _MONEY.search(extreme.group()))
+        target = self._target(table, [*chosen, key] if compares else chosen, money)
+        if not rows:
+            return None
+        said = ""
+        if extreme:
+            used |= self.reader.terms(extreme.group())
+            rows = self._extreme(table, target, rows, bool(_LEAST.search(left)))
+        elif self.bounds and not ranged:
+            target = self._of_unit(table, [*chosen, key]) if target is None else target
+            rows = self._within(table, target, rows)
+            used |= self.reader.terms(self.bounds.said)
+        elif found := _SUM.search(left):
+            used |= self.reader.terms(found.group())
+            said = self._sum(table, target, rows)
+            rows = rows if said else set()
+        elif _COUNT.search(left) and self.noun in self.reader.terms(table.names[key]) and self._is_text(table, key):
+            target, said = key, str(len(rows))
+        elif not chosen or target is None:
+            return None
+        if not rows or target is None or (not table.whole and not (len(rows) == 1 and chosen and not extreme)):
+            return None
+        used |= self.reader.terms(table.names[target]) | self.reader.terms(table.names[key])
+        if self._of_kind(table, target, "money"):
+            used |= {word.stem for word, _ in self.words if re.fullmatch(PAY, fold(word.text))}
+        if not (said or extreme) and not self._offers(table, rows, target):
+            return None
+        return self._proven(table, sorted(rows), used, said)
+
+    def _is_text(self, table: Table, column: int) -> bool:
+        return not any(value_in(cells[column], self.spanish) for cells in table.rows)
+
+    def _values(self, table: Table, column: int | None, rows: Collection[int]) -> dict[int, Decimal]:
+        """Return the numbers of a column, all of one unit; {} if it has other cells, or a row of totals."""
+        if column is None or any(_TOTALS.search(fold(cells[0])) for cells in table.rows):
+            return {}
+        found = {row: value_in(table.rows[row][column], self.spanish) for row in rows}
+        units = {self.reader.terms(one[1]) or one[1] for one in found.values() if one}
+        return {row: one[0] for row, one in found.items() if one} if len(units) == 1 and all(found.values()) else {}
+
+    def _of_unit(self, table: Table, others: Collection[int]) -> int | None:
+        """Return the only column with the unit of the bound."""
+        unit = self.bounds.unit if self.bounds else ""
+        values = [value_in(cell, self.spanish) for cell in table.rows[0]]
+        columns = [at for at, one in enumerate(values) if one and unit and one[1] == unit and at not in others]
+        return columns[0] if len(columns) == 1 else None
+
+    def _extreme(self, table: Table, column: int | None, rows: Collection[int], least: bool) -> set[int]:
+        values = self._values(table, column, rows)
+        end = (min if least else max)(values.values(), default=None)
+        return {row for row, value in values.items() if value == end}
+
+    def _within(self, table: Table, column: int | None, rows: Collection[int]) -> set[int]:
+        values = self._values(table, column, rows)
+        return {row for row, value in values.items() if self.bounds and self.bounds.holds(value)}
+
+    def _sum(self, table: Table, column: int | None, rows: Collection[int]) -> str:
+        values = self._values(table, column, rows)
+        if not values or column is None or ":" in table.rows[0][column]:
+            return ""
+        cells = [table.rows[row][column] for row in sorted(values)]
+        digits = f"{sum(values.values()):,f}" if any(re.search(r"\d[.,]\d{3}\b", cell) for cell in cells) else ""
+        digits = digits or f"{sum(values.values()):f}"
+        total = digits.translate(str.maketrans(",.", ".,")) if self.spanish else digits
+        return f"{re.sub(_DIGITS, total, cells[0], count=1)} = {' + '.join(cells)}"
+
+    def _offers(self, table: Table, rows: Collection[int], column: int) -> bool:
+        """Return whether cells are of the kind that is asked for; a number is of what its column or table names."""
+        for row in rows:
+            cell = table.rows[row][column]
+            if not cell or (self.kind == "who" and value_in(cell, self.spanish)):
+                return False
+            section = self.grounding.passages[table.units[row].passage].section
+            texts = [cell, f"{cell} {table.names[column]}", f"{cell} {section}"] if cell[:1].isdigit() else [cell]
+            known = not self.value or any(gives(self.value, fold(text), self.folded) for text in texts)
+            if not known or (self.kind == "number" and not self.value and not any(map(str.isdigit, cell))):
+                return False
+        return True
+
+    def _proven(self, table: Table, rows: Sequence[int], used: Collection[str], said: str) -> Cells:
+        units = tuple(table.units[row] for row in rows)
+        passage, under = self.grounding.passages[units[0].passage], self._under(table)
+        if _COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):
+            return Cells(units, 0.0)  # what is counted is something else
+        values, met = [], 0
+        near = self._near(f"{under}\n{table.above}\n{text_of(units[0])}")
+        for word, literal in self.words:
+            if word.stem in used:
+                values.append(1.0)
+                met += 1
+            elif has(under, word, self.reader) or (not literal and has(table.above, word, self.reader)):
+                values.append(1.0)
+            else:
+                close = 0.0 if literal else near.get(fold(word.text), 0.0)
+                values.append(1.0 if close >= FAINT and has(passage.text, word, self.reader) else close)
+        return Cells(units, min(values, default=0.0) / NEAR, said, met)
+
+    def _under(self, table: Table) -> str:
+        return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
+
+    def _near(self, text: str) -> Mapping[str, float]:
+        return self.grounding.near([text])[0][1] if self.grounding.near else {}
+
+
+def _is_code(term: str) -> bool:
+    return not term.isalpha() and not term.isdecimal()

@@ -1,0 +1,176 @@
+"""Read the tables of passages back into cells, and numbers and ranges out of cells.
+
+The rows are those that ``documents.reading.grid`` writes ("- Size: L; Price: 12 €"), forms ("- Size: L", "- Price:
+12 €") and the tables of Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from chatbot_mvp.llm.extractive.units import Unit, units_of
+from chatbot_mvp.text import fold
+from chatbot_mvp.types import Chunk
+
+_MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_LONGEST_NAME = 60
+"""Characters of what stands before a colon, if it names what follows."""
+_ABOVE = 300
+"""Characters before a table that are said to be about it."""
+_N = r"[€$£]?\s?\d(?:[\d.,]*\d)?"
+_U = r"(?:(?!(?:a|o|y|u|or|and|to|hasta)\b)[^\W\d_]+[²³]?|[€$£%])"
+_BOUNDS = (
+    (rf"(?:(?:de|desde|from) )?(?P<low>{_N}) ?(?P<same>{_U})? ?(?:a|hasta|to|-|–) ?(?P<high>{_N})", ""),
+    (rf"(?:entre|between) (?P<low>{_N}) ?(?P<same>{_U})? (?:y|and) (?P<high>{_N})", ""),
+    (rf"(?P<low>{_N}) ?(?P<same>{_U})? (?:o mas|or more|en adelante|and over)", ""),
+    (rf"(?:al menos|como minimo|a partir de|at least) (?P<low>{_N})", ""),
+    (
+        rf"(?:mas de|superan?|por encima de|(?:superior|mayor)(?:es)? (?:de|que|a)|more than|over|above) "
+        rf"(?:(?:los|las|the) )?(?P<low>{_N})",
+        "<",
+    ),
+    (rf"(?:hasta|como mucho|como maximo|up to|at most) (?P<high>{_N})", ""),
+    (
+        rf"(?:menos de|por debajo de|(?:inferior|menor)(?:es)? (?:de|que|a)|less than|fewer than|under|below) "
+        rf"(?P<high>{_N})",
+        "<",
+    ),
+)
+"""How a folded text says a range, and "<" if its bound is outside of it."""
+_PATTERNS = tuple((re.compile(rf"(?<![\w.,:/]){form}(?![\d/:])(?: ?(?P<unit>{_U}))?"), sign) for form, sign in _BOUNDS)
+_VALUE = re.compile(rf"(?P<number>{_N}) ?(?P<unit>(?:[^\W\d_]|[€$£%°]).{{0,24}})?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?: ?h)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """At least two rows of one passage with their cells."""
+
+    units: tuple[Unit, ...]
+    """A row each."""
+    names: tuple[str, ...]
+    """Of the columns; ("", "") of a form."""
+    rows: tuple[tuple[str, ...], ...]
+    """The cells, as many to a row as there are names; "" for an empty one."""
+    above: str
+    """What stands right before it."""
+    whole: bool
+    """Whether its first and its last row are certainly in the passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A range of numbers."""
+
+    low: Decimal | None
+    high: Decimal | None
+    open: bool
+    """Whether the only bound is outside."""
+    unit: str
+    """Folded; "" without one."""
+    said: str
+    """The folded words that say it."""
+
+    def holds(self, value: Decimal) -> bool:
+        if value in (self.low, self.high):
+            return not self.open
+        return (self.low is None or value > self.low) and (self.high is None or value < self.high)
+
+
+def tables_of(passages: Sequence[Chunk], cut: frozenset[str]) -> Iterator[Table]:
+    """Yield the tables of passages.
+
+    Args:
+        cut: ids of the passages whose section goes on in another one.
+    """
+    for number, passage in enumerate(passages):
+        units = units_of(passage.text, number)
+        cells = [_cells(unit, passage.text) for unit in units]
+        first = 0
+        for after in range(1, len(units) + 1):
+            if after < len(units) and cells[first] and _joins(cells[first], cells[after]):
+                continue
+            if after - first > 1:
+                inside = first > 0 and after < len(units)
+                whole = inside or passage.chunk_id not in cut
+                yield _table(units[first:after], cells[first:after], passage.text, whole)
+            first = after
+
+
+Cells = list[tuple[str, str]]
+"""(name of the column, text) of each cell that is not empty."""
+
+
+def _cells(unit: Unit, text: str) -> Cells:
+    if unit.is_row and len(unit.spans) > 1:
+        names = text[slice(*unit.spans[0])].split("\n")[0]
+        pairs = zip(_split(names), _split(unit.text), strict=False)
+        return [(name, cell) for name, cell in pairs if name and cell]
+    found: Cells = []
+    marker = _MARKER.match(unit.text)
+    for piece in unit.text[marker.end() :].split("; ") if marker else ():
+        name, colon, cell = piece.partition(": ")
+        name = name.strip(" *_")
+        if colon and len(name) <= _LONGEST_NAME:
+            found.append((name, cell.strip(" *_")))
+        elif found:
+            found[-1] = (found[-1][0], f"{found[-1][1]}; {piece}")
+        else:
+            return []
+    return found
+
+
+def _split(line: str) -> list[str]:
+    return [cell.strip(" *_") for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def _joins(first: Cells, cells: Cells) -> bool:
+    """Return whether the cells of two lines are of one table: both begin with one column, or are lines of a form."""
+    return bool(cells) and (first[0][0] == cells[0][0] or len(first) == len(cells) == 1)
+
+
+def _table(units: Sequence[Unit], cells: Sequence[Cells], text: str, whole: bool) -> Table:
+    above = text[: units[0].spans[0][0]][-_ABOVE:]
+    if all(len(row) == 1 for row in cells):
+        return Table(tuple(units), ("", ""), tuple(row[0] for row in cells), above, whole)
+    names = tuple(dict.fromkeys(name for row in cells for name, _ in row))
+    rows = tuple(tuple(dict(row).get(name, "") for name in names) for row in cells)
+    return Table(tuple(units), names, rows, above, whole)
+
+
+def number_in(text: str, spanish: bool) -> Decimal:
+    """Return the number that a text consists of, besides a currency; points and commas as its language writes them."""
+    digits = re.sub(r"[^\d.,]", "", text)
+    points = digits.count(".") + digits.count(",")
+    last = max(digits.rfind("."), digits.rfind(","))
+    grouping = "." if spanish else ","
+    whole = points and len(digits) - last == 4 and (digits[last] == grouping or points > 1)
+    if points and not whole and len(set(digits[:last]) & {digits[last]}) == 0:
+        return Decimal(re.sub(r"[.,]", "", digits[:last]) + "." + digits[last + 1 :])
+    return Decimal(re.sub(r"[.,]", "", digits))
+
+
+def value_in(cell: str, spanish: bool) -> tuple[Decimal, str] | None:
+    """Return (value, folded unit) of a cell that is a number or a time of day; None if it is none."""
+    if clock := _CLOCK.fullmatch(cell.strip()):
+        return Decimal(60 * int(clock[1]) + int(clock[2])), ":"
+    found = _VALUE.fullmatch(fold(cell.strip()))
+    if not found:
+        return None
+    sign = "".join(re.findall("[€$£]", found["number"]))
+    return number_in(found["number"], spanish), sign or (found["unit"] or "").strip()
+
+
+def bounds_in(text: str, spanish: bool) -> Bounds | None:
+    """Return the first range that a folded text says; None if it says none."""
+    for pattern, sign in _PATTERNS:
+        if found := pattern.search(text):
+            parts = found.groupdict()
+            low, high = (number_in(parts[end], spanish) if parts.get(end) else None for end in ("low", "high"))
+            signs = re.findall("[€$£]", found.group())
+            unit = signs[0] if signs else parts.get("unit") or parts.get("same") or ""
+            return Bounds(low, high, sign == "<", unit, found.group())
+    return None
