@@ -54,8 +54,8 @@ class Grounding:
     """Analyses question and passages; None if all of them are in ``language``."""
     near: Near | None = field(default=None, compare=False)
     """Compares texts with the question token by token; None to compare words alone."""
-    proves: bool = field(default=False, compare=False)
-    """Whether a quote has to be proven to answer; if not, what is nearest to the question is quoted."""
+    least_proof: float | None = field(default=None, compare=False)
+    """Proof, from 1 on, that a quote needs to answer; None if what is nearest to the question is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ class Completion:
     quotes: tuple[Quote, ...] | None = None
     """Sentences that the answer quotes, if the model reports them; None if they must be found in the text."""
     proof: float | None = None
-    """How well the quote, or the one that comes nearest to it, is proven to answer; from 1 on it is. None if it need
-    not be."""
+    """How well the quote, or the one that comes nearest to it, is proven to answer, over what was asked for; from 1 on
+    it answers. None if it need not be proven."""
 
 
 class ChatStream(Protocol):
