@@ -175,7 +175,7 @@ def visible(found: Calibrations) -> None:
     counts = {
         name: np.bincount(np.searchsorted(edges, pool.evidence), minlength=10) for name, pool in found.pools.items()
     }
-    above = {name: pool.evidence >= (promise.threshold or 0.0) for name, pool in found.pools.items()}
+    above = {name: pool.evidence >= (promise.threshold or 1.0) - 1 for name, pool in found.pools.items()}
 
     def facts(mix: Mapping[str, float]) -> tuple[Floats, float, float]:
         """Return (shares of the bins, share answered, share of these that is wrong)."""
@@ -184,7 +184,7 @@ def visible(found: Calibrations) -> None:
         wrong = sum(share * (above[name] & found.pools[name].wrong).mean() for name, share in mix.items())
         return np.asarray(bins), float(answered), float(wrong / answered)
 
-    print(f"\nEvidence, at the threshold {promise.threshold}, and a capital of {LIMIT:.0f}:\n")
+    print(f"\nEvidence, at the threshold {(promise.threshold or 1.0) - 1:.2f}, and a capital of {LIMIT:.0f}:\n")
     print(head(["drift", "wrong after it", "answers at least", "broken when so far", "answers at least, there"]))
     before = facts(BASE)[0]
     for name, drift in DRIFTS.items():

@@ -84,7 +84,7 @@ def evenly(year: Year, seed: int) -> Course:
 def near_threshold(year: Year, seed: int) -> Course:
     """Twice as many labels for the third of the answers with the least evidence, half as many for the others."""
     answered = np.flatnonzero(year.answered)
-    middle = np.quantile([score for score in year.promise.scores if score >= (year.promise.threshold or 0)], 1 / 3)
+    middle = np.quantile([score for score in year.promise.scores if score >= (year.promise.threshold or 1) - 1], 1 / 3)
     rng = np.random.default_rng([seed, 3])
     low = year.evidence[answered] < middle
     chance = BUDGET / len(answered) * np.where(low, 2.0, 0.5)

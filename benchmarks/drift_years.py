@@ -124,6 +124,7 @@ def year(calibrations: Calibrations, drift: Drift, seed: int, level: float = LEV
     labelled, promise = calibrations.of(seed, drift.before, level)
     if promise.threshold is None:
         return None
+    least = promise.threshold - 1  # here the evidence stands for what a promise asks of a proof beyond 1
     start = rng.uniform(60, 240)
     gone = drift.how(np.repeat(np.arange(DAYS, dtype=float), A_DAY), start)
     names = list(pools)
@@ -136,14 +137,14 @@ def year(calibrations: Calibrations, drift: Drift, seed: int, level: float = LEV
         pool, where = pools[name], np.flatnonzero(chosen == row)
         drawn = rng.integers(len(pool.evidence), size=where.size)
         evidence[where], wrong[where] = pool.evidence[drawn], pool.wrong[drawn]
-        above = pool.evidence >= promise.threshold
+        above = pool.evidence >= least
         shares.append((above.mean(), (above & pool.wrong).mean()))
     answered_of, wrong_of = np.array(shares).T
     rate = mix @ wrong_of / (mix @ answered_of)
     wrong ^= rng.random(QUESTIONS) < drift.mislabelled
     changed = int(np.argmax(gone > 0)) if drift.towards is not BASE else QUESTIONS
     lapsed = gone * drift.towards.get("removed", 0.0) / BASE["answerable"]
-    return Year(promise, evidence, evidence >= promise.threshold, wrong, rate, changed, tuple(labelled), lapsed)
+    return Year(promise, evidence, evidence >= least, wrong, rate, changed, tuple(labelled), lapsed)
 
 
 def _labelled(pools: Mapping[str, Pool], mislabelled: float, rng: np.random.Generator) -> list[LabelledQuestion]:
@@ -154,5 +155,5 @@ def _labelled(pools: Mapping[str, Pool], mislabelled: float, rng: np.random.Gene
         wrong = bool(pool.wrong[at]) ^ bool(rng.random() < mislabelled)
         # Whether a question fits or calibrates depends on its words: they must differ.
         question = KbQuestion(str(number), f"{rng.integers(2**62)}", pool.kinds[at])
-        found.append(LabelledQuestion(question, float(pool.evidence[at]), wrong))
+        found.append(LabelledQuestion(question, evidence := float(pool.evidence[at]), wrong, evidence=evidence))
     return found

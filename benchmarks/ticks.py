@@ -182,7 +182,7 @@ def ask(app: App, kind: str, name: str, text: str, questions: Rows) -> Iterator[
         trace = answer.trace
         quoted: dict[str, str] = {}
         if answer.decision.reason == "quotes" or answer.outcome in ("nearest", "answered"):
-            quoted = proofs(grounding_of(trace, index, [hit.chunk for hit in trace.chunks_final], True))
+            quoted = proofs(grounding_of(trace, index, [hit.chunk for hit in trace.chunks_final], 1.0))
         first = answer.nearest.passages[0].chunk.text if answer.nearest and answer.nearest.passages else ""
         yield {
             "documents": kind,

@@ -13,7 +13,7 @@ from benchmarks.recorder.facts import JSON, Fact, Place
 from benchmarks.recorder.sources import bases, kb_of, open_app, short_hash
 from benchmarks.script import SAMPLES
 from chatbot_mvp.app import App
-from chatbot_mvp.metrics.statistics import bootstrap, noninferiority, significance
+from chatbot_mvp.metrics.statistics import noninferiority, significance
 from chatbot_mvp.retrieval.pipeline import fingerprint
 from chatbot_mvp.runs.result import RunResult, figures_json
 from chatbot_mvp.runs.rows import QueryRow
@@ -143,7 +143,7 @@ def _statistics() -> Iterator[Fact]:
         for name, gains in series.items():
             column = gains[:, None]
             value = {
-                "interval": bootstrap.percentile_intervals(column),
+                "interval": noninferiority.paired_interval(gains),
                 "p": [significance.randomisation_p(column, ties=ties) for ties in (0.5, 1.0)],
                 "one_sided": noninferiority.one_sided_ps(gains),
                 "bounds": [noninferiority.bounds(gains, noise) for noise in (0.0, 0.1)],

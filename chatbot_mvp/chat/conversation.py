@@ -10,6 +10,7 @@ from typing import Literal
 from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
+from chatbot_mvp.chat.small_talk import small_talk
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.types import PastTurn
@@ -61,7 +62,7 @@ def past_of(turns: Iterable[Turn]) -> tuple[PastTurn, ...]:
     return tuple(
         PastTurn(turn.question, turn.answer.text, turn.answer.search_query)
         for turn in turns
-        if turn.answer and turn.answer.decided_by != "talk"
+        if turn.answer and not turn.answer.is_talk
     )
 
 
@@ -97,8 +98,10 @@ class Conversation:
 
     @property
     def title(self) -> str:
-        """The title that it was given, else its first question, in one line; "" before that."""
-        return self.given_title or (" ".join(self.turns[0].question.split()) if self.turns else "")
+        """The title that it was given, else its first question that is no greeting, in one line; "" before that."""
+        asked = [turn.question for turn in self.turns]
+        first = next((question for question in asked if not small_talk(question)), "".join(asked[:1]))
+        return self.given_title or " ".join(first.split())
 
     @property
     def last_at(self) -> str:
@@ -118,9 +121,14 @@ class Conversation:
         Turns without an answer are not counted, and neither are answers from a passage that a person chose
         or replies to a greeting.
         """
-        answers = [turn.answer for turn in self.turns if turn.answer]
-        found = Counter(one.outcome for one in answers if not (one.chosen or one.decided_by == "talk"))
+        found = Counter(one.outcome for one in self.counted)
         return {outcome: found[outcome] for outcome in OUTCOMES}
+
+    @property
+    def counted(self) -> tuple[AnswerRecord, ...]:
+        """The answers that ``outcomes`` counts, oldest first."""
+        answers = (turn.answer for turn in self.turns)
+        return tuple(one for one in answers if one and not (one.chosen or one.is_talk))
 
     def branch(self, turn_id: str = "") -> tuple[Turn, ...]:
         """Return the turns of the branch that a turn is in, oldest first, up to its end.

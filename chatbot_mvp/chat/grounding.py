@@ -13,15 +13,18 @@ from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.types import Chunk
 
 
-def grounding_of(trace: RetrievalTrace, index: CorpusIndex, passages: Sequence[Chunk], proves: bool) -> Grounding:
+def grounding_of(
+    trace: RetrievalTrace, index: CorpusIndex, passages: Sequence[Chunk], least_proof: float | None
+) -> Grounding:
     """Return passages of a trace as the built-in model reads them.
 
     Args:
-        proves: whether a quote has to be proven to answer.
+        least_proof: as in ``Grounding``.
     """
     asked, _ = corrected(trace.query, trace, index)
-    near = nearness(index, asked) if proves and passages else None
+    near = nearness(index, asked) if least_proof and passages else None
     language = index.analyzer.language_of(asked)
+<<<<<<< HEAD
     closeness, cut = sentence_closeness(trace, index), _cut(index, passages)
     return Grounding(asked, tuple(passages), language, closeness, index.analyzer, near, proves, cut)
 
@@ -35,3 +38,7 @@ def _cut(index: CorpusIndex, passages: Sequence[Chunk]) -> frozenset[str]:
         if sum((one.doc_id, one.section) == (passage.doc_id, passage.section) for one in beside) > 1:
             found.add(passage.chunk_id)
     return frozenset(found)
+=======
+    closeness = sentence_closeness(trace, index)
+    return Grounding(asked, tuple(passages), language, closeness, index.analyzer, near, least_proof)
+>>>>>>> e50

@@ -11,18 +11,14 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.claims.comparison import Difference
 from chatbot_mvp.chat.context import Mode
 from chatbot_mvp.chat.nearest import Nearest, Suggestion
-from chatbot_mvp.chat.quality import Quality, average_relevance, was_reranked
+from chatbot_mvp.chat.quality import Quality, average_relevance, debug_values
 from chatbot_mvp.chat.record_check import require_types
 from chatbot_mvp.chat.relevance import Outcome
 from chatbot_mvp.chat.verification import Statement
 from chatbot_mvp.documents.kb_files import FilePlace
-from chatbot_mvp.retrieval.score_parts import parts_of
-from chatbot_mvp.retrieval.stages.conversation import said_before
-from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.storage.formats import complete
 from chatbot_mvp.types import Chunk
 
-_CANDIDATES_KEPT = 10
 _CHARS_PER_TOKEN = 6
 """More characters than a token of Spanish or English prose has on average, with any tokeniser."""
 _ADDED_LATER = (("version", 0), ("version_id", ""), ("updated_at", ""), ("kb_name", ""))
@@ -81,6 +77,11 @@ class AnswerRecord:
     def chosen(self) -> bool:
         """True if a person chose the passage to answer from: nothing has decided that it answers."""
         return self.decided_by == "chosen"
+
+    @property
+    def is_talk(self) -> bool:
+        """True if the question was a greeting or the like, for which nothing was searched."""
+        return self.decided_by == "talk"
 
     @property
     def asked_back(self) -> Mapping[str, Any] | None:
@@ -204,41 +205,6 @@ def record_of(answer: Answer) -> AnswerRecord:
             "withheld": completion.text if completion and answer.why == "unsupported" else "",
         },
     )
-
-
-def debug_values(trace: RetrievalTrace) -> dict[str, Any]:
-    """Extract from a trace how its chunks were found, for the debug panel, under the names of ``RetrievalTrace``."""
-
-    def shown(hit: Hit) -> dict[str, Any]:
-        return {
-            "chunk_id": hit.chunk.chunk_id,
-            "section": hit.chunk.section,
-            "score": round(hit.score, 4),
-            "signals": {name: round(value, 4) for name, value in hit.signals.items() if not name.startswith(PART)},
-            "parts": {name: round(value, 4) for name, value in parts_of(hit, trace).items()},
-        }
-
-    return {
-        "query": trace.query,
-        "query_expanded": trace.query_expanded,
-        "expansion_notes": list(trace.expansion_notes),
-        "candidates": [shown(hit) for hit in trace.hits[:_CANDIDATES_KEPT]],
-        "chunks_final": [shown(hit) for hit in trace.chunks_final],
-        "chunks_added_by_stitching": list(trace.chunks_added_by_stitching),
-        "stitching_added_count": trace.stitching_added_count,
-        "context_chars_used": trace.context_chars_used,
-        "context_chars_budget": trace.context_chars_budget,
-        "evidence": trace.evidence,
-        "topic": trace.topic,
-        "reranked": was_reranked(trace),
-        "stage_errors": [
-            {"stage": record.stage, "error": str(record.notes["error"])}
-            for record in trace.records
-            if record.notes.get("error")
-        ],
-        "timings": [{"stage": record.stage, "seconds": round(record.seconds, 5)} for record in trace.records],
-        "earlier": [{"text": said.text, "weight": round(said.weight, 4)} for said in said_before(trace)],
-    }
 
 
 def source_json(source: Source) -> dict[str, Any]:

@@ -209,4 +209,5 @@ def _request(case: Case, model: ChatModel) -> ChatRequest:
     limit = settings.chat_max_tokens or (None if model.needs_evidence else usual)
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     proves = case.context.mode == "strict" and case.context.passage is None
-    return ChatRequest(messages, options, grounding_of(case.search.trace, case.pipeline.index, passages, proves))
+    least_proof = settings.kb_min_proof if proves else None
+    return ChatRequest(messages, options, grounding_of(case.search.trace, case.pipeline.index, passages, least_proof))

@@ -129,7 +129,7 @@ class OwnQuestions:
     def _proposed(self, pipeline: Pipeline, question: str) -> Proposed:
         [trace] = pipeline.retrieve([question])
         clear = chat_answer(pipeline, question, DemoModel(), self._live.current, search=Search(question, trace)).tick
-        grounding = grounding_of(trace, pipeline.index, [hit.chunk for hit in trace.chunks_final], False)
+        grounding = grounding_of(trace, pipeline.index, [hit.chunk for hit in trace.chunks_final], None)
         quotes = DemoModel().complete(ChatRequest((), grounding=grounding)).quotes or ()
         found = [_paragraph(source) for source in quoted_sources(quotes, grounding.passages)]
         found += find_nearest(question, trace, pipeline.index, None).passages

@@ -29,7 +29,7 @@ def comparison_text(comparison: Comparison) -> str:
     for run in comparison.runs:
         name = f"{labels[run.run_id]} against {labels[comparison.base]}"
         lines += ["", name, *_table(run.metrics), *_changes(run.metrics[0]), *_configuration(run)]
-    lines += ["", "interval: 95 % paired bootstrap; p: paired randomisation test, corrected by Holm in the last column"]
+    lines += ["", "interval: 95 % score interval; p: paired randomisation test, corrected by Holm in the last column"]
     return "\n".join(lines)
 
 

@@ -54,10 +54,15 @@ class Grounding:
     """Analyses question and passages; None if all of them are in ``language``."""
     near: Near | None = field(default=None, compare=False)
     """Compares texts with the question token by token; None to compare words alone."""
+<<<<<<< HEAD
     proves: bool = field(default=False, compare=False)
     """Whether a quote has to be proven to answer; if not, what is nearest to the question is quoted."""
     cut: frozenset[str] = field(default=frozenset(), compare=False)
     """Ids of the passages whose section has further ones: a table may go on there."""
+=======
+    least_proof: float | None = field(default=None, compare=False)
+    """Proof, from 1 on, that a quote needs to answer; None if what is nearest to the question is quoted."""
+>>>>>>> e50
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +113,8 @@ class Completion:
     quotes: tuple[Quote, ...] | None = None
     """Sentences that the answer quotes, if the model reports them; None if they must be found in the text."""
     proof: float | None = None
-    """How well the quote, or the one that comes nearest to it, is proven to answer; from 1 on it is. None if it need
-    not be."""
+    """How well the quote, or the one that comes nearest to it, is proven to answer, over what was asked for; from 1 on
+    it answers. None if it need not be proven."""
 
 
 class ChatStream(Protocol):

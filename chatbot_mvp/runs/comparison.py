@@ -10,7 +10,8 @@ import numpy as np
 
 from chatbot_mvp.errors import NotComparable, UnknownChoice
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
-from chatbot_mvp.metrics.statistics.bootstrap import Floats, percentile_intervals
+from chatbot_mvp.metrics.statistics.bootstrap import Floats
+from chatbot_mvp.metrics.statistics.noninferiority import paired_interval
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
 from chatbot_mvp.runs.comparable import ComparedRun, questions_of, refuse_different
 from chatbot_mvp.runs.headline import Headline, headlines
@@ -45,7 +46,7 @@ class MetricDelta:
     delta: float | None
     """Other run's mean minus the base's mean."""
     interval: tuple[float, float] | None
-    """95 % percentile bootstrap of the delta over queries; None with fewer than two pairs."""
+    """95 % interval of the delta over queries, as ``paired_interval``; None with fewer than two pairs."""
     p: float | None
     """Two-sided paired randomisation test; None without pairs."""
     p_holm: float | None
@@ -123,11 +124,10 @@ def compare_runs(runs: Sequence[ComparedRun], metrics: Sequence[str] = ()) -> Co
     questions = questions_of(base)
     pairs = [_pairs(base, other, name, questions) for other, name in columns]
     differences = np.stack([scores[:, 1] - scores[:, 0] for scores in pairs], axis=1)
-    intervals = percentile_intervals(differences)
     p_values = [None if np.isnan(p) else float(p) for p in randomisation_p(differences)]
     corrected = holm(p_values)
     deltas = [
-        _delta(name, pairs[column], questions, intervals[column], p_values[column], corrected[column])
+        _delta(name, pairs[column], questions, p_values[column], corrected[column])
         for column, (_, name) in enumerate(columns)
     ]
     return Comparison(
@@ -210,7 +210,6 @@ def _delta(
     name: str,
     scores: Floats,
     questions: Mapping[str, str],
-    interval: Floats,
     p: float | None,
     p_holm: float | None,
 ) -> MetricDelta:
@@ -224,7 +223,7 @@ def _delta(
         base=float(before.mean()) if pairs else None,
         other=float(after.mean()) if pairs else None,
         delta=float((after - before).mean()) if pairs else None,
-        interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
+        interval=paired_interval(after - before) if pairs >= 2 else None,
         p=p,
         p_holm=p_holm,
         pairs=pairs,

@@ -46,6 +46,8 @@ class Said:
     tick: bool
     places: tuple[Span, ...]
     """Where in the text of the knowledge base stands what it cites, or without an answer, the first passage shown."""
+    proof: float | None = None
+    """As ``Completion.proof``; None if a model answered, or if it was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class RunResult:
     readings: dict[Name, tuple[Figure | None, Figure | None]]
     """Metric -> (mean without failed queries, mean with failed queries counted as the worst value)."""
     intervals: dict[Name, Interval | None]
-    """Metric -> 95 % bootstrap interval of the mean; None with fewer than two scored queries."""
+    """Metric -> 95 % score interval of the mean; None with fewer than two scored queries."""
     splits: dict[Name, dict[Name, dict[Name, SplitFigure]]]
     """Field by which queries are grouped -> value of the field -> metric -> figures."""
     causes: dict[Name, Count]

@@ -19,7 +19,7 @@ STORED = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore", cache_stri
 Metrics = dict[Name, Figure | None]
 """Metric -> score or mean; None means not scored. A metric that does not apply is absent."""
 Interval = tuple[Figure, Figure]
-"""(low, high) of the 95 % percentile bootstrap interval."""
+"""(low, high) of the 95 % bootstrap interval."""
 
 
 def _usable(value: JsonValue) -> JsonValue:

@@ -27,7 +27,8 @@ KNOWLEDGE_BASE = 2
 """``kb.json`` and the files of ``versions/`` beside it. Format 1: see ``knowledge_base.format_1``."""
 QUESTION_SET = 1
 REVIEWS = 1
-PROMISE = 1
+PROMISE = 2
+"""Format 1 promised at a threshold of the evidence; it is read as one that is taken back."""
 EFFECTS = 1
 """``plan.json`` of a comparison of two versions, for the lines of ``answers.jsonl`` beside it too."""
 CONVERSATION = 1

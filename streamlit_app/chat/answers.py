@@ -81,7 +81,7 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
         )
         st.caption(f":orange[:material/warning:] {said}")
         show_differences(answer)
-    if not (answer.from_kb or answer.abstained or answer.decided_by == "talk"):
+    if not (answer.from_kb or answer.abstained or answer.is_talk):
         st.caption(f":blue[:material/info:] {t('chat.not_from_kb')}")
     if answer.finish_reason in ("cancelled", "length"):
         st.caption(f":gray[:material/content_cut:] {t(f'chat.finish.{answer.finish_reason}')}")

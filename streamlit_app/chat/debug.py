@@ -71,7 +71,7 @@ def show_debug(answer: AnswerRecord) -> None:
         _chunks("chunks_final", debug["chunks_final"])
         _chunks("candidates", debug["candidates"])
         st.markdown(f"**{t('debug.timings')}**")
-        times = [f"{plain(timing['stage'])} {number(1_000 * timing['seconds'], 1)} ms" for timing in debug["timings"]]
+        times = [f"{plain(timing['stage'])} {number(timing['seconds'], 4)} s" for timing in debug["timings"]]
         st.caption(" · ".join([*times, t("debug.total", seconds=number(answer.seconds, 2))]))
         if debug["withheld"]:
             st.markdown(f"**{t('debug.withheld')}**")

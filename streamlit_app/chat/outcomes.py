@@ -30,6 +30,7 @@ _ICONS = {
     "nearest": ":orange[:material/contact_support:]",
     "refused": ":red[:material/block:]",
 }
+_UNTICKED = {**_ICONS, "answered": ":gray[:material/rule:]"}
 _REASONS = ("relevance", "unsupported")
 """Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
 
@@ -69,10 +70,10 @@ def outcome_words(turn: Turn, answer: AnswerRecord) -> Markdown:
     if answer.outcome == "answered" and turn.answer_in:
         return _quiet_line(":gray[:material/translate:]", [t(f"outcome.in.{turn.answer_in}")])
     above = answer.nearest is not None and (answer.outcome == "asks" or bool(answer.nearest.passages))
-    if answer.mode != "strict" or above or answer.decided_by == "talk":
+    if answer.mode != "strict" or above or answer.is_talk:
         return Markdown("")
     if answer.outcome == "answered" and not answer.tick:
-        return _quiet_line(":gray[:material/rule:]", [t("outcome.unchecked")])
+        return _quiet_line(_UNTICKED["answered"], [t("outcome.partly" if answer.unsupported else "outcome.unchecked")])
     return _quiet_line(_ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")])
 
 
@@ -136,13 +137,14 @@ def show_hint(answer: AnswerRecord) -> None:
 def show_counts(conversation: Conversation) -> None:
     """Draw how many questions of a conversation had each outcome. Draws nothing before the first answer."""
     counts = conversation.outcomes
+    icons = _ICONS if all(one.tick for one in conversation.counted if one.outcome == "answered") else _UNTICKED
     if any(counts.values()):
         said = {
             name: t(f"outcome.turns.{name}.{_form(counts[name])}", count=number(counts[name]))
             for name in OUTCOMES
             if counts[name]
         }
-        st.caption(" · ".join(f"{_ICONS[name]} {text}" for name, text in said.items()))
+        st.caption(" · ".join(f"{icons[name]} {text}" for name, text in said.items()))
 
 
 def _form(count: int) -> str:

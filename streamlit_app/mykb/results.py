@@ -20,9 +20,7 @@ from streamlit_app.shared.sections import draw_added
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import draw_table
 
-_FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
-_FIGURES_OF_OWN = ("accepted", "refused", "hit@1", "hit@3", "mrr")
-"""Ranks come last: of a passage chosen among what search showed, they say where it stood, not what search finds."""
+_FIGURES = ("hit@1", "hit@3", "mrr")
 _NAMED_FOR_OWN = ("hit@1", "hit@3")
 _NOTHING = ""
 _TILE_PX = 182  # wide enough for its label; a row has as many tiles as fit
@@ -83,15 +81,10 @@ def _first(results: Mapping[str, KbResult]) -> str:
 
 def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
     summary, scored = result.summary, result.figures["scored"]
-    counts = {kind: len(values) for kind, values in result.scores.items()}
-    totals = {
-        "accepted": counts.get("answerable", 0),
-        "refused": counts.get("near", 0) + counts.get("far", 0),
-    }
     row = st.container(horizontal=True)
-    for name in _FIGURES_OF_OWN if own else _FIGURES:
+    for name in _FIGURES:
         label = t(f"mykb.figure_own.{name}") if own and name in _NAMED_FOR_OWN else t(f"mykb.figure.{name}")
-        value, total = summary[name], totals.get(name, scored)
+        value, total = summary[name], scored
         delta = None
         if compared is not None and value is not None and (other := compared.summary[name]) is not None:
             delta = _signed(value - other, name)
@@ -145,7 +138,7 @@ def _show_all(results: Sequence[KbResult]) -> None:
                 t("mykb.name"): result.set_name,
                 t("eval.col.queries"): len(result.rows),
             }
-            for name in _FIGURES:
+            for name in ("solved", *_FIGURES):
                 value = summary[name]
                 row[t(f"mykb.figure.{name}")] = score(value) if name == "mrr" or value is None else percent(value)
             row[t("mykb.col.threshold")] = number(result.min_evidence, 2)

@@ -11,11 +11,13 @@ from streamlit_app.shared.sources import place_text, show_passage, show_sources
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.tables import choose_row
 
-_FILTERS = ("all", "wrong_refusals", "wrong_answers", "not_first")
+_FILTERS = ("all", "unanswered", "false_ticks", "not_first")
+_WORST = (*FALSE_TICKS, "missed", "unsure", "near", None, *GOOD)
+"""What the chat made of questions, in the order in which one learns from them."""
 
 
 def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
-    """Draw the table, wrong decisions first, then one question in full."""
+    """Draw the table, what the chat says wrong first, then one question in full."""
     st.subheader(t("eval.queries"))
     # No counts in the texts: Streamlit sends a choice as its text, which must not change with the threshold.
     names = {name: t(f"mykb.filter.{name}") for name in _FILTERS}
@@ -27,12 +29,11 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
         key=f"mykb-filter-{result.result_id}",
         format_func=names.__getitem__,
     )
-    rows = [row for row in result.rows if _matches(row, chosen, threshold)]
+    rows = [row for row in result.rows if _matches(row, chosen)]
     rows.sort(key=lambda row: _to_learn_from(row, threshold))
     if not rows:
         st.success(t("mykb.filter_none"), icon=":material/check_circle:")
         return
-    verdicts = {None: "–", True: t("mykb.right"), False: t("mykb.wrong")}
     table = [
         {
             t("eval.col.question"): row.question.question,
@@ -40,7 +41,6 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
             t("mykb.col.said"): t(f"mykb.said.{row.outcome or 'unknown'}"),
             t("mykb.col.evidence"): number(row.evidence, 2),
             t("mykb.col.decision"): t("mykb.accepted" if row.accepted(threshold) else "mykb.refused"),
-            t("mykb.col.right"): verdicts[row.right(threshold)],
             t("mykb.col.rank"): _rank(row),
         }
         for row in rows
@@ -52,19 +52,18 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
     _show_row(kb, result, rows[position], threshold)
 
 
-def _to_learn_from(row: ResultRow, threshold: float) -> tuple[bool, bool, float, str]:
-    """Sort key: wrong decisions first, then those closest to the threshold."""
+def _to_learn_from(row: ResultRow, threshold: float) -> tuple[int, bool, float, str]:
+    """Sort key: what the chat says wrong first, then the evidence closest to the threshold."""
     first = not row.places or row.rank == 1
-    return row.right(threshold) is not False, first, abs(row.evidence - threshold), row.question.question_id
+    return _WORST.index(row.outcome), first, abs(row.evidence - threshold), row.question.question_id
 
 
-def _matches(row: ResultRow, name: str | None, threshold: float) -> bool:
-    kind, accepted = row.question.kind, row.accepted(threshold)
+def _matches(row: ResultRow, name: str | None) -> bool:
     match name:
-        case "wrong_refusals":
-            return kind == "answerable" and not accepted
-        case "wrong_answers":
-            return kind in ("near", "far") and accepted
+        case "unanswered":
+            return row.outcome in ("near", "unsure", "missed")
+        case "false_ticks":
+            return row.outcome in FALSE_TICKS
         case "not_first":
             return bool(row.places) and row.rank != 1
         case _:

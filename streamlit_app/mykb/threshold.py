@@ -29,7 +29,7 @@ from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.style import card_grid
 
 _SETTING = "kb_min_evidence"
-_LINES = ("coverage", "wrong_refusals", "wrong_answers")
+_LINES = ("coverage", "wrong_answers")
 _TOLERANCES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 _USUAL = 0.05
 _SAME = 0.005
@@ -195,12 +195,7 @@ def _take(threshold: float, current: float) -> None:
         key="mykb_apply",
         **guarded(Action.CHANGE_SETTINGS, t("mykb.apply_help"), fixed or abs(threshold - current) < _SAME),
     ):
-        apply_threshold(threshold)
-
-
-def apply_threshold(threshold: float) -> None:
-    """Save a threshold as that of strict mode, for all users, from now on."""
-    with errors_shown():
-        get_app().live.change(_SETTING, threshold)
-        st.toast(t("mykb.applied", value=number(threshold, 2)), icon=":material/check_circle:")
-        st.rerun()
+        with errors_shown():
+            get_app().live.change(_SETTING, threshold)
+            st.toast(t("mykb.applied", value=number(threshold, 2)), icon=":material/check_circle:")
+            st.rerun()

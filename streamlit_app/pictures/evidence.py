@@ -178,7 +178,6 @@ def _table(figures: Sequence[ThresholdFigures]) -> list[dict[str, str]]:
         {
             bare("mykb.threshold"): number(one.threshold, 2),
             bare("mykb.line.coverage"): _of(one.coverage),
-            bare("mykb.line.wrong_refusals"): _of(one.wrong_refusals),
             bare("mykb.line.wrong_answers"): _of(one.wrong_answers),
         }
         for one in figures[::_TABLE_STEP]

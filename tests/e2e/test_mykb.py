@@ -33,20 +33,18 @@ def test_questions_are_proposed_and_asked_the_threshold_is_moved_and_taken_and_o
     page.get_by_text("Cuánta evidencia exigir").wait_for()
     settle(page)
 
-    def wrongly_answered() -> int:
-        tile = page.locator("[data-testid='stMetric']").filter(has_text="Mal contestadas")
+    def unanswerable() -> int:
+        tile = page.locator("[data-testid='stMetric']").filter(has_text="Sin respuesta y con evidencia")
         return int(tile.locator("[data-testid='stMetricValue']").inner_text().split()[0])
 
-    before = wrongly_answered()
-    page.get_by_text("Mal contestadas", exact=True).last.click()  # the filter of the table
-    settle(page)
+    before = unanswerable()
     slider = page.get_by_role("slider", name="Umbral de evidencia")
     slider.focus()
     page.keyboard.press("Home")
     page.get_by_role("button", name="Usar 0,00 en el chat").wait_for()
     settle(page)
-    assert wrongly_answered() == 100 > before
-    assert page.get_by_text("Se muestran 20 de 40 preguntas.").is_visible()
+    assert unanswerable() == 100 > before
+    assert page.get_by_text("Se muestran 40 de 40 preguntas.").is_visible()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     page.get_by_role("button", name="Usar 0,03 en el chat").wait_for()

@@ -173,11 +173,11 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     page = results(language)
     values = {metric.label: metric.value for metric in page.metric}
     first, wrong = (
-        ("Lo señalado, el primero", "Mal contestadas")
+        ("Lo señalado, el primero", "Sin respuesta y con evidencia")
         if language == "es"
         else (
             "Your passage first",
-            "Wrongly answered",
+            "Unanswerable, with evidence",
         )
     )
     assert values[first] == ("100 %" if language == "es" else "100%")
@@ -198,7 +198,7 @@ def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(k
     assert page.button(key="mykb_apply").disabled
     page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.0).run()
     values = {metric.label: metric.value for metric in page.metric}
-    assert values["Mal contestadas"] == "100 %"
+    assert values["Sin respuesta y con evidencia"] == "100 %"
     assert "2 de 2" in texts(page)
     assert len(get_app().kb_evaluation.jobs(kb.kb_id)) == 1
     page = page.slider(key=f"mykb-threshold-{result_id}").set_value(0.37).run()
@@ -261,7 +261,7 @@ def test_the_suggestion_can_be_tried_on_the_chart(kb: KbRecord) -> None:
     assert not page.exception
     threshold = page.slider(key=f"mykb-threshold-{result_id}").value
     values = {metric.label: metric.value for metric in page.metric}
-    assert values["Mal contestadas"] == "0 %"
+    assert values["Sin respuesta y con evidencia"] == "0 %"
     assert f"Probar {threshold:.2f}".replace(".", ",") in page.button(key="mykb_see").label
 
 

@@ -12,7 +12,7 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.strict_mode import StrictMode, outcome_of
-from chatbot_mvp.evaluation.kb.thresholds import Scores, figures_at
+from chatbot_mvp.evaluation.kb.thresholds import Scores
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.metrics.decisions import UNANSWERABLE, Outcome
 from chatbot_mvp.runs.payloads import RETRIEVE, Said, Span, retrieved_of
@@ -56,13 +56,8 @@ class ResultRow:
         return outcome_of(self.said, self.question.kind, self.places) if self.said else None
 
     def accepted(self, threshold: float) -> bool:
-        """Return whether strict mode would answer at this evidence threshold (0-1)."""
+        """Return whether an answer is looked for at this evidence threshold (0-1)."""
         return self.evidence >= threshold
-
-    def right(self, threshold: float) -> bool | None:
-        """Return whether strict mode decides correctly at this threshold; None if the question has no kind."""
-        kind = self.question.kind
-        return None if kind is None else self.accepted(threshold) == (kind == "answerable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +84,10 @@ class KbResult:
     """Number of answerable questions made by rules and not reworded since: they are easier than people's questions."""
     version: int = 0
     """Number of the version that was measured; 0 if the run does not say."""
+    min_proof: float | None = None
+    """KB_MIN_PROOF at the time of the run; None if proofs were not recorded."""
+    provider: str = ""
+    """Setting PROVIDER at the time of the run."""
     proposed: frozenset[str] = frozenset()
     """Ids of the questions that rules or a model made and nobody reworded: they say nothing about those of people."""
 
@@ -118,14 +117,8 @@ class KbResult:
 
     @property
     def summary(self) -> dict[str, float | None]:
-        """hit@1, hit@3, mrr, share of answerable accepted and of the others refused, at the threshold of the run."""
-        at = figures_at(self.scores, self.min_evidence)
-        wrong = at.wrong_answers.value
-        return {
-            **{name: self.figures[name] for name in ("hit@1", "hit@3", "mrr")},
-            "accepted": at.coverage.value,
-            "refused": None if wrong is None else 1 - wrong,
-        }
+        """hit@1, hit@3, mrr, and ``solved``: the share of which the chat makes the right thing."""
+        return {**{name: self.figures[name] for name in ("hit@1", "hit@3", "mrr")}, "solved": self.strict.right.value}
 
 
 _NUMBERED = re.compile(r"[anf]\d{3}")
@@ -191,6 +184,8 @@ def read_kb_result(folder: RunFolder) -> KbResult:
         fingerprint=manifest.fingerprint,
         strategy=manifest.strategy,
         min_evidence=manifest.settings_masked["kb_min_evidence"],
+        min_proof=manifest.settings_masked.get("kb_min_proof"),
+        provider=manifest.settings_masked["provider"],
         rows=tuple(rows),
         figures=kb_figures(result),
     )

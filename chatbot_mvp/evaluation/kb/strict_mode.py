@@ -78,7 +78,7 @@ def said_in(answer: AnswerRecord) -> Said:
     for source in shown:
         whole = (source.chunk.start, source.chunk.end)
         spans += source.highlights or [whole] if answer.sources else [whole]
-    return Said(answer.outcome, answer.tick, tuple(spans))
+    return Said(answer.outcome, answer.tick, tuple(spans), answer.debug["proof"])
 
 
 def outcome_of(said: Said, kind: str | None, places: Sequence[Span]) -> Outcome | None:

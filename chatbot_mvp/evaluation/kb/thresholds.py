@@ -1,4 +1,4 @@
-"""Compute from recorded scores what strict mode would answer and refuse at each evidence threshold."""
+"""Compute from recorded scores which questions reach each evidence threshold, so that an answer is looked for."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ UNANSWERABLE = ("near", "far")
 
 @dataclass(frozen=True, slots=True)
 class ThresholdFigures:
-    """Strict mode at one threshold."""
+    """Which questions reach one threshold. What the chat then says is ``strict_mode.StrictMode``."""
 
     threshold: float
     coverage: Share
-    """Answerable questions that are answered."""
-    wrong_refusals: Share
-    """Answerable questions that are refused."""
+    """Answerable questions that reach it."""
     wrong_answers: Share
-    """Questions without an answer in the knowledge base that are answered nevertheless."""
+    """Questions without an answer in the knowledge base that reach it nevertheless."""
     by_kind: Mapping[str, Share]
-    """Kind -> answered questions, for each kind without an answer in the knowledge base."""
+    """Kind -> questions that reach it, for each kind without an answer in the knowledge base."""
 
 
 Scores = Mapping[str, Sequence[float]]
@@ -35,17 +33,15 @@ Scores = Mapping[str, Sequence[float]]
 
 
 def figures_at(scores: Scores, threshold: float) -> ThresholdFigures:
-    """Compute the figures of strict mode at a threshold. It answers if the score is at least the threshold."""
+    """Compute the figures at a threshold. A question reaches it if its score is at least the threshold."""
 
     def answered(*kinds: str) -> Share:
         values = [value for kind in kinds for value in scores.get(kind, ())]
         return Share(sum(value >= threshold for value in values), len(values))
 
-    coverage = answered("answerable")
     return ThresholdFigures(
         threshold,
-        coverage,
-        Share(coverage.total - coverage.count, coverage.total),
+        answered("answerable"),
         answered(*UNANSWERABLE),
         {kind: answered(kind) for kind in UNANSWERABLE},
     )

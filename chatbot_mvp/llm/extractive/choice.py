@@ -44,6 +44,7 @@ _SUPPORTS = 12
 class Choice(NamedTuple):
     """What answers a question."""
 
+<<<<<<< HEAD
     units: Sequence[Unit]
     """In reading order."""
     proof: float | None
@@ -67,6 +68,21 @@ def choose(grounding: Grounding) -> Choice:
         proof = prove(grounding, units, reader) if units else None
         return Choice([proof.unit] if proof and proof.value >= 1 else [], proof.value if proof else 0.0)
     return Choice(_nearest(grounding, units, reader) if units else [], None)
+=======
+    If ``grounding`` asks for a proof, that is one proven unit or none (see ``prove``), and the proof is over what is
+    asked for. Else it is what is nearest, none if nothing resembles the question (see ``_eligible``), and the proof is
+    None.
+    """
+    reader = Reader(grounding.language, grounding.analyzer)
+    units = _new_ones(grounding, reader)
+    if grounding.least_proof is not None:
+        if not units:
+            return [], 0.0
+        proof = prove(grounding, units, reader)
+        value = proof.value / grounding.least_proof
+        return [proof.unit] if value >= 1 else [], value
+    return _nearest(grounding, units, reader) if units else [], None
+>>>>>>> e50
 
 
 def _nearest(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> list[Unit]:
@@ -115,7 +131,7 @@ def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
         for number, passage in enumerate(grounding.passages):
             for unit in units_of(passage.text, number):
                 quoted = "\n".join(passage.text[start:end] for start, end in unit.spans)
-                denies = grounding.proves and says_no(quoted) and not says_no(grounding.question)
+                denies = grounding.least_proof is not None and says_no(quoted) and not says_no(grounding.question)
                 if denies or not reader.terms(quoted) <= known:
                     distinct.setdefault(unit.text, unit)
     return list(distinct.values())

@@ -123,6 +123,20 @@ def bounds(gains: Floats, noise: float = 0.0, tail: float = ALPHA) -> tuple[floa
     return mean - low, mean + high
 
 
+def paired_interval(gains: Floats) -> tuple[float, float]:
+    """Return the 95 % interval of the mean gain of paired scores.
+
+    The score interval of ``bounds`` with one more question that rises and one that falls by the largest change (as
+    Agresti & Min 2005 add pairs to a difference of proportions). Without them, the interval of a single changed
+    question would leave out 0.
+
+    Args:
+        gains: at least one.
+    """
+    largest = float(np.abs(gains).max()) or 1.0
+    return bounds(np.append(gains, [largest, -largest]), tail=0.025)
+
+
 def _distance(apart: Floats, shares: Floats, noise: float, count: int, reach: float) -> float:
     """Return how far above 0, the mean of ``apart``, the upper bound of ``bounds`` is.
 

@@ -85,6 +85,8 @@ class ApplicationFields(Fields):
     kb_sure_evidence: Annotated[float, IN_ADMIN, Row(group="kb", chat="system")] = Field(0.0, ge=0.0, le=1.0)
     """From this evidence score on, strict mode answers without asking the model whether the passages are relevant (0-1;
     0: halfway between KB_MIN_EVIDENCE and 1; 1: it always asks)."""
+    kb_min_proof: Annotated[float, IN_ADMIN, Row(group="kb")] = Field(1.0, ge=1.0, le=2.0)
+    """Minimum proof of a quote for an answer without a model to have the tick (1-2); a promise may ask for more."""
     chat_max_tokens: Annotated[int, IN_ADMIN, Row(group="chat")] = Field(0, ge=0, le=32_000)
     """Maximum chat answer (tokens); 0: 700 with groq and a knowledge base, otherwise LLM_MAX_TOKENS."""
     chat_rewrite_followups: Annotated[bool, IN_ADMIN, Row(group="chat")] = False

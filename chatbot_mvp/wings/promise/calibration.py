@@ -41,13 +41,15 @@ class LabelledQuestion:
     """A question labelled by a person, and what the retrieval found for it."""
 
     question: KbQuestion
-    evidence: float
-    """Evidence score, 0-1."""
+    score: float
+    """By how much its answer is proven, 0-1, as ``labelled.score_of`` gives it; negative without a tick."""
     wrong: bool
     """Whether an answer would be wrong: no quote of the answer stands in the labelled paragraph, or the knowledge base
     does not answer the question."""
     group: str = ""
     """Name of the document that the question is about, as ``groups_of`` gives it."""
+    evidence: float = 0.0
+    """Evidence score, 0-1, with which those of later questions are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def _fits(question: KbQuestion) -> bool:
 
 
 def _judged(one: LabelledQuestion) -> Judged:
-    return Judged(one.evidence, one.wrong)
+    return Judged(one.score, one.wrong)
 
 
 def _at(judged: Sequence[Judged], step: int) -> Controlled:

@@ -51,7 +51,7 @@ def plan_of(fit: Sequence[Cluster], level: float, calibration: int, alpha: float
     losses = (_shares(fit) - level) / (1 - level)
     answering = ~np.isnan(losses)
     if not answering.any():
-        return Plan(GRID // 2, (_USUAL_BET,) * (GRID + 1))
+        return Plan(0, (_USUAL_BET,) * (GRID + 1))
     share = answering.mean(axis=1)[:, None]
     gain = np.log1p(_BETS * level / (1 - level))[None, :]
     # Without these, a few clusters without a wrong answer would count as proof that none will come.

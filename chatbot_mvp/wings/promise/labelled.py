@@ -19,6 +19,21 @@ MOST_OF_TEXT = 0.5
 """Largest share of the text that all places of an expected passage may have together."""
 
 
+NO_TICK = -1.0
+
+
+def score_of(row: ResultRow, result: KbResult) -> float:
+    """Return by how much the answer to a row is proven beyond what a tick needs, 0-1; NO_TICK if it has no tick.
+
+    It is 1 with a model, whose sentences are checked otherwise; 0 if it was not recorded.
+    """
+    if row.said is None or not row.said.tick:
+        return NO_TICK
+    if row.said.proof is None or result.min_proof is None:
+        return 0.0 if result.min_proof is None else 1.0
+    return min(1.0, max(0.0, row.said.proof * result.min_proof - 1))
+
+
 def labelled_rows(result: KbResult, people: Sequence[SetQuestion] | None) -> list[ResultRow]:
     """Return the rows of a result that count.
 

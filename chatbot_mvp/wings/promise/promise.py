@@ -18,7 +18,7 @@ FAR = "far"
 
 @dataclass(frozen=True, slots=True)
 class FarPromise:
-    """The second promise: at most ``level`` of the far questions are answered, with the same confidence."""
+    """The second promise: at most ``level`` of the far questions get a tick, with the same confidence."""
 
     held: bool
     """Whether the promise is made at the threshold of the first one."""
@@ -44,11 +44,14 @@ class Basis:
     """Fingerprint of the retrieval's configuration."""
     mix: Mapping[str, int]
     """Kind -> number of labelled questions."""
+    provider: str = ""
+    """Setting PROVIDER, whose model answered; "" in a promise of before, which was about evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """At most ``level`` of the answers given are wrong, on questions like the labelled ones; or why that is not shown.
+    """At most ``level`` of the answers with a tick are wrong, on questions like the labelled ones; or why that is not
+    shown.
 
     The counts are those of the calibration questions at ``threshold``. Without a promise they are those at the
     threshold that was most likely to pass.
@@ -58,7 +61,7 @@ class Promise:
     """Promised share of wrong answers, 0-1."""
     confidence: float
     threshold: float | None
-    """Loosest evidence threshold at which the promise is made; None if none is made."""
+    """Least KB_MIN_PROOF at which the promise is made; None if none is made."""
     strictest: float
     """The promise is made for every threshold from ``threshold`` to this one."""
     answered: int
@@ -66,7 +69,7 @@ class Promise:
     bound: float
     """One-sided upper bound of the share of wrong answers at this threshold alone: Clopper-Pearson, or by documents."""
     refused: int
-    """Number of answerable calibration questions that are refused."""
+    """Number of answerable calibration questions without a tick."""
     answerable: int
     """Number of answerable calibration questions."""
     missing: int | None
@@ -102,7 +105,7 @@ class Promise:
         return self.threshold is not None
 
     def covers(self, threshold: float) -> bool:
-        """Return whether the promise is made for an evidence threshold."""
+        """Return whether the promise is made for a value of KB_MIN_PROOF."""
         return self.threshold is not None and self.threshold - 1e-9 <= threshold <= self.strictest + 1e-9
 
 
@@ -113,6 +116,7 @@ def make_promise(
     basis: Basis,
     unit: Unit | None = None,
     parts: int = 0,
+    least: float = 1.0,
 ) -> Promise:
     """Calibrate a promise. The same questions always fit and the same always calibrate, whatever their scores.
 
@@ -121,6 +125,7 @@ def make_promise(
         level: promised share of wrong answers, between 0 and 1 exclusive.
         unit: the independent draw; None for ``usual_unit``.
         parts: number of documents of the knowledge base; 0 if only those of the labels are known.
+        least: KB_MIN_PROOF at which the questions were asked: of looser ones nothing is known.
     """
     unit = unit or usual_unit(labelled, parts)
     sources = len({one.group for one in labelled})
@@ -130,15 +135,15 @@ def make_promise(
     return Promise(
         level,
         1 - ALPHA,
-        at.threshold if calibrated.passed else None,
-        at.strictest,
+        _proof(at.threshold, least) if calibrated.passed else None,
+        _proof(at.strictest, least),
         at.answered,
         at.wrong,
         calibrated.bound,
-        sum(one.evidence < at.threshold for one in answerable),
+        sum(one.score < at.threshold for one in answerable),
         len(answerable),
         0 if calibrated.passed else calibrated.missing,
-        _far([one.evidence for one in labelled if one.question.kind == FAR], at.threshold, level),
+        _far([one.score for one in labelled if one.question.kind == FAR], at.threshold, level),
         left_out,
         replace(basis, mix=dict(Counter(one.question.kind or "" for one in labelled))),
         tuple(one.evidence for one in labelled),
@@ -162,11 +167,11 @@ def promise_text(promise: Promise) -> str:
         counted += f", {promise.documents} documents"
         what = f"documents with labelled questions (those labelled can show {promise.least:.3g} at best)"
     if promise.made:
-        share = "at most {} of the answers about a document are wrong, on average over documents"
-        share = share if promise.unit == "document" else "at most {} of the answers given are wrong"
+        share = "at most {} of the ticked answers about a document are wrong, on average over documents"
+        share = share if promise.unit == "document" else "at most {} of the answers with a tick are wrong"
         first = (
             f"promise: {share.format(level)}, with {confidence} confidence, on questions like "
-            f"those labelled, at KB_MIN_EVIDENCE from {promise.threshold} to {promise.strictest} ({counted})"
+            f"those labelled, at KB_MIN_PROOF from {promise.threshold} to {promise.strictest} ({counted})"
         )
     elif promise.missing is None:
         first = f"no promise of {level}: too many answers are wrong ({counted}); more labels alone do not help"
@@ -180,7 +185,7 @@ def promise_text(promise: Promise) -> str:
         second = f"far questions: no promise, too many are answered ({answered})"
     else:
         second = f"far questions: no promise yet, {far.missing} more are needed ({answered})"
-    price = f"refused although answerable: {promise.refused} of {promise.answerable}"
+    price = f"without a tick although answerable: {promise.refused} of {promise.answerable}"
     labels = (
         f"labels that count: {promise.labels}, about {promise.sources} of {promise.parts} documents; "
         f"asked again in other words: {promise.repeated}; drawn by: {promise.unit}"
@@ -198,6 +203,10 @@ def questions_sha256(questions: Sequence[KbQuestion]) -> str:
     """Return the SHA-256 of questions and their labels, whatever their order, ids, headings and documents."""
     lines = sorted(replace(one.asked, question_id="", heading=None).as_line() for one in questions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _proof(score: float, least: float) -> float:
+    return max(least, round(1 + score, 4))
 
 
 def _far(scores: Sequence[float], threshold: float, level: float) -> FarPromise:

@@ -33,7 +33,7 @@ class Judged:
     """A question that has been judged."""
 
     score: float
-    """Evidence score, 0-1. The question is answered if the score is at least the threshold."""
+    """From 0 to 1, or negative: never answered. The question is answered if it is at least the threshold."""
     wrong: bool
     """Whether an answer to the question would be wrong."""
 
@@ -129,7 +129,7 @@ def start_of(fit: Sequence[Judged], level: float, calibration: int) -> int:
         calibration: number of questions that the sequence will be tested on.
     """
     if not fit:
-        return GRID // 2
+        return 0
     counts = list(zip(*(part.tolist() for part in _counts(fit)), strict=True))
     chances = []
     for answered, wrong in counts:

@@ -25,7 +25,7 @@ from chatbot_mvp.storage.json_object import InvalidJson, read_object
 from chatbot_mvp.wings.promise.calibration import ALPHA, FIT_SHARE, LabelledQuestion, Unit
 from chatbot_mvp.wings.promise.errors import PromiseError
 from chatbot_mvp.wings.promise.kb_change import KbChange, lapsed_of, verdict_of
-from chatbot_mvp.wings.promise.labelled import check_passage, groups_of, labelled_rows, part_names
+from chatbot_mvp.wings.promise.labelled import check_passage, groups_of, labelled_rows, part_names, score_of
 from chatbot_mvp.wings.promise.live_watch import LiveWatch, watch_live
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_of, questions_sha256
 from chatbot_mvp.wings.promise.repeats import without_repeats
@@ -46,7 +46,7 @@ class PromiseState:
     """What has changed since, for which the promise is taken back: "kb", "configuration", "questions", or "live" if the
     chat's questions differ from the labelled ones."""
     in_chat: bool
-    """Whether the chat's evidence threshold is one for which the promise is made."""
+    """Whether KB_MIN_PROOF is a value for which the promise is made."""
 
     @property
     def applies(self) -> bool:
@@ -75,8 +75,8 @@ class Promises:
 
         A question that repeats another one in other words counts once.
 
-        An answer is wrong if none of its quotes stands in the labelled paragraph, or if the knowledge base does not
-        answer the question. No model is asked: the quotes are those of an answer without a model.
+        An answer is one with a tick, as the chat gave it when the result was made. It is wrong if none of its quotes
+        stands in the labelled paragraph, or if the knowledge base does not answer the question.
 
         Args:
             level: share of wrong answers, between 0 and 1 exclusive.
@@ -109,10 +109,11 @@ class Promises:
             result.kb_sha256,
             result.fingerprint,
             {},
+            result.provider,
         )
         labelled, repeated = without_repeats(self.judged(result, rows), [row.places for row in rows])
         parts = len(set(part_names(files, contents.chunks)))
-        made = make_promise(labelled, len(result.rows) - len(rows), level, basis, unit, parts)
+        made = make_promise(labelled, len(result.rows) - len(rows), level, basis, unit, parts, result.min_proof or 1.0)
         made = replace(made, made_at=utc_now(), repeated=repeated)
         path = self._path(kb_id)
         with naming(path):
@@ -133,7 +134,7 @@ class Promises:
         version = measured.version_id if measured else ""
         groups = groups_of(rows, store.files(kb_id, version), self._kbs.contents(kb_id, version=version).chunks)
         return [
-            LabelledQuestion(row.question, row.evidence, self._is_wrong(result, row), group)
+            LabelledQuestion(row.question, score_of(row, result), self._is_wrong(result, row), group, row.evidence)
             for row, group in zip(rows, groups, strict=True)
         ]
 
@@ -202,7 +203,8 @@ class Promises:
         again = None
         if remaining := [row for row in rows if row.question.question_id not in lapsed]:
             labelled, _ = without_repeats(self.judged(result, remaining), [row.places for row in remaining])
-            again = make_promise(labelled, promise.left_out, promise.level, basis, promise.unit, promise.parts)
+            least = result.min_proof or 1.0
+            again = make_promise(labelled, promise.left_out, promise.level, basis, promise.unit, promise.parts, least)
         return KbChange(
             result.version or store.record(kb_id, measured.version_id).number,
             store.record(kb_id).number,
@@ -224,7 +226,7 @@ class Promises:
         changed = []
         if self._kbs.store.record(kb_id).sha256 != basis.kb_sha256:
             changed.append("kb")
-        if fingerprint(settings) != basis.fingerprint:
+        if fingerprint(settings) != basis.fingerprint or settings.provider != basis.provider:
             changed.append("configuration")
         if basis.set_id:
             try:
@@ -236,7 +238,7 @@ class Promises:
                 changed.append("questions")
         if promise.made and self.watch(kb_id, promise).alarm:
             changed.append("live")
-        return PromiseState(promise, tuple(changed), promise.covers(settings.kb_min_evidence))
+        return PromiseState(promise, tuple(changed), promise.covers(settings.kb_min_proof))
 
     def _by_people(self, kb_id: str, set_id: str) -> Sequence[SetQuestion]:
         """Return the kept questions of a set that neither rules nor a model made."""

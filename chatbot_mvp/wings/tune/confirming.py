@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ConfigDict
 
 from chatbot_mvp.metrics.statistics.bootstrap import Floats
-from chatbot_mvp.metrics.statistics.noninferiority import ALPHA, bounds, one_sided_p
+from chatbot_mvp.metrics.statistics.noninferiority import ALPHA, one_sided_p, paired_interval
 from chatbot_mvp.metrics.statistics.significance import holm
 from chatbot_mvp.runs.rows import STORED
 
@@ -48,7 +48,7 @@ def differences(gains: list[Floats]) -> list[Difference]:
     """Compare the winner with other configurations.
 
     The p comes from the sign-flip randomisation test with equal sums counted in full (as in a gate), corrected by Holm
-    (1979); the interval is that of ``interval``.
+    (1979); the interval is that of ``paired_interval``.
 
     Args:
         gains: for each other configuration the winner's score minus its score, one per question, at least one question.
@@ -57,21 +57,10 @@ def differences(gains: list[Floats]) -> list[Difference]:
     corrected = [1.0 if p is None else p for p in holm(raw)]
     found = []
     for values, p, p_holm in zip(gains, raw, corrected, strict=True):
-        low, high = interval(values)
+        low, high = paired_interval(values)
         better, worse = int((values > _TINY).sum()), int((values < -_TINY).sum())
         found.append(Difference(float(values.mean()), low, high, p, p_holm, len(values), better, worse))
     return found
-
-
-def interval(gains: Floats) -> tuple[float, float]:
-    """Return the 95 % interval of the mean gain.
-
-    The score interval of ``bounds`` with one more question that rises and one that falls by the largest change (as
-    Agresti & Min 2005 add pairs to a difference of proportions). Without them, the interval of a single changed
-    question would leave out 0.
-    """
-    largest = float(np.abs(gains).max()) or 1.0
-    return bounds(np.append(gains, [largest, -largest]), tail=ALPHA / 2)
 
 
 def verdict_of(against_today: Difference, min_effect: float) -> Verdict:

@@ -13,8 +13,9 @@ import numpy as np
 
 from chatbot_mvp.metrics.registry import COMPARED, METRICS
 from chatbot_mvp.metrics.statistics.bootstrap import Floats
+from chatbot_mvp.metrics.statistics.noninferiority import paired_interval
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.wings.tune.confirming import Difference, Verdict, differences, interval, verdict_of
+from chatbot_mvp.wings.tune.confirming import Difference, Verdict, differences, verdict_of
 from chatbot_mvp.wings.tune.halving import Searched, front, halving
 from chatbot_mvp.wings.tune.space import Configuration, Knob, with_model
 from chatbot_mvp.wings.tune.trials import CONFIRM, SEARCH, Trials
@@ -154,7 +155,7 @@ def _other_metrics(plan: TunePlan, trials: Trials, winner: Configuration) -> tup
         scored = np.array([pair for pair in pairs if None not in pair], dtype=np.float64)
         if name == plan.metric or name not in METRICS or not len(scored):
             continue
-        low, high = interval(scored[:, 1] - scored[:, 0])
+        low, high = paired_interval(scored[:, 1] - scored[:, 0])
         today, best = scored.mean(axis=0).tolist()
         found.append(MetricChange(metric=name, today=today, winner=best, low=low, high=high, questions=len(scored)))
     return tuple(found)

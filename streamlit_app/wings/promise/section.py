@@ -10,14 +10,14 @@ from chatbot_mvp.wings.promise.kb_change import KbChange
 from chatbot_mvp.wings.promise.live_watch import LiveWatch
 from chatbot_mvp.wings.promise.promise import Promise
 from chatbot_mvp.wings.promise.service import Promises, PromiseState
-from streamlit_app.mykb.threshold import apply_threshold, percent
+from streamlit_app.mykb.threshold import percent
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import moment, number, t
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 from streamlit_app.wings.promise.progress import show_promise_progress
 
-_SETTING = "kb_min_evidence"
+_SETTING = "kb_min_proof"
 _LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
 _USUAL = 0.05
 
@@ -118,8 +118,6 @@ def _show(state: PromiseState) -> None:
     if promise.left_out:
         st.caption(t("mykb.promise_left_out", count=number(promise.left_out)))
     st.caption(t("mykb.promise_basis", name=promise.basis.set_name, when=moment(promise.made_at)))
-    if promise.made and get_app().kb_evaluation.proposer():
-        st.caption(t("mykb.promise_model"))
 
 
 def _far(promise: Promise) -> str:
@@ -133,18 +131,21 @@ def _far(promise: Promise) -> str:
 
 
 def _take(state: PromiseState) -> None:
-    threshold = state.promise.threshold or 0.0
+    threshold = state.promise.threshold or 1.0
     if state.in_chat:
         st.caption(f":green[:material/check_circle:] {t('mykb.promise_in_chat')}")
         return
     st.warning(t("mykb.promise_not_in_chat"), icon=":material/tune:")
     if st.button(
-        t("mykb.apply", value=number(threshold, 2)),
+        t("mykb.promise_apply", value=number(threshold, 2)),
         icon=":material/check:",
         key="mykb_promise_apply",
-        **guarded(Action.CHANGE_SETTINGS, t("mykb.apply_help"), not get_app().live.changeable(_SETTING)),
+        **guarded(Action.CHANGE_SETTINGS, t("mykb.promise_apply_help"), not get_app().live.changeable(_SETTING)),
     ):
-        apply_threshold(threshold)
+        with errors_shown():
+            get_app().live.change(_SETTING, threshold)
+            st.toast(t("mykb.promise_applied", value=number(threshold, 2)), icon=":material/check_circle:")
+            st.rerun()
 
 
 def _watch(watch: LiveWatch) -> None:

@@ -113,9 +113,9 @@ def test_a_run_is_recorded_with_what_was_found_and_survives_a_restart(app: App) 
     assert [one.result_id for one in again.kb_evaluation.results(kb_id)] == [job.made]
     assert (result.set_id, result.strategy, result.min_evidence) == (made.set_id, "LEXICAL", 0.5)
     assert (len(result.rows), again.archive.run(job.made).queries) == (3, 3)
-    assert result.summary == {"hit@1": 1.0, "hit@3": 1.0, "mrr": 1.0, "accepted": 1.0, "refused": 1.0}
+    assert result.summary == {"hit@1": 1.0, "hit@3": 1.0, "mrr": 1.0, "solved": 1.0}
     first = result.rows[0]
-    assert (first.rank, first.right(0.5), first.right(1.01)) == (1, True, False)
+    assert (first.rank, first.outcome, first.accepted(0.5), first.accepted(1.01)) == (1, "right", True, False)
     [expected] = again.kb_evaluation.expected(result, first)
     assert KB[slice(*expected.highlights[0])] == "La dieta completa es de 48 euros."
     found = again.kb_evaluation.found(result, first)

@@ -13,22 +13,21 @@ SCORES = {"answerable": [0.9, 0.8, 0.6, 0.3], "near": [0.7, 0.2], "far": [0.1, 0
 
 
 @pytest.mark.parametrize(
-    ("threshold", "coverage", "refused", "wrong", "near", "far"),
+    ("threshold", "coverage", "wrong", "near", "far"),
     [
-        (0.0, 4, 0, 5, 2, 3),
-        (0.05, 4, 0, 4, 2, 2),
-        (0.3, 4, 0, 1, 1, 0),
-        (0.5, 3, 1, 1, 1, 0),
-        (0.7, 2, 2, 1, 1, 0),
-        (0.71, 2, 2, 0, 0, 0),
-        (1.0, 0, 4, 0, 0, 0),
+        (0.0, 4, 5, 2, 3),
+        (0.05, 4, 4, 2, 2),
+        (0.3, 4, 1, 1, 0),
+        (0.5, 3, 1, 1, 0),
+        (0.7, 2, 1, 1, 0),
+        (0.71, 2, 0, 0, 0),
+        (1.0, 0, 0, 0, 0),
     ],
 )
-def test_figures_at_a_threshold(threshold: float, coverage: int, refused: int, wrong: int, near: int, far: int) -> None:
+def test_figures_at_a_threshold(threshold: float, coverage: int, wrong: int, near: int, far: int) -> None:
     """A score equal to the threshold is answered, as strict mode does."""
     at = figures_at(SCORES, threshold)
     assert at.coverage == Share(coverage, 4)
-    assert at.wrong_refusals == Share(refused, 4)
     assert at.wrong_answers == Share(wrong, 5)
     assert at.by_kind == {"near": Share(near, 2), "far": Share(far, 3)}
 

@@ -32,7 +32,7 @@ PASSAGES = tuple(
 
 def reply(question: str) -> str:
     """Ask over all sections, without vectors."""
-    return DemoModel().complete(ChatRequest((), grounding=Grounding(question, PASSAGES, "es", proves=True))).text
+    return DemoModel().complete(ChatRequest((), grounding=Grounding(question, PASSAGES, "es", least_proof=1.0))).text
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def asked(question: str, late: Sequence[float], words: Mapping[str, float], text
         return [(value, words) for value in late[: len(texts)]]
 
     passage = Chunk("c", "d", "Comedor", text, 0, len(text))
-    grounding = Grounding(question, (passage,), "es", near=near, proves=True)
+    grounding = Grounding(question, (passage,), "es", near=near, least_proof=1.0)
     return DemoModel().complete(ChatRequest((), grounding=grounding))
 
 
@@ -132,7 +132,7 @@ def test_late_interaction_and_vectors_decide_together() -> None:
         passage = Chunk("c", "d", "Comedor", TEXT, 0, len(TEXT))
         near = lambda texts: [(0.8 if "almuerzo" in text else 0.8 - MARGIN / 2, {"comida": 1.0}) for text in texts]  # noqa: E731
         closeness = lambda texts: [close if "almuerzo" in text else 0.5 for text in texts]  # noqa: E731
-        grounding = Grounding("¿Y la comida?", (passage,), "es", closeness, near=near, proves=True)
+        grounding = Grounding("¿Y la comida?", (passage,), "es", closeness, near=near, least_proof=1.0)
         return DemoModel().complete(ChatRequest((), grounding=grounding)).proof
 
     assert proof(0.5) == pytest.approx(0.5)
@@ -150,7 +150,7 @@ def test_a_rival_in_the_same_passage_counts_half() -> None:
     def proof(late: Mapping[str, float]) -> float | None:
         passages = tuple(Chunk(text, "d", "Comedor", text, 0, len(text)) for text in (TEXT, "La cena es fría."))
         near = lambda texts: [(late[text[3:9]], {"comida": 1.0}) for text in texts]  # noqa: E731
-        grounding = Grounding("¿Y la comida?", passages, "es", near=near, proves=True)
+        grounding = Grounding("¿Y la comida?", passages, "es", near=near, least_proof=1.0)
         return DemoModel().complete(ChatRequest((), grounding=grounding)).proof
 
     assert proof({"almuer": 0.8, "merien": 0.8 - MARGIN / 2, "cena e": 0.8 - 1.5 * MARGIN}) == pytest.approx(1.0)

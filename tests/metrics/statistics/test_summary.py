@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chatbot_mvp.metrics.statistics.bootstrap import percentile_intervals
+from chatbot_mvp.metrics.statistics.noninferiority import paired_interval
 from chatbot_mvp.metrics.statistics.share import Share
 from chatbot_mvp.metrics.statistics.summary import Scores, split, summarise
 
@@ -79,42 +79,27 @@ def test_splits_hold_the_values_that_occur_and_their_own_means() -> None:
     assert means == {"bridge": 0.5, "comparison": 0.25}
 
 
-def test_the_interval_of_a_mean_has_the_width_that_its_spread_asks_for() -> None:
+@pytest.mark.parametrize("count", [400, 1_500])
+def test_the_interval_of_a_difference_has_the_width_that_its_spread_asks_for(count: int) -> None:
     """400 values of standard deviation 1: about 1.96 / 20 to either side."""
-    values = np.random.default_rng(1).normal(0.5, 1.0, size=(400, 1))
-    [[low, high]] = percentile_intervals(values, resamples=4_000)
+    values = np.random.default_rng(1).normal(0.5, 1.0, size=count)
+    low, high = paired_interval(values)
     assert low < values.mean() < high
-    assert (high - low) / 2 == pytest.approx(1.96 * values.std() / 20, rel=0.06)
+    assert (high - low) / 2 == pytest.approx(1.96 * values.std() / count**0.5, rel=0.06)
 
 
-def test_intervals_are_the_same_each_time_and_do_not_depend_on_other_columns() -> None:
-    values = np.random.default_rng(2).random((50, 3))
-    values[::7, 1] = np.nan
-    whole = percentile_intervals(values)
-    assert np.array_equal(whole, percentile_intervals(values))
-    assert np.allclose(whole[1:2], percentile_intervals(values[:, 1:2]), atol=1e-6)
-
-
-def test_many_queries_are_drawn_in_several_blocks_that_all_count() -> None:
-    """A block has room for 1,000,000 draws of a query, so 2,000 draws of 1,500 queries take four blocks."""
-    values = np.random.default_rng(1).normal(0.5, 1.0, size=(1_500, 1))
-    [[low, high]] = percentile_intervals(values)
-    assert (high - low) / 2 == pytest.approx(1.96 * values.std() / 1_500**0.5, rel=0.06)
-    assert (low + high) / 2 == pytest.approx(values.mean(), abs=0.01)
-
-
-def test_an_interval_covers_the_truth_as_often_as_it_says() -> None:
-    """200 samples of 100 queries each from a zero-inflated metric of mean 0.35."""
+def test_an_interval_of_a_difference_covers_the_truth_as_often_as_it_says() -> None:
+    """200 samples of 100 pairs each, of which one in three gains and one in seven loses."""
     rng = np.random.default_rng(3)
-    samples = np.where(rng.random((100, 200)) < 0.7, rng.choice([0.0, 1.0, 0.5], (100, 200)), 0.0)
-    intervals = percentile_intervals(samples, resamples=1_000)
-    covered = np.mean((intervals[:, 0] <= 0.35) & (intervals[:, 1] >= 0.35))
-    assert 0.90 <= covered <= 0.99
+    samples = rng.choice([1.0, -1.0, 0.0], (200, 100), p=[1 / 3, 1 / 7, 11 / 21])
+    found = [paired_interval(values) for values in samples]
+    assert 0.90 <= np.mean([low <= 1 / 3 - 1 / 7 <= high for low, high in found]) <= 0.99
 
 
-def test_fewer_than_two_scores_have_no_interval_and_equal_ones_none_of_width() -> None:
-    values = np.array([[np.nan, 1.0, 0.3], [np.nan, np.nan, 0.3]])
-    intervals = percentile_intervals(values)
-    assert np.isnan(intervals[:2]).all()
-    assert intervals[2].tolist() == [0.3, 0.3]
-    assert np.isnan(percentile_intervals(np.empty((0, 2)))).all()
+@pytest.mark.parametrize("pairs", [2, 5, 9])
+def test_few_pairs_that_all_change_alike_have_an_interval_that_says_so(pairs: int) -> None:
+    """As 5 of 5 is 57 to 100 %: never a difference of exactly so much, nor of exactly nothing."""
+    low, high = paired_interval(np.ones(pairs))
+    assert low < 0.95 and high <= 1.0
+    low, high = paired_interval(np.zeros(pairs))
+    assert low < -0.1 and high > 0.1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App
-from chatbot_mvp.chat.records import debug_values
+from chatbot_mvp.chat.quality import debug_values
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.errors import (
     ChatbotError,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.chat.records import debug_values
+from chatbot_mvp.chat.quality import debug_values
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages.rag_v2 import AdaptiveFusion, stepped_alpha

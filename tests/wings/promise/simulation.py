@@ -232,6 +232,6 @@ def simulate_far(name: str, calibrations: int, questions: int, level: float, see
         promise = make_promise(asked, 0, level, Basis("", "", "", "", "", "", {}), "question")
         if promise.far.held:
             made += 1
-            at = promise.strictest if promise.threshold is None else promise.threshold
+            at = (promise.strictest if promise.threshold is None else promise.threshold) - 1
             broken += bool((population >= at).mean() > level)
     return Outcome(calibrations, made, broken, None)

@@ -60,7 +60,7 @@ def test_the_plan_starts_where_the_fit_is_right_and_bets_high_if_only_that_can_p
     fit = [[Judged(0.9, False), Judged(0.3, True)]] * 15
     plan = plan_of(fit, 0.05, 60)
     assert 30 < plan.start <= 90 and plan.bets[plan.start] == 0.99
-    assert plan_of([], 0.05, 60).start == plan_of([REFUSED] * 0, 0.05, 0).start == 50
+    assert plan_of([], 0.05, 60).start == plan_of([REFUSED] * 0, 0.05, 0).start == 0
     assert plan_of([[Judged(0.0, True)]], 0.05, 60).start == 0
 
 

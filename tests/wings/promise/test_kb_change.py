@@ -40,13 +40,12 @@ def kb_id(app: App) -> str:
 
 
 @pytest.fixture
-def state(app: App, kb_id: str) -> PromiseState:
+def state(app: App, kb_id: str, ticked: None) -> PromiseState:
     questions = [
         *asked("días laborables de vacaciones", HOLIDAYS, 36),
         *asked("dieta de jornada completa", ALLOWANCES, 36),
         *asked("plaza del sótano", PARKING, 6),
     ]
-    app.live.change("kb_min_evidence", 0.1)
     result = measured(app, kb_id, saved(app, kb_id, questions))
     made = app.get(Promises).make(kb_id, result.result_id, LEVEL, "question")
     assert made.promise.made

@@ -52,23 +52,24 @@ def test_the_promise_says_how_many_labels_are_missing_and_what_was_left_out(kb: 
     ("language", "promise", "back"),
     [
         ("es", "como máximo 20 % serán equivocadas, con una confianza de 95 %", "La configuración de la búsqueda"),
-        ("en", "At most 20% of the answers given are wrong, with 95% confidence", "The configuration of the search"),
+        ("en", "At most 20% of the answers with a ✓ are wrong, with 95% confidence", "The configuration of the search"),
     ],
 )
 def test_a_promise_is_said_used_in_the_chat_and_taken_back_with_the_reason(
-    kb: KbRecord, language: str, promise: str, back: str
+    kb: KbRecord, ticked: None, language: str, promise: str, back: str
 ) -> None:
     with_promise(kb, 30)
-    get_app().live.change("kb_min_evidence", 0.99)
+    get_app().live.change("kb_min_proof", 2.0)
     page = results(language).select_slider(key="mykb_promise_level").set_value(0.2).run()
     page = page.toggle(key="mykb_promise_singly").set_value(True).run()
     page = page.button(key="mykb_promise_make").click().run()
     assert not page.exception
     assert promise in texts(page).replace("\xa0", " ")
     page = page.button(key="mykb_promise_apply").click().run()
+    assert not page.exception
     state = get_app().get(Promises).state(kb.kb_id)
     assert state is not None and state.in_chat and state.applies
-    assert get_app().settings.kb_min_evidence == state.promise.threshold
+    assert get_app().settings.kb_min_proof == state.promise.threshold < 2
     get_app().live.change("kb_top_k", get_app().settings.kb_top_k + 1)
     told = texts(results(language))
     assert back in told and promise not in told
@@ -87,7 +88,7 @@ def test_questions_of_rules_get_an_error_in_place_of_a_promise(kb: KbRecord) -> 
 
 @pytest.mark.slow
 def test_live_questions_that_differ_raise_an_alarm_and_visitors_do_not_see_their_words(
-    kb: KbRecord, monkeypatch: pytest.MonkeyPatch
+    kb: KbRecord, ticked: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_app().get(Promises).make(kb.kb_id, with_promise(kb, 30), 0.2, "question")
     state = get_app().get(Promises).state(kb.kb_id)

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.app import App
+from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.kb_files import KbFile
 from chatbot_mvp.errors import FileOfLaterVersion
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, QuestionSet, SetQuestion
 from chatbot_mvp.retrieval.pipeline import fingerprint
+from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.promise.calibration import LabelledQuestion
-from chatbot_mvp.wings.promise.labelled import groups_of
+from chatbot_mvp.wings.promise.labelled import groups_of, score_of
 from chatbot_mvp.wings.promise.promise import Basis, Promise, make_promise, promise_text
 from chatbot_mvp.wings.promise.service import Promises
 from tests.conftest import Command
@@ -30,9 +31,9 @@ from tests.wings.promise.labels import DAYS, DIET, TEXT, measured, promised, sav
 BASIS = Basis("r", "s", "mías", "q", "k", "f", {})
 
 
-def labelled(count: int, evidence: float, kind: str = "answerable", wrong: bool = False) -> list[LabelledQuestion]:
-    asked = [KbQuestion(f"{n}", f"¿{kind} {evidence} {n}?", kind) for n in range(count)]
-    return [LabelledQuestion(one, evidence, wrong) for one in asked]
+def labelled(count: int, score: float, kind: str = "answerable", wrong: bool = False) -> list[LabelledQuestion]:
+    asked = [KbQuestion(f"{n}", f"¿{kind} {score} {n}?", kind) for n in range(count)]
+    return [LabelledQuestion(one, score, wrong, evidence=score) for one in asked]
 
 
 def calibrated(*groups: list[LabelledQuestion], level: float = 0.05) -> Promise:
@@ -44,7 +45,7 @@ def test_right_answers_above_wrong_ones_are_promised_and_the_refused_ones_are_co
         labelled(100, 0.9), labelled(20, 0.2), labelled(90, 0.1, "far", True), labelled(30, 0.5, "near", True)
     )
     assert made.made and made.threshold is not None
-    assert 0.5 < made.threshold <= 0.9
+    assert 1.5 < made.threshold <= 1.9
     assert made.wrong == 0 and made.bound <= 0.05
     assert 0 < made.refused < made.answerable < 120
     assert made.far.held and made.far.answered == 0
@@ -70,7 +71,7 @@ def test_a_far_promise_is_refused_if_far_questions_are_answered() -> None:
 
 
 def test_scores_do_not_decide_which_questions_calibrate() -> None:
-    one, other = calibrated(labelled(100, 0.9)), calibrated([replace(q, evidence=0.3) for q in labelled(100, 0.9)])
+    one, other = calibrated(labelled(100, 0.9)), calibrated([replace(q, score=0.3) for q in labelled(100, 0.9)])
     assert one.answerable == other.answerable
 
 
@@ -129,6 +130,43 @@ def test_an_answer_is_wrong_unless_it_quotes_the_labelled_paragraph(app: App, kb
     assert all(one.wrong for one in app.get(Promises).judged(result, result.rows))
     fine = measured(app, kb_id, saved(app, kb_id, ASKED))
     assert not any(one.wrong for one in app.get(Promises).judged(fine, fine.rows))
+
+
+PLAIN = KbQuestion("p", "¿De cuánto es la dieta cada día?", "answerable", DIET)
+
+
+def test_a_promise_counts_ticks_and_what_they_are_proven_by(app: App, kb_id: str) -> None:
+    """As the chat gave them when the questions were asked: what is shown as nearest is no answer."""
+    nearest = KbQuestion("n", "¿Qué se paga por cada noche de hotel en un viaje?", "answerable", DIET)
+    result = measured(app, kb_id, saved(app, kb_id, [PLAIN, nearest]))
+    one, other = app.get(Promises).judged(result, result.rows)
+    said = result.rows[0].said
+    assert said is not None and said.proof is not None and said.tick
+    assert one.score == pytest.approx(min(1.0, said.proof - 1)) and one.score >= 0
+    assert other.score < 0 and other.evidence == result.rows[1].evidence
+    strict = replace(result, min_proof=1.5)  # the run asked for more: its proofs are over that
+    assert score_of(result.rows[0], strict) == pytest.approx(min(1.0, said.proof * 1.5 - 1))
+    by_model = replace(result.rows[0], said=replace(said, proof=None))
+    assert score_of(by_model, result) == 1.0
+    assert score_of(by_model, replace(result, min_proof=None)) == 0.0
+
+
+def test_the_tick_asks_for_the_proof_of_the_setting_and_another_provider_takes_the_promise_back(
+    app: App, kb_id: str
+) -> None:
+    made(app, kb_id)
+    assert app.answering.ask(kb_id, PLAIN.question).outcome == "answered"
+    app.live.change("kb_min_proof", 2.0)
+    assert app.answering.ask(kb_id, PLAIN.question).outcome == "nearest"
+    other = build_app(load_settings(data_dir=app.settings.data_dir, retrieval_strategy="LEXICAL", provider="ollama"))
+    assert changed(other, kb_id) == ("configuration",)
+
+
+def test_nothing_is_promised_below_the_proof_that_was_asked_for() -> None:
+    right = labelled(100, 0.9)
+    least = make_promise(right, 0, 0.05, BASIS, least=1.5).threshold
+    loosest = make_promise(right, 0, 0.05, BASIS).threshold
+    assert (least, loosest) == (1.5, 1.0)
 
 
 def test_a_result_of_another_text_supports_no_promise(app: App, kb_id: str) -> None:

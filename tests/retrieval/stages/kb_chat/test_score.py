@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from chatbot_mvp.chat.records import debug_values
+from chatbot_mvp.chat.quality import debug_values
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.kb_chat.score import WEIGHTS
 from chatbot_mvp.retrieval.trace import PART, Hit
