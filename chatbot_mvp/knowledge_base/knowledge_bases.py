@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -23,6 +25,7 @@ from chatbot_mvp.knowledge_base.memory import fill_memory
 from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.record import KbRecord
+from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.retrieval.factory import PipelineFactory
 from chatbot_mvp.retrieval.indexes.chroma import chroma_client, delete_collections
@@ -36,6 +39,8 @@ from chatbot_mvp.storage.bounded_folder import BoundedFolder
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _PICTURES_HOURS, _PICTURES_BYTES = 24, 200_000_000
+_UNDO_S = 24 * 3_600.0
+"""How long a deletion can be undone, in seconds."""
 
 
 class KnowledgeBases(KbPipelines):
@@ -54,6 +59,7 @@ class KnowledgeBases(KbPipelines):
         """Texts of files whose upload has not finished."""
         self.pictures = BoundedFolder(live.current.cache_dir / "pages", _PICTURES_HOURS, _PICTURES_BYTES)
         """Pages of originals as they were drawn, by content and page."""
+        self._forget_deleted()
 
     def add(self, name: str, content: bytes) -> KbRecord:
         """Keep an uploaded file as a knowledge base.
@@ -175,11 +181,12 @@ class KnowledgeBases(KbPipelines):
         return self.store.rename(kb_id, name) if name else self.store.record(kb_id)
 
     @performs(Action.CHANGE_KB)
-    def delete(self, kb_id: str, keep_parsed: bool = False) -> None:
+    def delete(self, kb_id: str, keep_parsed: bool = False, undoable: bool = False) -> None:
         """Delete a knowledge base, everything that was built over it, and what unfinished uploads have read.
 
         Args:
             keep_parsed: keep the texts of unfinished uploads, because one of them is to be continued.
+            undoable: keep its folder for ``_UNDO_S``, in which ``undelete`` brings it back.
 
         Raises:
             KbNotFound
@@ -194,8 +201,30 @@ class KnowledgeBases(KbPipelines):
             self.forget_index(kb_id)
         except KbUnreadable:
             self._drop_vectors(kb_id)  # without its text, only what bears its name can be found
-        self.store.delete(kb_id)
+        self.store.delete(kb_id, self._live.current.kb_deleted_dir if undoable else None)
         self.pictures.clear()  # after the originals, of which no more are drawn then
+
+    @performs(Action.READ)
+    def deleted(self) -> list[KbRecord]:
+        """The knowledge bases whose deletion can be undone, the newest first."""
+        self._forget_deleted()
+        return KbStore(self._live.current.kb_deleted_dir).records()
+
+    def _forget_deleted(self) -> None:
+        for path in self._live.current.kb_deleted_dir.glob("[!.]*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _UNDO_S:
+                    shutil.rmtree(path)
+
+    @performs(Action.CHANGE_KB)
+    def undelete(self, kb_id: str) -> KbRecord:
+        """Bring back a knowledge base whose deletion can be undone. Its index is built by the next question.
+
+        Raises:
+            KbNotFound: it cannot.
+            KbChangeError (kb_name_taken): what it holds was added again meanwhile.
+        """
+        return self.store.take_back(kb_id, self._live.current.kb_deleted_dir)
 
     def forget_index(self, kb_id: str, version: str = "") -> None:
         """Delete what was built over a knowledge base, in memory and on disk; the next question builds it again.

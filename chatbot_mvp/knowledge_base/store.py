@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_file_name, clean_name
@@ -140,20 +142,48 @@ class KbStore(KbVersions):
             chunks = self.chunked(titled(kb_id, text, now.files), now.files)
             self._files.put_version(folder, version_of(now.documents, text, now.files, now.max_chars, chunks))
 
-    def delete(self, kb_id: str) -> None:
+    def delete(self, kb_id: str, aside: Path | None = None) -> None:
         """Delete a KB and its folder.
+
+        Args:
+            aside: where to move the folder instead; on the same disk.
 
         Raises:
             KbNotFound: there is no KB with this id.
         """
+        folder = self._root / kb_id
         with self._writing(kb_id):
             self._path(kb_id)
-            # Delete the head first: after a crash, what is left is not listed.
-            (self._root / kb_id / HEAD).unlink()
-            shutil.rmtree(self._root / kb_id)
-        self._files.forget(self._root / kb_id)
+            if aside is not None:
+                make_folder(aside)
+                shutil.rmtree(aside / kb_id, ignore_errors=True)
+                os.utime(folder)  # tells when it was deleted
+                folder.rename(aside / kb_id)
+            else:
+                # Delete the head first: after a crash, what is left is not listed.
+                (folder / HEAD).unlink()
+                shutil.rmtree(folder)
+        self._files.forget(folder)
         self._joined.drop(lambda key: key[0] == kb_id)
         self._chunked.drop(lambda key: key[0] == kb_id)
+
+    def take_back(self, kb_id: str, aside: Path) -> KbRecord:
+        """Bring back a KB that was moved to ``aside``, as the newest.
+
+        Raises:
+            KbNotFound: it is not there.
+            KbChangeError (kb_name_taken): what it holds was added again meanwhile.
+        """
+        with self._writing(kb_id):
+            if not (aside / kb_id / HEAD).is_file():
+                raise KbNotFound(kb_id=kb_id, legal=", ".join(one.kb_id for one in KbStore(aside).records()))
+            if (self._root / kb_id / HEAD).exists():
+                raise KbChangeError("kb_name_taken", name=self.record(kb_id).kb_name, kb_id=kb_id)
+            shutil.rmtree(self._root / kb_id, ignore_errors=True)
+            (aside / kb_id).rename(self._root / kb_id)
+            # Where folders are shared, a deletion is of what was added by then.
+            self._write_head(replace(self._head(kb_id)[0], added_at=utc_now()))
+        return self.record(kb_id)
 
     # --- parts
 

@@ -26,6 +26,8 @@ from chatbot_mvp.settings.model import Settings
 ConnectionState = Literal["ready", "needs_key", "needs_model", "not_running", "not_installed"]
 
 _PORT_S, _LOOK_S = 0.3, 2.0
+_USUAL_PORTS = {"Ollama": 11434, "llama.cpp": 8080, "vLLM": 8000, "LM Studio": 1234}
+"""Servers of models that speak OpenAI's protocol without a key, and where they listen unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,21 @@ class Connections:
         """Ask a provider for its models, and keep the list; errors are those of ``Providers.models``."""
         found = tuple(self._providers.models(name))
         self._listed[name, PROVIDERS[name].base_url(self._live.current)] = found
+        return found
+
+    @performs(Action.CHECK)
+    def servers_here(self) -> dict[str, str]:
+        """Return the servers of models that listen at their usual ports on this machine: name -> address.
+
+        What listens there is asked for its models, and left out if it names none.
+        """
+        found = {}
+        for name, port in _USUAL_PORTS.items():
+            address = f"http://127.0.0.1:{port}/v1"
+            with suppress(ChatbotError):
+                if _listens(address) and (models := self._providers.models("ollama", _LOOK_S, address)):
+                    self._listed["ollama", address] = tuple(models)
+                    found[name] = address
         return found
 
     @performs(Action.CHANGE_SETTINGS)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 
 from chatbot_mvp.errors import ChatbotError, InvalidSetting, LocalModelError
@@ -28,6 +29,8 @@ _REFUSED_S = 30.0
 """How long an answer of the hub is used, and a refusal: a page is drawn often."""
 _MARGIN_BYTES = 500_000_000
 """Space on the disk that a download leaves free."""
+_MOST_FOLDERS = 5_000
+"""How many folders are looked into for a file."""
 _GB = 1e9
 
 
@@ -175,10 +178,26 @@ class LocalModels:
         return [Downloaded(name, path.stat().st_size, str(path) == used) for name, path in self._found().items()]
 
     @performs(Action.CHANGE_SETTINGS)
+    def below(self, place: str) -> list[Path]:
+        """Return a GGUF file of this machine, or those in a folder and below it, in at most ``_MOST_FOLDERS``.
+
+        Raises:
+            LocalModelError (local_model_not_here): there is none.
+        """
+        path = Path(place).expanduser().absolute()
+        below = islice(os.walk(path), _MOST_FOLDERS)
+        files = [path, *(Path(folder, name) for folder, _, names in below for name in names)]
+        found = sorted(one for one in files if one.suffix == ".gguf" and one.is_file())
+        if not found:
+            raise LocalModelError("local_model_not_here", file=str(path), legal=", ".join(self._found()) or "-")
+        return found
+
+    @performs(Action.CHANGE_SETTINGS)
     def use(self, name: str, instead_of: str = "") -> None:
         """Let ``local`` run a downloaded model, and choose ``local`` as the provider where Admin may choose.
 
         Args:
+            name: of a downloaded model, or the absolute path of a file of this machine.
             instead_of: choose it only if this provider is chosen; "" for whichever is.
 
         Raises:
@@ -186,7 +205,7 @@ class LocalModels:
             InvalidSetting: LOCAL_MODEL_PATH is set outside Admin.
             ConfigurationError (choice_not_kept), FileOfLaterVersion
         """
-        path = self._downloaded(name)
+        [path] = self.below(name) if Path(name).is_absolute() else [self._downloaded(name)]
         if self._live.is_outside("local_model_path"):
             reason = "it is set outside Admin, which takes precedence; remove it there first"
             found = self._live.current.local_model_path

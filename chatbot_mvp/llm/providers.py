@@ -18,7 +18,7 @@ from chatbot_mvp.llm.reply_cache import ReplyCache
 from chatbot_mvp.llm.wrapped import WrappedStream
 from chatbot_mvp.remote.limiter import set_process_cap
 from chatbot_mvp.settings.access import Action, performs
-from chatbot_mvp.settings.fields import MODEL_SETTINGS, PROVIDER_SETTINGS, ROWS
+from chatbot_mvp.settings.fields import ADDRESS_SETTINGS, MODEL_SETTINGS, PROVIDER_SETTINGS, ROWS
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
@@ -141,8 +141,11 @@ class Providers(ModelSource):
 
         return self._checked(name, ask)
 
-    def models(self, name: str, timeout_s: float = _CHECK_SECONDS) -> list[str]:
+    def models(self, name: str, timeout_s: float = _CHECK_SECONDS, address: str = "") -> list[str]:
         """Ask a provider for the names of its models that may answer questions, in alphabetical order.
+
+        Args:
+            address: where to ask instead of at its own address.
 
         Raises:
             UnknownChoice: no such provider.
@@ -150,8 +153,9 @@ class Providers(ModelSource):
         """
         settings, model = self._live.current, MODEL_SETTINGS.get(name, "")
         # The list tells which name to set, so it is asked for without one, too.
-        unnamed = {model: "-"} if model and not getattr(settings, model) else {}
-        found = create_remote_model(settings.with_changes(provider=name, **unnamed)).models(timeout_s)
+        changes = {model: "-"} if model and not getattr(settings, model) else {}
+        changes |= {ADDRESS_SETTINGS[name]: address} if address else {}
+        found = create_remote_model(settings.with_changes(provider=name, **changes)).models(timeout_s)
         return sorted(one for one in {*found} if not _OTHER_MODEL.search(one))
 
     def _checked(self, name: str, attempt: Callable[[RemoteModel], tuple[float, str]]) -> ProviderCheck:

@@ -25,6 +25,8 @@ class SettingPaths(SettingFields):
     """The settings with the paths derived from ``data_dir``."""
 
     kb_dir = _Below("kb")
+    kb_deleted_dir = _Below("kb_deleted")
+    """Folders of deleted knowledge bases, for a day."""
     chroma_dir = _Below("chroma")
     cache_dir = _Below("cache")
     models_dir = _Below("cache", "models")

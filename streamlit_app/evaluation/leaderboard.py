@@ -42,13 +42,9 @@ def show_leaderboard() -> None:
     places = leaderboard(field, metric)
     names = list(run_names([place.run for place in places], lambda run: (run.system,)).values())
     _show_chart(places, names, metric)
-    position = choose_row(
-        _table(places, metric),
-        lambda at: names[at],
-        f"runs-board-{field.sha256}-{field.kind}-{metric}",
-        title=t("runs.choose"),
-        columns=_columns(),
-    )
+    key = f"runs-board-{field.sha256}-{field.kind}-{metric}"
+    table = _table(places, metric)
+    position = choose_row(table, names.__getitem__, key, title=t("runs.choose"), columns=_columns()) or 0
     st.button(
         t("runs.open"),
         key="runs-board-open",

@@ -27,13 +27,15 @@ _LISTED = 500
 @st.fragment
 @errors_shown()
 def show_queries(result: RunResult) -> None:
-    """Draw filters and a table of all queries, then one of them in full: that of the URL, which follows the choice."""
+    """Draw filters and a table, at first of what failed; the query of the URL, which follows the choice, in full."""
     run_id = result.run_id
     lead_here(f"queries-{run_id}")
     st.subheader(t("eval.queries"))
     table = get_app().details.table(run_id)
     version = get_app().details.version(run_id)
     asked = _asked(table, run_id)
+    if asked is not None:  # it may have gone well
+        st.session_state[f"only-{run_id}"] = "all"
     positions = table.select(_ask_filter(table, run_id))
     if asked is not None and asked not in positions:
         positions = sorted([*positions, asked])
@@ -44,8 +46,9 @@ def show_queries(result: RunResult) -> None:
     names = _labels(version, table)
     frame = _frame((*version, current_language()), table, bool(result.generator))
     position = _choose(run_id, table, positions, frame, names)
-    lead_here(f"query-{run_id}")
-    show_query(result, table.rows[position])
+    if position is not None:
+        lead_here(f"query-{run_id}")
+        show_query(result, table.rows[position])
 
 
 def _asked(table: QueryTable, run_id: str) -> int | None:
@@ -63,20 +66,20 @@ def _asked(table: QueryTable, run_id: str) -> int | None:
 def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
     """Draw the filters that apply to this run's questions and return their values."""
     counts, causes, fields = table.counts(), table.causes(), table.fields()
-    text, only = st.columns([3, 4], vertical_alignment="bottom")
+    text, only, more = st.columns([3, 4, 1], vertical_alignment="bottom")
     words = text.text_input(
         t("detail.search"), key=f"search-{run_id}", placeholder=t("detail.search_hint"), icon=":material/search:"
     )
     kinds = [name for name in _ONLY if name == "all" or counts[name]]
+    st.session_state.setdefault(f"only-{run_id}", "lost" if counts["lost"] else "all")
     wanted = only.segmented_control(
         t("detail.show"),
         kinds,
-        default="all",
         format_func={name: f"{t(f'detail.only.{name}')} ({number(counts[name])})" for name in kinds}.__getitem__,
         key=f"only-{run_id}",
     )
-    cause, group, metric, span = st.columns(4, vertical_alignment="bottom")
-    found = cause.selectbox(
+    others = more.popover(t("runs.filters"), icon=":material/filter_list:")
+    found = others.selectbox(
         t("causes.filter"),
         sorted(causes, key=lambda name: -causes[name]),
         index=None,
@@ -85,7 +88,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         key=f"cause-{run_id}",
     )
     groups = [(field, value) for field, values in fields.items() for value in values]
-    kind = group.selectbox(
+    kind = others.selectbox(
         t("detail.group_filter"),
         groups,
         index=None,
@@ -94,7 +97,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         key=f"group-{run_id}",
         disabled=not groups,
     )
-    name = metric.selectbox(
+    name = others.selectbox(
         t("detail.metric_filter"),
         table.metrics,
         index=None,
@@ -102,7 +105,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         placeholder=t("detail.any_metric"),
         key=f"metric-{run_id}",
     )
-    low, high = span.slider(
+    low, high = others.slider(
         t("detail.range"), 0.0, 1.0, (0.0, 1.0), 0.05, key=f"range-{run_id}-{name}", disabled=name is None
     )
     field, value = kind or ("", "")
@@ -118,15 +121,19 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
     )
 
 
-def _choose(run_id: str, table: QueryTable, positions: Sequence[int], frame: pd.DataFrame, names: Sequence[str]) -> int:
-    """Return the position of the query chosen with the mouse in the table or with the keyboard in the list."""
+def _choose(
+    run_id: str, table: QueryTable, positions: Sequence[int], frame: pd.DataFrame, names: Sequence[str]
+) -> int | None:
+    """Return the position of the query chosen with the mouse in the table or with the keyboard in the list, if any."""
     key = f"query-{run_id}"
     kept = st.session_state.get(key)
     if kept not in set(positions):
-        kept = positions[0]
+        kept = None
     rows_key = f"rows-{run_id}-{hash(tuple(positions))}"
 
     def chosen() -> None:
+        if st.session_state[key] is None:
+            return
         query_id = table.rows[st.session_state[key]].query_id
         # Mark as applied, because the URL will follow the choice made here.
         st.session_state[f"followed-{run_id}"] = query_id
@@ -140,25 +147,28 @@ def _choose(run_id: str, table: QueryTable, positions: Sequence[int], frame: pd.
 
     draw_table(
         frame.iloc[list(positions)],
-        height=fitting_height(len(positions)),
+        height=fitting_height(len(positions), 248),
         on_select=picked,
         selection_mode="single-row",
         key=rows_key,
         column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
     )
     offered = list(positions[:_LISTED])
-    if kept not in offered:
+    if kept is not None and kept not in offered:
         offered.append(kept)
     st.session_state[key] = kept
     st.selectbox(
         t("eval.query"),
         offered,
+        index=None,
+        placeholder=t("compare.query_hint"),
         format_func=names.__getitem__,
         key=key,
         on_change=chosen,
         help=t("detail.listed", count=number(_LISTED)) if len(positions) > _LISTED else None,
     )
-    return int(st.session_state[key])
+    chosen_one: int | None = st.session_state[key]
+    return chosen_one
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import altair as alt
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, SplitFigure, shown_in
+from chatbot_mvp.api import GENERATE, JUDGE, METRICS, RETRIEVE, RunResult, SplitFigure, run_kind, shown_in
 from chatbot_mvp.settings.access import Action
 from streamlit_app.evaluation.distribution import show_distribution
 from streamlit_app.pictures.picture import Picture, show_picture
@@ -22,26 +21,34 @@ from streamlit_app.shared.state import PAGES, errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
 _SEARCH = ("retrieval", "decision")
-_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH]
-_ANSWER_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section not in _SEARCH]
+_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH and name != "hit@1"]
+"""How well was found, but for what the sentence above the tiles says."""
+_MOST_TILES = 3
 _CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
 
 
 def show_tiles(result: RunResult) -> None:
-    """Draw the main figures, each with the number of scored queries, then what was measured."""
-    if result.kind == KB:
-        st.badge(t("runs.kind.kb"), icon=":material/library_books:")
-    place = _tile_row(result, _TILES)
-    seconds = sum(result.seconds.values())
-    with place, st.container(border=True, height="stretch"):
-        st.metric(t("eval.time"), duration(seconds))
+    """Draw three figures: how well was found, seconds and, of answers, the cost."""
+    names = [name for name in _TILES if name in result.metrics][: _MOST_TILES - 1 - bool(result.generator)]
+    columns = st.columns(len(names) + 1 + bool(result.generator))
+    for column, name in zip(columns, names, strict=False):
+        with column, st.container(border=True, height="stretch"):
+            metric_tile(result, name)
+    with columns[len(names)], st.container(border=True, height="stretch"):
+        st.metric(t("eval.time"), duration(sum(result.seconds.values())))
         st.caption(t("eval.documents", count=number(result.documents)))
         if result.corpus_slice:
             name = word("eval.slice", result.corpus_slice)
             st.caption(t("eval.sliced", name=plain(name), missing=number(result.gold_missing)))
     if result.generator:
-        with _tile_row(result, _ANSWER_TILES), st.container(border=True, height="stretch"):
+        with columns[-1], st.container(border=True, height="stretch"):
             show_usage(result)
+
+
+def show_about(result: RunResult) -> None:
+    """Draw what was measured with which models, and a button to search so in the chat."""
+    if result.kind == KB:
+        st.badge(t("runs.kind.kb"), icon=":material/library_books:")
     st.caption(
         t("eval.identity", memory=number(result.peak_rss_mb) if result.peak_rss_mb else "–"),
         help=f"{code(result.run_id)} · {code(result.fingerprint)}",
@@ -58,16 +65,6 @@ def show_tiles(result: RunResult) -> None:
     else:
         st.caption(t("eval.corpus_note"))
     profile_button(result.run_id)
-
-
-def _tile_row(result: RunResult, names: Sequence[str]) -> DeltaGenerator:
-    """Draw a tile for each metric that the run has; return a free place for another tile."""
-    names = [name for name in names if name in result.metrics]
-    columns = st.columns(len(names) + 1)
-    for column, name in zip(columns, names, strict=False):
-        with column, st.container(border=True, height="stretch"):
-            metric_tile(result, name)
-    return columns[-1]
 
 
 def metric_tile(result: RunResult, name: str) -> None:
@@ -151,8 +148,20 @@ def _show_curves(result: RunResult) -> None:
     show_picture(Picture("curves", bare("eval.curves"), bare("detail.curves_alt"), chart, table))
 
 
+def show_files(result: RunResult) -> None:
+    """Draw the downloads of a run."""
+    run_id = result.run_id
+    files = st.columns(4)
+    for column, path in zip(files, get_app().archive.files(run_id), strict=False):
+        name = path.name.removeprefix(run_id).lstrip("_.")
+        column.download_button(plain(name), path.read_bytes, path.name, width="stretch")
+    if run_kind(result.kind).retrieves:
+        with files[-1]:
+            _show_bundle(run_id)
+
+
 @errors_shown()
-def show_bundle(run_id: str) -> None:
+def _show_bundle(run_id: str) -> None:
     """Draw the download of the run in all formats. The zip is built on request, because it reads the data set."""
     ready = st.session_state.get("bundle")
     if not ready or ready[0] != run_id:
@@ -168,16 +177,14 @@ def show_bundle(run_id: str) -> None:
 
 def show_metrics(result: RunResult) -> None:
     """Draw every metric with interval, scored queries and both readings, optionally split by type or level."""
-    with st.expander(t("table.title"), icon=":material/table_chart:"):
-        splits = result.splits
-        field = st.segmented_control(
-            t("table.split"),
-            [field for field, groups in splits.items() if len(groups) > 1],
-            format_func=lambda name: plain(word("table.by", name)),
-            key=f"split-{result.run_id}",
-        )
-        rows = _split_rows(result, splits[field]) if field else _metric_rows(result)
-        draw_table(rows)
+    splits = result.splits
+    field = st.segmented_control(
+        t("table.split"),
+        [field for field, groups in splits.items() if len(groups) > 1],
+        format_func=lambda name: plain(word("table.by", name)),
+        key=f"split-{result.run_id}",
+    )
+    draw_table(_split_rows(result, splits[field]) if field else _metric_rows(result))
 
 
 def _metric_rows(result: RunResult) -> list[dict[str, str]]:

@@ -9,9 +9,10 @@ import streamlit as st
 from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Remove
 from chatbot_mvp.text import fold
 from streamlit_app.knowledge_bases.acting import apply_buttons, round_
-from streamlit_app.knowledge_bases.adding import add_box
 from streamlit_app.knowledge_bases.document_page import facts_of, show_document
 from streamlit_app.knowledge_bases.draft import show_draft
+from streamlit_app.knowledge_bases.upload import upload_box
+from streamlit_app.knowledge_bases.upload_progress import panel_of
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.state import errors_shown, get_app
 
@@ -41,7 +42,8 @@ def show_documents(record: KbRecord) -> None:
             )
             show_document(record, opened, version, version == draft)
             return
-        add_box(record, documents, version == draft)
+        upload_box("documents", record, "current", draft if version == draft else "")
+        panel_of(kb_id)
         _list(record, documents, version, version == draft)
 
 

@@ -8,12 +8,14 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import KbContents, KbRecord
+from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.acting import do_asked
 from streamlit_app.knowledge_bases.documents import show_documents
 from streamlit_app.knowledge_bases.history import show_history
 from streamlit_app.knowledge_bases.purge import show_purge
 from streamlit_app.knowledge_bases.ready import languages_of, tell_incomplete
 from streamlit_app.knowledge_bases.upload_progress import follow
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
@@ -34,6 +36,19 @@ def kb_list() -> None:
     for record in records:
         with st.container(border=True):
             _entry(record, current is not None and record.kb_id == current.kb_id)
+    for record in get_app().kbs.deleted():
+        row = st.container(horizontal=True, vertical_alignment="center")
+        row.caption(f":material/delete: {t('admin.kb_deleted', name=record.kb_name)}", width="stretch")
+        undo = row.button(
+            t("admin.kb_undelete"),
+            key=f"undelete-{record.kb_id}",
+            icon=":material/undo:",
+            **guarded(Action.CHANGE_KB),
+        )
+        if undo:
+            with errors_shown():
+                get_app().kbs.undelete(record.kb_id)
+                st.rerun()
 
 
 def _entry(record: KbRecord, active: bool) -> None:
@@ -84,7 +99,8 @@ def _show_open(record: KbRecord) -> None:
 
 def open_list() -> str:
     """Return the id of the knowledge base whose list of documents is shown, with its jobs; "" for none."""
-    kb_id = str(st.session_state.get("kb_open", ""))
+    opened = st.session_state.get("kb_open")
+    kb_id = next((one.kb_id for one in get_app().kbs.records() if one.kb_id == opened), "")
     hidden = st.session_state.get(f"view-{kb_id}", _VIEWS[0]) != _VIEWS[0] or st.session_state.get("kb_document")
     return "" if hidden else kb_id
 
@@ -160,6 +176,7 @@ def _show(record: KbRecord, contents: KbContents) -> None:
 
 
 def _confirm_delete(record: KbRecord) -> None:
-    sure = t("admin.kb_delete_sure", name=plain(record.kb_name))
-    delete = partial(get_app().kbs.delete, record.kb_id)
+    sets = len(get_app().question_sets.sets(record.kb_id))
+    sure = t("admin.kb_delete_sure", name=plain(record.kb_name), documents=number(len(record.files)), sets=number(sets))
+    delete = partial(get_app().kbs.delete, record.kb_id, undoable=True)
     confirm(t("admin.kb_delete_title"), sure, t("admin.kb_delete"), "delete-yes", delete)

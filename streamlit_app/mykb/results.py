@@ -5,7 +5,8 @@ What people asked comes first. What rules or a model proposed stands apart: it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -16,14 +17,20 @@ from streamlit_app.mykb.strategy_bars import show_strategies
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
 from streamlit_app.shared.i18n import code, moment, number, score, t, t_or
 from streamlit_app.shared.links import open_comparison, open_run
-from streamlit_app.shared.sections import draw_added
+from streamlit_app.shared.sections import draw_tabs, with_added
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import draw_table
 
+<<<<<<< HEAD
 _FIGURES = ("hit@1", "hit@3", "mrr")
+=======
+_FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
+_MAIN = ("accepted", "refused", "hit@1")
+"""Ranks come last: of a passage chosen among what search showed, they say where it stood, not what search finds."""
+>>>>>>> h51
 _NAMED_FOR_OWN = ("hit@1", "hit@3")
 _NOTHING = ""
-_TILE_PX = 182  # wide enough for its label; a row has as many tiles as fit
+_TILE_PX = 220  # wide enough for its label; a row has as many tiles as fit
 
 
 def show_results(kb: KbRecord) -> None:
@@ -57,20 +64,30 @@ def show_results(kb: KbRecord) -> None:
     own, proposed = result.part(own=True), result.part(own=False)
     show_headline(own)
     shown = own if own.rows else proposed
-    _show_tiles(shown, against_result.part(own=bool(own.rows)) if against_result else None, bool(own.rows))
-    if own.rows:
-        st.caption(t("mykb.figure_own_note"))
+    other = against_result.part(own=bool(own.rows)) if against_result else None
+    _show_tiles(shown, other, bool(own.rows), _MAIN)
     _show_identity(kb, result, against_result)
-    show_strategies(kb, result)
-    st.fragment(judge)(kb, shown, advise=bool(own.rows))
-    if own.rows and proposed.rows:
-        with st.expander(t("mykb.proposed_apart", count=number(len(proposed.rows))), icon=":material/auto_fix_high:"):
-            st.caption(t("mykb.proposed_about"))
-            _show_tiles(proposed, None, own=False)
-    draw_added("mykb-results", kb, result)
-    if len(results) > 1:
-        _show_all(list(results.values()))
-    _show_links(result, against_result)
+
+    def show_rest() -> None:
+        _show_tiles(shown, other, bool(own.rows), [name for name in _FIGURES if name not in _MAIN])
+        if own.rows:
+            st.caption(t("mykb.figure_own_note"))
+        if own.rows and proposed.rows:
+            said = t("mykb.proposed_apart", count=number(len(proposed.rows)))
+            with st.expander(said, icon=":material/auto_fix_high:"):
+                st.caption(t("mykb.proposed_about"))
+                _show_tiles(proposed, None, False, _FIGURES)
+        if len(results) > 1:
+            _show_all(list(results.values()))
+        _show_links(result, against_result)
+
+    judge(shown, bool(own.rows))
+    tabs: dict[str, Callable[[], object]] = {
+        t("table.title"): show_rest,
+        t("picture.strategies"): partial(show_strategies, kb, result),
+    }
+    tabs |= {title: partial(draw, kb, result) for title, draw in with_added("mykb-results", {}).values()}
+    draw_tabs(tabs)
 
 
 def _first(results: Mapping[str, KbResult]) -> str:
@@ -79,10 +96,14 @@ def _first(results: Mapping[str, KbResult]) -> str:
     return min(results, key=lambda key: results[key].strategy != own)
 
 
-def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
+def _show_tiles(result: KbResult, compared: KbResult | None, own: bool, names: Sequence[str]) -> None:
     summary, scored = result.summary, result.figures["scored"]
     row = st.container(horizontal=True)
+<<<<<<< HEAD
     for name in _FIGURES:
+=======
+    for name in names:
+>>>>>>> h51
         label = t(f"mykb.figure_own.{name}") if own and name in _NAMED_FOR_OWN else t(f"mykb.figure.{name}")
         value, total = summary[name], scored
         delta = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import FALSE_TICKS, GOOD, KbRecord, KbResult, ResultRow
+from chatbot_mvp.api import FALSE_TICKS, GOOD, KbResult, ResultRow
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.sources import place_text, show_passage, show_sources
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.tables import choose_row
 
+<<<<<<< HEAD
 _FILTERS = ("all", "unanswered", "false_ticks", "not_first")
 _WORST = (*FALSE_TICKS, "missed", "unsure", "near", None, *GOOD)
 """What the chat made of questions, in the order in which one learns from them."""
@@ -19,12 +20,19 @@ _WORST = (*FALSE_TICKS, "missed", "unsure", "near", None, *GOOD)
 def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
     """Draw the table, what the chat says wrong first, then one question in full."""
     st.subheader(t("eval.queries"))
+=======
+_FILTERS = ("all", "lost", "wrong_refusals", "wrong_answers", "not_first")
+
+
+def show_rows(result: KbResult, threshold: float) -> None:
+    """Draw the table, at first of what failed, wrong decisions first; then the chosen question in full."""
+>>>>>>> h51
     # No counts in the texts: Streamlit sends a choice as its text, which must not change with the threshold.
-    names = {name: t(f"mykb.filter.{name}") for name in _FILTERS}
+    names = {name: t("detail.only.lost") if name == "lost" else t(f"mykb.filter.{name}") for name in _FILTERS}
     chosen = st.segmented_control(
-        t("mykb.filter"),
+        t("eval.queries"),
         _FILTERS,
-        default="all",
+        default="lost",
         required=True,
         key=f"mykb-filter-{result.result_id}",
         format_func=names.__getitem__,
@@ -47,9 +55,15 @@ def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
     ]
     st.caption(t("mykb.filter_count", count=number(len(rows)), total=number(len(result.rows))))
     position = choose_row(
-        table, lambda index: rows[index].question.question, f"mykb-rows-{result.result_id}-{chosen}", "large"
+        table,
+        lambda index: rows[index].question.question,
+        f"mykb-rows-{result.result_id}-{chosen}",
+        "large",
+        start=None,
+        height=178,
     )
-    _show_row(kb, result, rows[position], threshold)
+    if position is not None:
+        _show_row(result, rows[position], threshold)
 
 
 def _to_learn_from(row: ResultRow, threshold: float) -> tuple[int, bool, float, str]:
@@ -60,10 +74,19 @@ def _to_learn_from(row: ResultRow, threshold: float) -> tuple[int, bool, float, 
 
 def _matches(row: ResultRow, name: str | None) -> bool:
     match name:
+<<<<<<< HEAD
         case "unanswered":
             return row.outcome in ("near", "unsure", "missed")
         case "false_ticks":
             return row.outcome in FALSE_TICKS
+=======
+        case "lost":
+            return row.right(threshold) is False or _matches(row, "not_first", threshold)
+        case "wrong_refusals":
+            return kind == "answerable" and not accepted
+        case "wrong_answers":
+            return kind in ("near", "far") and accepted
+>>>>>>> h51
         case "not_first":
             return bool(row.places) and row.rank != 1
         case _:
@@ -76,7 +99,7 @@ def _rank(row: ResultRow) -> str:
     return t("mykb.rank", rank=number(row.rank)) if row.rank else t("mykb.rank_none")
 
 
-def _show_row(kb: KbRecord, result: KbResult, row: ResultRow, threshold: float) -> None:
+def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
     with st.container(border=True):
         st.markdown(f"**{plain(row.question.question)}**")
         kind = t(f"mykb.kind.{row.question.kind or 'unknown'}")

@@ -9,7 +9,6 @@ from chatbot_mvp.api import (
     LEAST_LABELS,
     LEAST_OF_A_SIDE,
     PROVEN,
-    KbRecord,
     KbResult,
     OwnThreshold,
     Share,
@@ -36,27 +35,33 @@ _SAME = 0.005
 """Thresholds that differ by less are shown as the same number."""
 
 
-def judge(kb: KbRecord, result: KbResult, advise: bool) -> None:
-    """Draw threshold and questions; this part of the page redraws when the threshold moves.
+@st.fragment
+def judge(result: KbResult, advise: bool) -> None:
+    """Draw the questions, then, folded, the threshold; this part of the page redraws when the threshold moves.
 
     Args:
         advise: whether the questions are those of people, by which a threshold can be suggested.
     """
-    st.subheader(t("mykb.threshold_title"))
-    scores = result.scores
     current = get_app().settings.kb_min_evidence
-    if not scores:
-        st.info(t("mykb.no_kinds"), icon=":material/info:")
-        show_rows(kb, result, current)
-        return
-    st.caption(t("mykb.threshold_about"))
-    if not advise:
-        st.warning(t("mykb.proposed_only"), icon=":material/auto_fix_high:")
     key = f"mykb-threshold-{result.result_id}"
     # Written only when Streamlit has dropped it, which it does when the page is left: what is written goes back to the
     # browser, where it would undo presses of keys that came meanwhile.
     if key not in st.session_state:
         st.session_state[key] = st.session_state.get(f"{key}-kept", round(current, 2))
+    with st.container():  # its number of elements changes, and what follows would be another one for the browser
+        show_rows(result, st.session_state[key] if result.scores else current)
+    with st.expander(t("mykb.threshold_title"), icon=":material/tune:"):
+        _judge(result, advise, key, current)
+
+
+def _judge(result: KbResult, advise: bool, key: str, current: float) -> None:
+    scores = result.scores
+    if not scores:
+        st.info(t("mykb.no_kinds"), icon=":material/info:")
+        return
+    st.caption(t("mykb.threshold_about"))
+    if not advise:
+        st.warning(t("mykb.proposed_only"), icon=":material/auto_fix_high:")
     grid = card_grid("mykb-threshold", 320)
     with grid.container():
         threshold = float(
@@ -77,7 +82,6 @@ def judge(kb: KbRecord, result: KbResult, advise: bool) -> None:
         st.caption(f":orange[:material/info:] {t(f'mykb.few.{kind}', count=number(count))}")
     if get_app().kb_evaluation.proposer():
         st.caption(t("mykb.doubt", low=number(get_app().settings.kb_doubt_evidence, 2)))
-    show_rows(kb, result, threshold)
 
 
 def percent(value: float) -> str:

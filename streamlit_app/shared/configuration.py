@@ -20,24 +20,23 @@ def show_configuration(result: RunResult) -> None:
     run_id = result.run_id
     manifest, groups = get_app().details.manifest(run_id), get_app().details.configuration(run_id)
     changed = sum(row.changed for rows in groups.values() for row in rows)
-    with st.expander(t("detail.configuration"), icon=":material/fingerprint:"):
-        st.caption(t("detail.fingerprint_help"))
-        facts = {
-            t("detail.fingerprint"): manifest.fingerprint,
-            t("detail.code_version"): manifest.code_version,
-            t("detail.dataset_hash"): manifest.dataset_sha256[:16],
-            t("detail.kb_version"): str(manifest.evaluation.get("kb_version") or ""),
-            t("detail.prompts"): manifest.prompts,
-            t("detail.generator_fingerprint"): manifest.generator_fingerprint,
-            t("detail.judge_fingerprint"): manifest.judge_fingerprint,
-        }
-        st.markdown(" · ".join(f"{plain(name)}: {code(value)}" for name, value in facts.items() if value))
-        only = st.toggle(t("detail.only_changed", count=number(changed)), value=changed > 0, key=f"changed-{run_id}")
-        for group, rows in groups.items():
-            shown = [row for row in rows if row.changed or not only]
-            if shown:
-                st.markdown(f"**{t(f'detail.group.{group}')}**")
-                _show_group(shown)
+    st.caption(t("detail.fingerprint_help"))
+    facts = {
+        t("detail.fingerprint"): manifest.fingerprint,
+        t("detail.code_version"): manifest.code_version,
+        t("detail.dataset_hash"): manifest.dataset_sha256[:16],
+        t("detail.kb_version"): str(manifest.evaluation.get("kb_version") or ""),
+        t("detail.prompts"): manifest.prompts,
+        t("detail.generator_fingerprint"): manifest.generator_fingerprint,
+        t("detail.judge_fingerprint"): manifest.judge_fingerprint,
+    }
+    st.markdown(" · ".join(f"{plain(name)}: {code(value)}" for name, value in facts.items() if value))
+    only = st.toggle(t("detail.only_changed", count=number(changed)), value=changed > 0, key=f"changed-{run_id}")
+    for group, rows in groups.items():
+        shown = [row for row in rows if row.changed or not only]
+        if shown:
+            st.markdown(f"**{t(f'detail.group.{group}')}**")
+            _show_group(shown)
 
 
 def _show_group(rows: Sequence[RunSetting]) -> None:

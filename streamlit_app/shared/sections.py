@@ -16,8 +16,12 @@ from streamlit_app.shared.i18n import plain, t
 
 def show_tabs(page: Page, own: Mapping[str, tuple[int, str, Callable[[], Any]]]) -> None:
     """Draw the sections of a page as tabs; ``own`` as in ``with_added``."""
-    sections = with_added(page, own).values()
-    for tab, (_, draw) in zip(st.tabs([plain(title) for title, _ in sections]), sections, strict=True):
+    draw_tabs(dict(with_added(page, own).values()))
+
+
+def draw_tabs(tabs: Mapping[str, Callable[[], Any]]) -> None:
+    """Draw tabs: title -> what draws it."""
+    for tab, draw in zip(st.tabs(list(map(plain, tabs))), tabs.values(), strict=True):
         with tab:
             draw()
 

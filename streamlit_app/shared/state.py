@@ -85,12 +85,16 @@ def errors_shown() -> Iterator[None]:
 
 
 def confirm(title: str, question: str, yes: str, key: str, act: Callable[[], object]) -> None:
-    """Ask in a dialog whether to ``act``, and draw the page again once that is done."""
+    """Ask in a dialog, in red, whether to ``act``; draw the page again once that is done or not wanted."""
 
     @st.dialog(title)
     def dialog() -> None:
         st.markdown(question)
-        if st.button(yes, type="primary", key=key):
+        with st.container(horizontal=True, key="confirm"):
+            sure = st.button(yes, type="primary", key=key)
+            if st.button(t("message.edit_cancel"), key="confirm-no"):
+                st.rerun()
+        if sure:
             with errors_shown():
                 act()
                 st.rerun()

@@ -17,6 +17,8 @@ _FRAME = """<style>
 /* Streamlit's text on primary buttons and on chosen items is white; on the dark theme's light accent it is dark. */
 .stApp button[kind="primary"]:not(:disabled), .stApp button[kind="primaryFormSubmit"]:not(:disabled),
 .stApp [data-testid="stMultiSelect"] [data-tag] * {color: light-dark(#ffffff, #07201c);}
+.st-key-confirm button[kind="primary"] {
+  background: light-dark(#b3261e, #f2a7a1) !important; border-color: transparent !important;}
 /* A line of text that is read has at most some 90 characters; a page at most some 1200 pixels. */
 [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {max-width: 84rem; margin-inline: auto;}
 [data-testid="stMain"] [data-testid="stMarkdownContainer"] > p {max-width: 46rem;}

@@ -35,8 +35,10 @@ def choose_row(
     *,
     title: str | None = None,
     columns: Mapping[str, Any] | None = None,
-) -> int:
-    """Draw a table and a list; return the position of the chosen row, 0 until one is chosen.
+    start: int | None = 0,
+    height: int = 320,
+) -> int | None:
+    """Draw a table and a list; return the position of the chosen row, ``start`` until one is chosen.
 
     Args:
         label: position -> text in the list.
@@ -44,16 +46,18 @@ def choose_row(
         width: width of the column with the question.
         title: title of the list; by default, that for queries.
         columns: ``column_config`` for a table without questions.
+        height: at most, in pixels.
     """
     question = {t("eval.col.question"): st.column_config.TextColumn(width=width)}
     event = draw_table(
         list(table) if isinstance(table, Sequence) else table,
-        height=fitting_height(len(table)),
+        height=fitting_height(len(table), height),
         on_select="rerun",
         selection_mode="single-row",
         key=key,
         column_config=question if columns is None else dict(columns),
     )
     selected = event.selection.rows
-    start = selected[0] if selected and selected[0] < len(table) else 0
-    return int(st.selectbox(title or t("eval.query"), range(len(table)), index=start, format_func=label))
+    start = selected[0] if selected and selected[0] < len(table) else start
+    hint = t("compare.query_hint")
+    return st.selectbox(title or t("eval.query"), range(len(table)), index=start, format_func=label, placeholder=hint)

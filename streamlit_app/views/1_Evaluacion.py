@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, RunLine, RunResult, run_kind
+from chatbot_mvp.api import NO_NOTE, RunLine
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.compare_providers import show_compare_providers
 from streamlit_app.evaluation.comparison import show_comparison
@@ -15,7 +15,7 @@ from streamlit_app.evaluation.leaderboard import show_leaderboard
 from streamlit_app.evaluation.run_list import keep_filters, show_list
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.evaluation.run_page import page_of
-from streamlit_app.evaluation.run_summary import show_bundle, show_failures
+from streamlit_app.evaluation.run_summary import show_failures
 from streamlit_app.home.tour import show_tour_in_result
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import number, plain, t
@@ -141,19 +141,6 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         st.warning(t("runs.unknown_query", query=_shortened(query)), icon=":material/link_off:")
     show_failures(result)
     page_of(result.kind)(result)
-    _show_files(result)
-
-
-def _show_files(result: RunResult) -> None:
-    run_id = result.run_id
-    st.subheader(t("eval.files"))
-    files = st.columns(4)
-    for column, path in zip(files, get_app().archive.files(run_id), strict=False):
-        name = path.name.removeprefix(run_id).lstrip("_.")
-        column.download_button(plain(name), path.read_bytes, path.name, width="stretch")
-    if run_kind(result.kind).retrieves:
-        with files[-1]:
-            show_bundle(run_id)
 
 
 main()

@@ -23,12 +23,14 @@ PAGE = "admin", ":material/tune:"
 def kb_section() -> None:
     """Draw deletions that wait for a yes, upload, sample and list of knowledge bases."""
     draw_added("admin-kb")
-    upload, sample = st.columns([2, 1], gap="large")
-    with upload:
-        upload_box("admin")
-    with sample:
-        sample_button()
-    upload_panel(everyone=True, apart=open_list())
+    opened = open_list()
+    if not opened:  # its documents have the box
+        upload, sample = st.columns([2, 1], gap="large")
+        with upload:
+            upload_box("admin")
+        with sample:
+            sample_button()
+    upload_panel(everyone=True, apart=opened)
     kb_list()
 
 

@@ -40,6 +40,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     app.kbs.add_sample()
 
     visit(page, server, f"Evaluacion?run={lexical}")
+    page.get_by_role("tab", name="Curvas").click()
     page.get_by_text("Distribución de", exact=True).wait_for()
     settle(page)
     page.get_by_role("radio", name="Comparación").click()
@@ -55,6 +56,7 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     settle(page)
 
     page.get_by_role("radio", name="Una ejecución").click()
+    page.get_by_role("tab", name="Configuración completa").click()
     page.get_by_role("button", name="Usar esta configuración en el chat").click()
     page.get_by_text("El chat busca con la configuración de la ejecución").wait_for()
     assert page.get_by_text(lexical).is_visible()

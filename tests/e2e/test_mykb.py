@@ -25,19 +25,27 @@ def test_questions_are_proposed_and_asked_the_threshold_is_moved_and_taken_and_o
     settle(page)
 
     page.locator(".st-key-mykb_run button").click()
-    page.get_by_text("Cuánta evidencia exigir").wait_for()
-    page.locator("[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg").first.wait_for()
+    page.get_by_text("Cuánta evidencia exigir").click()
+    page.locator("[class*='st-key-picture-evidence']").locator(
+        "[data-testid='stVegaLiteChart'] canvas, [data-testid='stVegaLiteChart'] svg"
+    ).first.wait_for()
     settle(page)
     page.reload()
     page.get_by_text("2. Resultados").click()
-    page.get_by_text("Cuánta evidencia exigir").wait_for()
+    page.get_by_text("Cuánta evidencia exigir").click()
     settle(page)
 
     def unanswerable() -> int:
         tile = page.locator("[data-testid='stMetric']").filter(has_text="Sin respuesta y con evidencia")
         return int(tile.locator("[data-testid='stMetricValue']").inner_text().split()[0])
 
+<<<<<<< HEAD
     before = unanswerable()
+=======
+    before = wrongly_answered()
+    page.get_by_role("radio", name="Mal contestadas").click()  # the filter of the table
+    settle(page)
+>>>>>>> h51
     slider = page.get_by_role("slider", name="Umbral de evidencia")
     slider.focus()
     page.keyboard.press("Home")

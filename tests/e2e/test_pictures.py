@@ -64,6 +64,7 @@ def run_of(server: Server) -> str:
 
 def test_a_dragged_line_moves_the_slider_and_the_slider_moves_the_line(page: Any, worked_in: Server) -> None:
     results(page, worked_in, "2. Resultados")
+    page.get_by_text("Cuánta evidencia exigir").click()
     drawn = picture(page, "evidence")
     before = line_says(drawn)
     box = drawn.locator("svg.marks .background").first.bounding_box()
@@ -89,6 +90,7 @@ def test_a_finger_drags_the_line(browser: Any, worked_in: Server) -> None:
     context.set_default_timeout(SOON_MS)
     page = context.new_page()
     results(page, worked_in, "2. Resultados")
+    page.get_by_text("Cuánta evidencia exigir").click()
     drawn = picture(page, "evidence")
     drawn.locator("svg.marks").scroll_into_view_if_needed()
     box = drawn.locator("svg.marks .background").first.bounding_box()
@@ -116,12 +118,18 @@ def test_each_picture_of_the_pages_is_kept_as_png_and_svg_with_its_title(page: A
             results(page, worked_in, step)
         else:
             visit(page, worked_in, path)
-        page.locator("svg.marks").first.wait_for()
+        page.locator("svg.marks").first.wait_for(state="attached")
         settle(page)
-        for found in page.locator("[class*='st-key-picture-']").all():
-            name, title = _keep(page, found)
-            kept.append(re.split(r"[-.]", name)[0])
-            assert title in found.locator("h4").inner_text()
+        if step == "2. Resultados":
+            page.get_by_text("Cuánta evidencia exigir").click()
+        for tab in page.get_by_role("tab").all() or [None]:
+            if tab:
+                tab.click()
+                settle(page)
+            for found in page.locator("[class*='st-key-picture-']:visible").all():
+                name, title = _keep(page, found)
+                kept.append(re.split(r"[-.]", name)[0])
+                assert title in found.locator("h4").inner_text()
     assert {"squares", "flow", "curves", "distribution", "phases", "history", "evidence", "strategies", "map"} == set(
         kept
     )
@@ -176,6 +184,7 @@ def test_a_click_on_a_cell_opens_its_passage(page: Any, worked_in: Server) -> No
 
 def test_what_is_missing_of_the_strategies_is_measured_with_one_click(page: Any, worked_in: Server) -> None:
     results(page, worked_in, "2. Resultados")
+    page.get_by_role("tab", name="Qué estrategia encuentra mejor").click()
     assert picture(page, "strategies").locator("text=LEXICAL").count()
     page.get_by_role("button", name="Medir las 3 que faltan").click()
     page.locator(".st-key-mykb_strategies").wait_for(state="detached", timeout=90_000)

@@ -17,7 +17,7 @@ def test_a_run_is_opened_by_its_address_found_tagged_and_still_tagged_after_a_re
     run_id = build_app(settings).runs.run_now(eval_max_queries=5).run_id
 
     page.goto(f"{server.url}/Evaluacion?run={run_id}")
-    page.get_by_text("Curvas").wait_for()
+    page.get_by_role("tab", name="Curvas").wait_for()
     settle(page)
     page.get_by_role("button", name="Enlace").click()
     assert f"Evaluacion?run={run_id}" in page.locator("[data-testid='stCode']").inner_text()

@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from tests.browser import SOON_MS
+from tests.e2e.test_tour import settle
 from tests.e2e.views import VISITOR, World, open_view, world
 from tests.e2e.visitors import become
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
 
-FRAME_PX = 150
+FRAME_PX, RESULT_PX = 150, 1_500
 _FRAME = """() => {
   const at = (selector) => document.querySelector(selector).getBoundingClientRect();
   return at("[class*='st-key-turn-']").top + innerHeight - at("[data-testid='stBottom']").top;
 }"""
 """Pixels of the window above the first question and below the last answer, at the top of a conversation."""
+_HEIGHT = "document.querySelector('[data-testid=stMain]').scrollHeight"
 _SIDEWAYS = """() => {
   const main = document.querySelector("[data-testid='stMain']");
   return Math.max(main.scrollWidth - main.clientWidth, document.documentElement.scrollWidth - innerWidth);
@@ -52,4 +54,21 @@ def test_a_phone_scrolls_no_page_sideways(browser: Any, lived_in: World) -> None
         open_view(page, lived_in, name)
         wide[name] = page.evaluate(_SIDEWAYS)
     assert {name: px for name, px in wide.items() if px > 0} == {}
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "every"), [("runs, run 0", ""), ("runs, run 1", "Todas ("), ("mykb, step 1", "Todas")]
+)
+def test_a_result_is_read_without_scrolling_far(browser: Any, lived_in: World, name: str, every: str) -> None:
+    """With the list of what failed, and with that of all questions; one in full is shown when it is chosen."""
+    page = opened(browser, lived_in, 1440, 900)
+    open_view(page, lived_in, name)
+    page.get_by_role("tab").last.wait_for()
+    settle(page)
+    page.wait_for_function(f"() => {_HEIGHT} <= {RESULT_PX}")
+    if every:
+        page.get_by_role("radio", name=every).click()
+        settle(page)
+    page.wait_for_function(f"() => {_HEIGHT} <= {RESULT_PX}")
     page.context.close()

@@ -106,12 +106,17 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     page.get_by_text("Terminada: valle_multihop").first.wait_for(timeout=90_000)
 
     page.get_by_role("button", name="Ver el resultado").click()
-    page.get_by_text("Curvas").wait_for()
+    page.get_by_role("tab", name="Curvas").wait_for()
     settle(page)
     tiles = page.locator("[data-testid='stMetric']").all_inner_texts()
     assert any(re.match(r"Recall@5\s+(?:0,9|1,0)", text) for text in tiles), tiles
     # Curves, questions and answers as pictures, a distribution, where questions were lost, where the time went.
     assert page.locator("[data-testid='stVegaLiteChart']").count() == 5
+    page.get_by_role("radio", name="Todas (").click()
+    settle(page)
+    page.get_by_role("combobox", name="Pregunta que se muestra").click()
+    page.get_by_role("option").first.click()
+    settle(page)
     assert page.get_by_text("Recuperados").is_visible()
     assert page.get_by_text("Correctos", exact=True).is_visible()
 

@@ -34,7 +34,7 @@ def run_with(page, strategy: str) -> None:  # type: ignore[no-untyped-def]
     page.get_by_text(f"Terminada: valle_multihop · {strategy}").first.wait_for(timeout=90_000)
     settle(page)
     page.get_by_role("button", name="Ver el resultado").first.click()
-    page.get_by_text("Curvas").wait_for()
+    page.get_by_role("tab", name="Curvas").wait_for()
     settle(page)
 
 
@@ -70,6 +70,7 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     settle(page)
 
     page.get_by_role("radio", name="Una ejecución").click()
+    page.get_by_role("tab", name="Configuración completa").click()
     page.get_by_role("button", name="Usar esta configuración en el chat").click()
     page.get_by_text("El chat busca con la configuración de la ejecución").wait_for()
     ask(page, "¿Cuántos libros puede llevarse cada lector?")

@@ -13,6 +13,7 @@ import pytest
 from chatbot_mvp import logs
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.errors import ChatbotError, InvalidSetting, ProviderError
+from chatbot_mvp.llm import connections
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.connections import Connection
 from chatbot_mvp.settings import keys
@@ -207,6 +208,19 @@ def test_what_is_no_key_is_refused_and_not_repeated(app: App, place: keys.KeyPla
     assert "with spaces" not in f"{refused.value} {refused.value.params}"
     assert not (clean_env / ".env").exists()
     assert of(app).state == "needs_key"
+
+
+def test_servers_at_their_usual_ports_are_found_if_they_name_models(
+    app: App, provider: OpenAiStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Echo() as refusing:
+        ports = {"LM Studio": int(provider.url.rpartition(":")[2]), "vLLM": refusing.server_port, "llama.cpp": 1}
+        monkeypatch.setattr(connections, "_USUAL_PORTS", ports)
+        [(name, address)] = app.connections.servers_here().items()
+    assert (name, address) == ("LM Studio", f"{provider.url}/v1")
+    app.connections.connect("ollama", address=address)
+    assert of(app, "ollama").models == (MODEL,)
+    assert of(app, "ollama").state == "needs_model"
 
 
 def test_a_running_ollama_is_found_with_its_models(app: App, provider: OpenAiStub) -> None:

@@ -19,6 +19,7 @@ from chatbot_mvp.remote import download
 from chatbot_mvp.settings.model import Settings, load_settings
 from tests.datasets.hub_stub import HubStub
 from tests.models import gguf
+from tests.raising import raises
 from tests.waiting import wait_for_jobs, wait_until
 
 REPO, FILE = "Qwen/Qwen2.5-0.5B-Instruct-GGUF", "qwen2.5-0.5b-instruct-q4_k_m.gguf"
@@ -172,3 +173,16 @@ def test_names_of_the_hub_lead_out_of_no_folder_and_parts_are_no_models(app: App
         app.local_models.use("../../evil.gguf")
     with pytest.raises(LocalModelError, match="in one piece"):
         app.local_models.start(REPO, "../../evil.gguf")
+
+
+def test_a_file_of_this_machine_is_found_in_its_folder_and_used(app: App, tmp_path: Path) -> None:
+    own = tmp_path / "models" / "deep" / "own.gguf"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"GGUF")
+    (own.parent / "notes.txt").write_text("x")
+    assert app.local_models.below(str(tmp_path / "models")) == [own] == app.local_models.below(str(own))
+    app.local_models.use(str(own))
+    assert app.settings.local_model_path == str(own)
+    for none in (tmp_path / "nowhere", own.parent / "notes.txt"):
+        with raises("local_model_not_here"):
+            app.local_models.use(str(none))

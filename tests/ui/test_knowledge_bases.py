@@ -91,7 +91,7 @@ def test_a_name_that_another_kb_has_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> None:
+def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question_and_for_a_day_not_for_good() -> None:
     record = get_app().kbs.add("comedor.docx", DOCX)
     page = open_page("admin")
     page.text_input(key=f"name-{record.kb_id}").set_value("Normas de comedor").run()
@@ -101,9 +101,14 @@ def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question() -> No
     page = settled(page)
     assert "«Normas de comedor» está lista" in texts(page)
     page.button(key=f"delete-{record.kb_id}").click().run()
-    assert "Se eliminará **Normas de comedor**" in texts(page)
-    assert page.button(key="delete-yes").label == "Eliminar"
+    assert "Se eliminará **Normas de comedor**: sus documentos (1)" in texts(page)
+    assert page.button(key="confirm-no").label == "Cancelar"
     assert get_app().kbs.records() != []  # asked before anything goes
+    get_app().kbs.delete(record.kb_id, undoable=True)
+    page.run()
+    assert "«Normas de comedor» está eliminada" in texts(page)
+    page.button(key=f"undelete-{record.kb_id}").click().run()
+    assert [one.kb_id for one in get_app().kbs.records()] == [record.kb_id]
 
 
 @pytest.mark.slow

@@ -107,11 +107,26 @@ def test_chat_adds_to_the_knowledge_base_that_is_asked_if_one_says_so() -> None:
     assert chat.radio(key="kb_target-chat").value == "new"
     chat.radio(key="kb_target-chat").set_value("current").run()
     again = get_app().kb_documents.original(record.kb_id, "a.md")
-    shown = texts(upload(chat, ("a.md", again), ("c.md", b"# C\n\nEl comedor abre a las dos.\n")))
+    more = b"# C\n\nEl comedor abre a las dos.\n"
+    shown = texts(upload(chat, ("a.md", again), ("b.md", b"# B\n\nEl texto es otro.\n"), ("c.md", more)))
     assert "igual: ya estaba así" in shown
+    assert "**rrhh/b.md** · sustituido" in shown  # the only document of that name, as the list of documents does
     assert "**c.md** · añadido" in shown
     [only] = get_app().kbs.records()
     assert only.files == ("a.md", "c.md", "rrhh/b.md")
+
+
+def test_the_open_documents_have_the_only_box_and_it_asks_the_same() -> None:
+    record = kept("a.md", "rrhh/b.md")
+    for page, place in ((open_page("admin"), "admin-"), (opened(record), f"documents-{record.kb_id}")):
+        [box] = [one for one in page.file_uploader if str(one.key).startswith("kb_upload-")]
+        assert str(box.key).startswith(f"kb_upload-{place}")
+    target = page.radio(key="kb_target-documents")
+    assert (target.value, len(target.options)) == ("current", 2)
+    target.set_value("new").run()
+    assert "Guardar como borrador" not in [toggle.label for toggle in page.toggle]
+    upload(page, ("d.md", b"# D\n\nLa piscina abre en junio.\n"))
+    assert [one.files for one in get_app().kbs.records()] == [("d.md",), ("a.md", "rrhh/b.md")]
 
 
 def test_a_folder_keeps_its_paths_and_what_is_not_read_of_it_is_named() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from chatbot_mvp.llm import connections
 from chatbot_mvp.llm.registry import PROVIDERS
 from streamlit_app.shared.state import get_app
 from tests.datasets.hub_stub import HubStub
@@ -115,3 +116,23 @@ def test_a_model_of_the_hub_is_downloaded_by_its_name(monkeypatch: pytest.Monkey
         page.run()
     assert "tiny/model-GGUF/tiny.gguf" in texts(page)
     assert get_app().settings.language_model == "local/tiny"
+
+
+def test_a_file_of_this_machine_is_chosen_by_its_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    (tmp_path / "own.gguf").write_bytes(b"GGUF")
+    page = open_page("admin")
+    page.button(key="connect-local").click().run()
+    page.text_input(key="local_place").input(str(tmp_path)).run()
+    page.button(key="local_own_use").click().run()
+    assert not page.exception
+    assert get_app().settings.local_model_path == str(tmp_path / "own.gguf")
+
+
+def test_a_server_of_this_machine_is_offered_by_its_name(provider: OpenAiStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_USUAL_PORTS", {"LM Studio": int(provider.url.rpartition(":")[2])})
+    page = open_page("admin")
+    page.button(key="connect-ollama").click().run()
+    page.button(key="here-LM Studio").click().run()
+    assert not page.exception
+    assert MODEL in next(box for box in page.selectbox if str(box.key).startswith("model-ollama")).options

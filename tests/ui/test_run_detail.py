@@ -24,6 +24,12 @@ def box(app: AppTest, start: str) -> Any:
     return found
 
 
+def every_question(app: AppTest) -> AppTest:
+    """The list of a run's questions without its first filter, which shows what failed."""
+    [only] = [each for each in app.segmented_control if str(each.key).startswith("only-")]
+    return only.set_value("all").run()
+
+
 def cells(app: AppTest) -> str:
     return "\n".join(str(cell) for table in app.dataframe for cell in table.value.to_numpy().ravel())
 
@@ -48,7 +54,7 @@ def test_a_run_shows_spread_phases_configuration_and_trace(data_dir: Path) -> No
     counts = {"passages": 20, "without": 1, "written": 95, "kept": 88}
     values = {**json.loads(result.read_text("utf-8")), "passage_questions": counts}
     result.write_text(json.dumps(values, indent=2), "utf-8")
-    page = open_newest()
+    page = box(open_newest(), "query-").select_index(0).run()
     said = texts(page)
     assert "para los 20 fragmentos: 95; se usan 88" in said
     for text in ("Distribución", "Tiempo y coste por fase", "Buscar", "mediana", "Subrayado continuo"):
@@ -72,7 +78,8 @@ def test_a_turn_is_shown_with_what_was_said_before_and_what_was_searched(data_di
     garden = write_garden(tmp_path / "garden")
     changes = {"retrieval_strategy": "LEXICAL", "generation_enabled": False}
     get_app().runs.run_now(mteb_dataset_name=str(garden), **changes)
-    page = open_newest("en")
+    page = every_question(open_newest("en"))
+    assert "Asked before" not in texts(page)  # none is chosen
     chosen = box(page, "query-")
     page = chosen.set_value(next(place for place, name in enumerate(chosen.options) if "water them" in name)).run()
     assert not page.exception
@@ -106,6 +113,9 @@ def test_questions_are_filtered_and_the_chosen_one_is_shown(data_dir: Path) -> N
     run_id = str(get_app().runs.run_now(kb_top_k=3, generation_enabled=False).run_id)
     rows = get_app().archive.run(run_id).per_query
     page = open_newest()
+    failed = {row.question for row in rows if row.cause != "ok"}
+    assert questions(page) == failed != {row.question for row in rows}
+    page = every_question(page)
     assert questions(page) == {row.question for row in rows}
     page = page.text_input(key=f"search-{run_id}").set_value("año murió").run()
     wanted = {row.question for row in rows if "año murió" in row.question}

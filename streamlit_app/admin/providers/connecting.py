@@ -13,14 +13,33 @@ def connect_panel(connection: Connection) -> None:
     """Draw the steps that a provider has."""
     if connection.state == "not_installed":
         st.info(t("providers.install", command=code(connection.command)), icon=":material/package_2:")
-    if connection.name == "ollama" and connection.state == "not_running":
-        st.info(t("providers.ollama_start", address=code(connection.address)), icon=":material/power:")
+    if connection.name == "ollama":
+        _servers_here(connection)
     if connection.key is not None:
         _key_is(connection)
     asks_key = connection.key is not None and bool(connection.key.places)
     if asks_key or connection.address_changeable:
         _server_form(connection, asks_key)
     _model(connection)
+
+
+def _servers_here(connection: Connection) -> None:
+    """Offer the servers that are at work on this machine."""
+    with st.spinner(t("providers.trying")):
+        found = get_app().connections.servers_here()
+    if connection.state == "not_running" and not found:
+        st.info(t("providers.ollama_start", address=code(connection.address)), icon=":material/power:")
+    if not found or not connection.address_changeable:
+        return
+    st.caption(t("providers.here"))
+    row = st.container(horizontal=True)
+    for name, address in found.items():
+        used = address == connection.address
+        label = f"{name} · {address.split('/')[2]}"
+        if row.button(label, key=f"here-{name}", icon=":material/check:" if used else ":material/dns:", disabled=used):
+            with errors_shown():
+                get_app().connections.connect(connection.name, address=address)
+                st.rerun()
 
 
 def _key_is(connection: Connection) -> None:

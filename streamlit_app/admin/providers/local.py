@@ -21,6 +21,7 @@ def local_panel(connection: Connection) -> None:
     models = get_app().local_models
     draw_live(lambda: any(job.active for job in models.jobs()), _jobs)
     _here()
+    _own_file()
     memory = models.memory_gb
     st.markdown(f"**{t('local.fitting', memory=number(memory, 1)) if memory else t('local.offers')}**")
     with st.spinner(t("local.asking")):
@@ -60,6 +61,25 @@ def _here() -> None:
                 "local-delete-yes",
                 partial(models.delete, one.name),
             )
+
+
+def _own_file() -> None:
+    """Choose a file that is on this machine, by its path or by that of a folder above it."""
+    with st.expander(t("local.own"), icon=":material/folder_open:"):
+        place = st.text_input(t("local.own_place"), key="local_place", help=t("local.own_help")).strip()
+        if not place:
+            return
+        with errors_shown():
+            sizes = {str(path): path.stat().st_size for path in get_app().local_models.below(place)}
+            path = st.selectbox(
+                t("local.file"),
+                list(sizes),
+                format_func=lambda one: f"{one} · {_size(sizes[one])}",
+                key=f"local-own-{place}",
+            )
+            if st.button(t("providers.use"), key="local_own_use", type="primary"):
+                get_app().local_models.use(path)
+                st.rerun()
 
 
 def _offer(offer: Offer) -> None:

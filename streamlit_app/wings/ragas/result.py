@@ -11,7 +11,7 @@ from chatbot_mvp.api import QueryRow, RunResult
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.wings.ragas.rows import InputRow
 from chatbot_mvp.wings.ragas.service import RagasService
-from streamlit_app.evaluation.run_summary import metric_row, metric_tile, show_usage
+from streamlit_app.evaluation.run_summary import metric_row, metric_tile, show_files, show_usage
 from streamlit_app.shared.i18n import duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app
@@ -22,11 +22,13 @@ _TILES_A_ROW = 3  # more would cut off the names of the metrics
 
 
 def show_evaluation(result: RunResult) -> None:
-    """Draw an evaluation, without its files and comparisons."""
+    """Draw an evaluation, without its comparisons."""
     _show_tiles(result)
     _show_table(result)
     _show_agreement(result)
     _show_rows(result)
+    st.subheader(t("eval.files"))
+    show_files(result)
 
 
 def _show_tiles(result: RunResult) -> None:
@@ -107,7 +109,7 @@ def _show_rows(result: RunResult) -> None:
         for row in rows
     ]
     labels = [f"{row.query_id} · {row.question or row.response}" for row in rows]
-    position = choose_row(table, labels.__getitem__, f"rows-{result.run_id}")
+    position = choose_row(table, labels.__getitem__, f"rows-{result.run_id}") or 0
     try:
         given = get_app().get(RagasService).rows_of_run(result.run_id)
     except ChatbotError:
