@@ -24,9 +24,8 @@ def grounding_of(
     asked, _ = corrected(trace.query, trace, index)
     near = nearness(index, asked) if least_proof and passages else None
     language = index.analyzer.language_of(asked)
-<<<<<<< HEAD
     closeness, cut = sentence_closeness(trace, index), _cut(index, passages)
-    return Grounding(asked, tuple(passages), language, closeness, index.analyzer, near, proves, cut)
+    return Grounding(asked, tuple(passages), language, closeness, index.analyzer, near, least_proof, cut)
 
 
 def _cut(index: CorpusIndex, passages: Sequence[Chunk]) -> frozenset[str]:
@@ -38,7 +37,3 @@ def _cut(index: CorpusIndex, passages: Sequence[Chunk]) -> frozenset[str]:
         if sum((one.doc_id, one.section) == (passage.doc_id, passage.section) for one in beside) > 1:
             found.add(passage.chunk_id)
     return frozenset(found)
-=======
-    closeness = sentence_closeness(trace, index)
-    return Grounding(asked, tuple(passages), language, closeness, index.analyzer, near, least_proof)
->>>>>>> e50

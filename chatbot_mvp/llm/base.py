@@ -54,15 +54,10 @@ class Grounding:
     """Analyses question and passages; None if all of them are in ``language``."""
     near: Near | None = field(default=None, compare=False)
     """Compares texts with the question token by token; None to compare words alone."""
-<<<<<<< HEAD
-    proves: bool = field(default=False, compare=False)
-    """Whether a quote has to be proven to answer; if not, what is nearest to the question is quoted."""
-    cut: frozenset[str] = field(default=frozenset(), compare=False)
-    """Ids of the passages whose section has further ones: a table may go on there."""
-=======
     least_proof: float | None = field(default=None, compare=False)
     """Proof, from 1 on, that a quote needs to answer; None if what is nearest to the question is quoted."""
->>>>>>> e50
+    cut: frozenset[str] = field(default=frozenset(), compare=False)
+    """Ids of the passages whose section has further ones: a table may go on there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,7 @@ from streamlit_app.shared.sections import draw_tabs, with_added
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import draw_table
 
-<<<<<<< HEAD
 _FIGURES = ("hit@1", "hit@3", "mrr")
-=======
-_FIGURES = ("hit@1", "hit@3", "mrr", "accepted", "refused")
-_MAIN = ("accepted", "refused", "hit@1")
-"""Ranks come last: of a passage chosen among what search showed, they say where it stood, not what search finds."""
->>>>>>> h51
 _NAMED_FOR_OWN = ("hit@1", "hit@3")
 _NOTHING = ""
 _TILE_PX = 220  # wide enough for its label; a row has as many tiles as fit
@@ -65,18 +59,17 @@ def show_results(kb: KbRecord) -> None:
     show_headline(own)
     shown = own if own.rows else proposed
     other = against_result.part(own=bool(own.rows)) if against_result else None
-    _show_tiles(shown, other, bool(own.rows), _MAIN)
+    _show_tiles(shown, other, bool(own.rows))
     _show_identity(kb, result, against_result)
 
     def show_rest() -> None:
-        _show_tiles(shown, other, bool(own.rows), [name for name in _FIGURES if name not in _MAIN])
         if own.rows:
             st.caption(t("mykb.figure_own_note"))
         if own.rows and proposed.rows:
             said = t("mykb.proposed_apart", count=number(len(proposed.rows)))
             with st.expander(said, icon=":material/auto_fix_high:"):
                 st.caption(t("mykb.proposed_about"))
-                _show_tiles(proposed, None, False, _FIGURES)
+                _show_tiles(proposed, None, False)
         if len(results) > 1:
             _show_all(list(results.values()))
         _show_links(result, against_result)
@@ -96,14 +89,10 @@ def _first(results: Mapping[str, KbResult]) -> str:
     return min(results, key=lambda key: results[key].strategy != own)
 
 
-def _show_tiles(result: KbResult, compared: KbResult | None, own: bool, names: Sequence[str]) -> None:
+def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
     summary, scored = result.summary, result.figures["scored"]
     row = st.container(horizontal=True)
-<<<<<<< HEAD
     for name in _FIGURES:
-=======
-    for name in names:
->>>>>>> h51
         label = t(f"mykb.figure_own.{name}") if own and name in _NAMED_FOR_OWN else t(f"mykb.figure.{name}")
         value, total = summary[name], scored
         delta = None

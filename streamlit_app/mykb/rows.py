@@ -11,22 +11,13 @@ from streamlit_app.shared.sources import place_text, show_passage, show_sources
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.tables import choose_row
 
-<<<<<<< HEAD
-_FILTERS = ("all", "unanswered", "false_ticks", "not_first")
+_FILTERS = ("all", "lost", "unanswered", "false_ticks", "not_first")
 _WORST = (*FALSE_TICKS, "missed", "unsure", "near", None, *GOOD)
 """What the chat made of questions, in the order in which one learns from them."""
 
 
-def show_rows(kb: KbRecord, result: KbResult, threshold: float) -> None:
-    """Draw the table, what the chat says wrong first, then one question in full."""
-    st.subheader(t("eval.queries"))
-=======
-_FILTERS = ("all", "lost", "wrong_refusals", "wrong_answers", "not_first")
-
-
 def show_rows(result: KbResult, threshold: float) -> None:
-    """Draw the table, at first of what failed, wrong decisions first; then the chosen question in full."""
->>>>>>> h51
+    """Draw the table, at first of what failed, what the chat says wrong first; then the chosen question in full."""
     # No counts in the texts: Streamlit sends a choice as its text, which must not change with the threshold.
     names = {name: t("detail.only.lost") if name == "lost" else t(f"mykb.filter.{name}") for name in _FILTERS}
     chosen = st.segmented_control(
@@ -74,19 +65,12 @@ def _to_learn_from(row: ResultRow, threshold: float) -> tuple[int, bool, float, 
 
 def _matches(row: ResultRow, name: str | None) -> bool:
     match name:
-<<<<<<< HEAD
+        case "lost":
+            return row.outcome not in (None, *GOOD) or _matches(row, "not_first")
         case "unanswered":
             return row.outcome in ("near", "unsure", "missed")
         case "false_ticks":
             return row.outcome in FALSE_TICKS
-=======
-        case "lost":
-            return row.right(threshold) is False or _matches(row, "not_first", threshold)
-        case "wrong_refusals":
-            return kind == "answerable" and not accepted
-        case "wrong_answers":
-            return kind in ("near", "far") and accepted
->>>>>>> h51
         case "not_first":
             return bool(row.places) and row.rank != 1
         case _:

@@ -39,13 +39,9 @@ def test_questions_are_proposed_and_asked_the_threshold_is_moved_and_taken_and_o
         tile = page.locator("[data-testid='stMetric']").filter(has_text="Sin respuesta y con evidencia")
         return int(tile.locator("[data-testid='stMetricValue']").inner_text().split()[0])
 
-<<<<<<< HEAD
     before = unanswerable()
-=======
-    before = wrongly_answered()
-    page.get_by_role("radio", name="Mal contestadas").click()  # the filter of the table
+    page.get_by_role("radio", name="Todas").click()  # the filter of the table
     settle(page)
->>>>>>> h51
     slider = page.get_by_role("slider", name="Umbral de evidencia")
     slider.focus()
     page.keyboard.press("Home")

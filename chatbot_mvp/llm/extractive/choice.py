@@ -44,11 +44,10 @@ _SUPPORTS = 12
 class Choice(NamedTuple):
     """What answers a question."""
 
-<<<<<<< HEAD
     units: Sequence[Unit]
     """In reading order."""
     proof: float | None
-    """As ``Proof.value``; None if none is asked for."""
+    """As ``Proof.value``, over what is asked for; None if none is asked for."""
     said: str = ""
     """What is computed from the units; "" if nothing is."""
 
@@ -62,27 +61,15 @@ def choose(grounding: Grounding) -> Choice:
     """
     reader = Reader(grounding.language, grounding.analyzer)
     units = _new_ones(grounding, reader)
-    if grounding.proves:
-        if units and (cells := answer_from_cells(grounding, reader)):
-            return Choice(cells.units, cells.value, cells.said)
-        proof = prove(grounding, units, reader) if units else None
-        return Choice([proof.unit] if proof and proof.value >= 1 else [], proof.value if proof else 0.0)
-    return Choice(_nearest(grounding, units, reader) if units else [], None)
-=======
-    If ``grounding`` asks for a proof, that is one proven unit or none (see ``prove``), and the proof is over what is
-    asked for. Else it is what is nearest, none if nothing resembles the question (see ``_eligible``), and the proof is
-    None.
-    """
-    reader = Reader(grounding.language, grounding.analyzer)
-    units = _new_ones(grounding, reader)
-    if grounding.least_proof is not None:
-        if not units:
-            return [], 0.0
-        proof = prove(grounding, units, reader)
-        value = proof.value / grounding.least_proof
-        return [proof.unit] if value >= 1 else [], value
-    return _nearest(grounding, units, reader) if units else [], None
->>>>>>> e50
+    if grounding.least_proof is None:
+        return Choice(_nearest(grounding, units, reader) if units else [], None)
+    if not units:
+        return Choice([], 0.0)
+    if cells := answer_from_cells(grounding, reader):
+        return Choice(cells.units, cells.value, cells.said)
+    proof = prove(grounding, units, reader)
+    value = proof.value / grounding.least_proof
+    return Choice([proof.unit] if value >= 1 else [], value)
 
 
 def _nearest(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> list[Unit]:
