@@ -59,7 +59,7 @@ def test_what_was_reported_and_is_not_there_is_found_out(
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", batches(4, 1))
 def test_killed_in_all_phases_it_has_it_as_well(seed: int) -> None:
-    kills = draws(250, 60)
+    kills = draws(250, 40)
     report = killed(kills, seed)
     assert report["differences"] == []
     assert sum(report["kills"].values()) == kills

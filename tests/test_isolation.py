@@ -19,6 +19,7 @@ from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.remote import calls
 from chatbot_mvp.settings.model import Settings
+from tests.cases import draws
 from tests.chat.conftest import INSIDE, SOURCE
 from tests.fakes import FakeChatModel, fake_app
 from tests.llm.openai_stub import OpenAiStub
@@ -102,7 +103,7 @@ def test_twenty_sessions_interleaved_at_random_see_nothing_of_each_other(setting
     app = fake_app(settings.with_changes(retrieval_strategy="LEXICAL"), chat_model=lambda: model)
 
     def live(session: Session) -> None:
-        for _ in range(8 if seed == 1 else 60):
+        for _ in range(8 if seed == 1 else draws(60, 20)):
             session.step()
 
     with running(app) as url, ThreadPoolExecutor(SESSIONS) as pool:

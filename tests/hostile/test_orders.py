@@ -32,7 +32,7 @@ def test_a_few_orders_are_those_of_the_model() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_new_orders_are_those_of_the_model() -> None:
-    attacked("--sequences", str(draws(300, 40)))
+    attacked("--sequences", str(draws(300, 20)))
 
 
 def test_the_model_takes_what_is_named_and_knows_both_orders() -> None:
