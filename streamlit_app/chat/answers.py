@@ -10,7 +10,6 @@ import streamlit as st
 from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.chat.answer_text import safe_markdown
 from streamlit_app.chat.asking_back import show_readings
-from streamlit_app.chat.debug import show_debug
 from streamlit_app.chat.differences import show_differences
 from streamlit_app.chat.document_filter import show_filter
 from streamlit_app.chat.message_actions import facts_of, show_actions, show_question
@@ -50,6 +49,8 @@ def show_turn(conversation: Conversation, turn: Turn, debug: bool, asks: bool = 
         show_answer(turn, turn.answer, asks)
         show_actions(conversation, turn, asks, facts_of(turn.answer))
         if debug:
+            from streamlit_app.chat.debug import show_debug  # its charts load 100 MB, for nobody else
+
             show_debug(turn.answer)
 
 

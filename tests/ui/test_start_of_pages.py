@@ -76,7 +76,7 @@ def addresses(port: int) -> set[str]:
     return found
 
 
-def first_page(port: int, host: str, origin: str = "") -> tuple[bool, str]:
+def first_page(port: int, host: str, origin: str = "", page: str = "") -> tuple[bool, str]:
     """Open a session as a browser does: (whether it would send statistics, everything that the page shows)."""
     shown: list[str] = []
     statistics = False
@@ -89,6 +89,7 @@ def first_page(port: int, host: str, origin: str = "") -> tuple[bool, str]:
     ) as session:
         rerun = BackMsg()
         rerun.rerun_script.query_string = ""
+        rerun.rerun_script.page_name = page
         session.send(rerun.SerializeToString())
         while True:
             message = ForwardMsg()

@@ -12,7 +12,7 @@ from starlette.types import Message, Scope
 
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.web import guard
-from tests.ui.test_start_of_pages import Pages, pages
+from tests.ui.test_start_of_pages import Pages, first_page, needs_proc, pages
 
 HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
@@ -69,6 +69,16 @@ def test_a_page_that_the_browser_has_already_renews_the_cookie(started: Pages) -
     again = reply(started, "/", If_None_Match=str(first.getheader("ETag")), Sec_Fetch_Dest="document")
     assert again.status == 304
     assert "chatbot_visitor" in str(again.getheader("Set-Cookie"))
+
+
+@needs_proc
+def test_home_and_chat_load_no_library_of_charts_and_tables(started: Pages) -> None:
+    for page in ("", "Chat"):
+        _, shown = first_page(started.port, f"127.0.0.1:{started.port}", page=page)
+    assert "Para conversar hace falta una base" in shown  # Chat, drawn as far as it goes without one
+    loaded = Path(f"/proc/{started.pid}/maps").read_text()
+    assert "/numpy/" in loaded
+    assert [name for name in ("pandas", "pyarrow", "onnxruntime") if f"/{name}/" in loaded] == []
 
 
 @pytest.mark.parametrize(("proto", "secure"), [("https", True), ("http", False), ("", False)])
