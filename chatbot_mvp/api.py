@@ -46,7 +46,7 @@ from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.one_document import Passage
 from chatbot_mvp.knowledge_base.places import Whereabouts
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
-from chatbot_mvp.knowledge_base.telling import lost_of
+from chatbot_mvp.knowledge_base.telling import lacks, lost_of
 from chatbot_mvp.knowledge_base.uploads import Upload
 from chatbot_mvp.knowledge_base.versions import KbDocument
 from chatbot_mvp.llm.connections import Connection

@@ -13,10 +13,10 @@ from chatbot_mvp.cli.common import INCOMPLETE, EnvOption, JsonOption, open_app, 
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.reading.readers import READERS
 from chatbot_mvp.errors import ChatbotError, KbChangeError, RunError, RunStopped
-from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove
+from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove, about_of
 from chatbot_mvp.knowledge_base.filing import Outcome
 from chatbot_mvp.knowledge_base.gathering import given, given_folder
-from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, move_named, path_named, version_named
+from chatbot_mvp.knowledge_base.naming import CURRENT, move_named, path_named, version_named
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.telling import kb_json, outcome_json, text_json
 from chatbot_mvp.storage.files import write_atomically

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import Any
 
 from chatbot_mvp.documents.chunking import split_sections
 from chatbot_mvp.documents.names import clean_file_name
@@ -46,7 +47,7 @@ _SAVED_AS |= {".wpd": ".docx", ".wps": ".docx", ".numbers": ".xlsx", ".key": ".p
 """Formats that nothing here reads -> the one that their program can save."""
 _STREAMS = (("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("__substg1.0_", ".msg"), ("Workbook", ".xls"))
 """Parts of a file of Office before 2007 -> its format."""
-_MARKED = re.compile(r"<!--|<table\b|<del\b|<s\b|<strike\b|~~|\n(?:=++|--++)[ \t]*+(?:\n|\Z)", re.I)
+_MARKED = re.compile(r"\A(?:---|\+\+\+)|<!--|<table\b|<del\b|<s\b|<strike\b|~~|\n(?:=++|--++)[ \t]*+(?:\n|\Z)", re.I)
 """What a Markdown file may have that is no text as it stands."""
 
 
@@ -69,6 +70,8 @@ class ParsedText:
     """What of the file is not in the text, as in ``Extracted.lost``."""
     reader: str = ""
     """Name and version of what read it; "" for a text file."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the file says of itself, as in ``Extracted.about``."""
 
 
 def parse_upload(
@@ -127,7 +130,8 @@ def parse_upload(
         raise UploadError("upload_too_many_headings", name=name, headings=headings, limit=MAX_HEADINGS)
     truncated = len(cut) < len(found.text)
     whole = len(found.text)
-    return ParsedText(cut, encoding, whole, truncated, found.page_starts, found.empty_pages, dict(found.lost), said)
+    places = found.page_starts, found.empty_pages
+    return ParsedText(cut, encoding, whole, truncated, *places, dict(found.lost), said, dict(found.about))
 
 
 def _read(

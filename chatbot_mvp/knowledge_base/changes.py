@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
-from chatbot_mvp.documents.names import clean_path
+from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.knowledge_base.versions import KbDocument
 
@@ -131,8 +132,37 @@ def _kept_about(change: Put, old: KbDocument | None) -> KbDocument:
     new = change.document
     if old is None:
         return new
+    # Of the same file, what people say of it outlasts what it says itself.
+    one, other = (old, new) if new.original == old.original else (new, old)
     about = {
-        name: getattr(new, name) if name in change.said else getattr(new, name) or getattr(old, name) for name in ABOUT
+        name: getattr(new, name) if name in change.said else getattr(one, name) or getattr(other, name)
+        for name in ABOUT
     }
     # The same text again is no change: its age stays.
     return replace(new, **about, updated_at=old.updated_at if new.sha256 == old.sha256 else new.updated_at)
+
+
+def about_of(
+    title: str | None = None,
+    author: str | None = None,
+    source: str | None = None,
+    created: str | None = None,
+    tags: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the metadata that is given, as ``Describe`` and ``NewDocument`` take it; "" and () clear a field.
+
+    Raises:
+        KbChangeError (kb_date_invalid): ``created`` is not a day.
+    """
+    if created:
+        try:
+            created = date.fromisoformat(created).isoformat()
+        except ValueError as error:
+            raise KbChangeError("kb_date_invalid", date=created) from error
+    texts = {"title": title, "author": author, "source": source, "created": created}
+    about: dict[str, Any] = {name: clean_name(value) for name, value in texts.items() if value is not None}
+    if source is not None:
+        about["source"] = " ".join(source.split())  # an address may be longer than a name
+    if tags is not None:
+        about["tags"] = tuple(dict.fromkeys(filter(None, map(clean_name, tags))))
+    return about

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import ChatbotError, KbChangeError, UploadError
-from chatbot_mvp.knowledge_base.changes import Change, Describe
+from chatbot_mvp.knowledge_base.changes import Change, Describe, about_of
 from chatbot_mvp.knowledge_base.changing import KbChanges
 from chatbot_mvp.knowledge_base.gathering import Given, GivenFile, contents
 from chatbot_mvp.knowledge_base.intake import FileState, Intake
@@ -155,7 +155,12 @@ class KbFiling:
         read = self._read(kb_id, given, known, [one.path for one in before], about, progress)
         if not read.found and not read.duplicates:
             raise _unusable(read)
-        same = [Describe(one.name, about) for one in read.duplicates if about and one.same_as == one.name]
+        originals = {one.path: one.original for one in before}
+        same = []
+        for one in read.duplicates:
+            said = about_of(**one.about) if originals.get(one.name) != one.original else {}
+            if one.same_as == one.name and (told := {**said, **(about or {})}):
+                same.append(Describe(one.name, told))
         return self._change(kb_id, same, read, given, before, note, stage, progress)
 
     def sync(

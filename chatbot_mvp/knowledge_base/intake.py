@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -44,6 +45,9 @@ class FileState:
     """True if an earlier upload, which ended before its knowledge base was made, had read it."""
     same_as: str = ""
     """For a duplicate, the earlier file of its folder with the same text; its own name if that document is there."""
+    original: str = ""
+    """For such a duplicate, the SHA-256 of its file in hex; ``about``: what it says of itself, as in ``ParsedText``."""
+    about: dict[str, Any] = field(default_factory=dict)
     replaces: bool = False
     """True if the knowledge base has another document under this name, which the file replaces."""
     code: str = ""
@@ -171,7 +175,8 @@ class Intake:
             self._parsed.put(key, parsed)
         there = self._seen.get((sha, dirname(path)))
         if there is not None and (name not in self._paths or there == name):
-            self._set(row, stage="duplicate", same_as=there)
+            original = hashlib.sha256(content).hexdigest() if there == name else ""
+            self._set(row, stage="duplicate", same_as=there, original=original, about=dict(parsed.about))
             return
         self._seen[sha, dirname(path)] = name
         self._set(

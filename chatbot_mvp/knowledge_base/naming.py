@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date
-from typing import Any
 
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.errors import KbChangeError, KbNotFound
@@ -89,29 +87,3 @@ def move_named(documents: Sequence[KbDocument], path: str, to: str) -> Move:
     if named.endswith("/"):
         return Move(named, clean_path(to))
     return Move(named, path_named(documents, to) if clean_path(to) else named.rpartition("/")[2])
-
-
-def about_of(
-    title: str | None = None,
-    author: str | None = None,
-    source: str | None = None,
-    created: str | None = None,
-    tags: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """Return the metadata that is given, as ``Describe`` and ``NewDocument`` take it; "" and () clear a field.
-
-    Raises:
-        KbChangeError (kb_date_invalid): ``created`` is not a day.
-    """
-    if created:
-        try:
-            created = date.fromisoformat(created).isoformat()
-        except ValueError as error:
-            raise KbChangeError("kb_date_invalid", date=created) from error
-    texts = {"title": title, "author": author, "source": source, "created": created}
-    about: dict[str, Any] = {name: clean_name(value) for name, value in texts.items() if value is not None}
-    if source is not None:
-        about["source"] = " ".join(source.split())  # an address may be longer than a name
-    if tags is not None:
-        about["tags"] = tuple(dict.fromkeys(filter(None, map(clean_name, tags))))
-    return about

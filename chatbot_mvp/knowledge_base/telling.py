@@ -67,6 +67,12 @@ def lost_of(document: KbDocument) -> dict[str, int]:
     return {**dict(document.lost), **pages}
 
 
+def lacks(document: KbDocument) -> bool:
+    """Return whether something that a document says could not be read: not what was left out on purpose."""
+    unread = ("bytes", "charts", "embedded", "empty_pages", "unreadable")
+    return document.kb_truncated or not lost_of(document).keys().isdisjoint(unread)
+
+
 def text_json(document: KbDocument, text: str) -> dict[str, Any]:
     """Return what was read of a document, as text and in blocks."""
     parts = [

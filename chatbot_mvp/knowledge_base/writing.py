@@ -15,6 +15,7 @@ from chatbot_mvp.documents.names import clean_path
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import KbNotWritten, KbUnreadable
 from chatbot_mvp.knowledge_base import format_1
+from chatbot_mvp.knowledge_base.changes import about_of
 from chatbot_mvp.knowledge_base.heads import ERRORS, write_head
 from chatbot_mvp.knowledge_base.reading import KbReader, titled
 from chatbot_mvp.knowledge_base.version_files import sync_all, synced
@@ -175,5 +176,5 @@ def described(new: NewDocument, original: str, at: str) -> KbDocument:
         lost=tuple(sorted(parsed.lost.items())),
         reader=parsed.reader,
         updated_at=at,
-        **new.about,
+        **{**about_of(**parsed.about), **new.about},
     )

@@ -17,9 +17,9 @@ from starlette.responses import JSONResponse, Response
 from chatbot_mvp.app import App
 from chatbot_mvp.documents.names import clean_name
 from chatbot_mvp.errors import ChatbotError, KbChangeError, KbNotFound, UploadError
-from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove
+from chatbot_mvp.knowledge_base.changes import Change, Describe, Remove, about_of
 from chatbot_mvp.knowledge_base.gathering import given_contents
-from chatbot_mvp.knowledge_base.naming import CURRENT, about_of, move_named, path_named, version_named
+from chatbot_mvp.knowledge_base.naming import CURRENT, move_named, path_named, version_named
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.telling import (
     differences_json,

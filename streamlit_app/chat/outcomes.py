@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import streamlit as st
 
@@ -16,10 +17,12 @@ from chatbot_mvp.api import (
     Turn,
     UserContext,
     age_of,
+    lacks,
 )
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.asking import Asking, ask
 from streamlit_app.shared.i18n import Markdown, current_language, number, plain, t
+from streamlit_app.shared.originals import address_of
 from streamlit_app.shared.sources import show_passages
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.style import card_grid
@@ -46,7 +49,7 @@ def show_outcome(answer: AnswerRecord) -> None:
     if passages:
         count = len(passages)
         said.append(t(f"outcome.passages.nearest.{_form(count)}", count=number(count)))
-        said += _old(passages)
+        said += _notes(passages)
     if answer.outcome == "nearest" and answer.mode == "strict":
         st.markdown(_quiet_line(icon, said))
     elif said:
@@ -78,10 +81,10 @@ def outcome_words(turn: Turn, answer: AnswerRecord) -> Markdown:
 
 
 def source_count(answer: AnswerRecord) -> tuple[str, str]:
-    """Return how many sources an answer has, and how old the oldest is; "" for the age of newer ones."""
+    """Return how many sources an answer has, and what is notable of them: a great age, files not read whole."""
     count = len(answer.sources)
     said = t(f"outcome.passages.answered.{_form(count)}", count=number(count))
-    return said, "".join(_old(answer.sources))
+    return said, " · ".join(_notes(answer.sources))
 
 
 def _quiet_line(icon: str, said: Sequence[str]) -> Markdown:
@@ -89,11 +92,21 @@ def _quiet_line(icon: str, said: Sequence[str]) -> Markdown:
     return Markdown(f"{icon} **{said[0]}**".strip() + "".join(f" · {part}" for part in said[1:]))
 
 
-def _old(passages: Sequence[Source]) -> list[str]:
-    """Return how old the oldest passage is, if that is a year or more."""
+def _notes(passages: Sequence[Source]) -> list[str]:
+    """Return how old the oldest passage is, if that is a year or more, and which files could not be read whole."""
     oldest = min((one.place.updated_at for one in passages if one.place and one.place.updated_at), default="")
     unit, count = age_of(oldest)
-    return [t(f"outcome.old.{unit}", count=number(count))] if unit in ("year", "years") else []
+    said = [t(f"outcome.old.{unit}", count=number(count))] if unit in ("year", "years") else []
+    files = dict.fromkeys(one.place.file for one in passages if one.place and _lacks(address_of(one)))
+    return [*said, t("outcome.lacks", files=plain(", ".join(files)))] if files else said
+
+
+def _lacks(address: Mapping[str, str]) -> bool:
+    with suppress(ChatbotError):  # its version may no longer be kept
+        return bool(address) and lacks(
+            get_app().kb_documents.find(address["kb"], address["document"], address["version"])
+        )
+    return False
 
 
 def show_nearest(turn: Turn, nearest: Nearest, asks: bool) -> None:

@@ -55,11 +55,11 @@ def anchor_of(turn: Turn) -> str:
 
 
 def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
-    """Draw the button that opens the first source beside the answer, or closes it, and the age of old sources.
+    """Draw the button that opens the first source beside the answer, or closes it, and what is notable of the sources.
 
     The page has a hidden button for each source as well: a click on its citation clicks it.
     """
-    anchor, (said, age) = anchor_of(turn), source_count(answer)
+    anchor, (said, notes) = anchor_of(turn), source_count(answer)
     opened = st.session_state.get(_OPEN, ("", 0))[0] == anchor
     st.button(
         Markdown(said),
@@ -68,8 +68,8 @@ def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
         on_click=_open,
         args=("", 0) if opened else (anchor, answer.sources[0].number),
     )
-    if age:
-        st.caption(Markdown(age), width="content")
+    if notes:
+        st.caption(Markdown(notes), width="content")
     with st.container(key=f"cites-{turn.turn_id}"):
         for source in answer.sources:
             st.button(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 import zlib
 from collections import Counter
@@ -130,7 +131,7 @@ def test_an_encoding_that_a_page_claims_wrongly_is_not_believed() -> None:
         ("Uno\n===\nDos\n\nTres\n---\n\nCuatro", "# Uno\nDos\n\n## Tres\n\nCuatro", {}),
         (
             "---\ntitle: Uno\n---\n\n- a\n---\n\n```\nb\n---\n```",
-            "---\ntitle: Uno\n---\n\n- a\n---\n\n```\nb\n---\n```",
+            "- a\n---\n\n```\nb\n---\n```",
             {},
         ),
         (f"Uno\n{table('A!|B!', '1|2')}\nDos", "Uno\n\n\n- A: 1; B: 2\n\n\nDos", {}),
@@ -141,6 +142,44 @@ def test_a_markdown_files_comments_and_tables_of_html_are_read_as_what_they_are(
 ) -> None:
     found = read(".md", text)
     assert (found.text, found.lost) == (said, lost)
+
+
+TITLED = {"title": "Guía", "author": "Ana Paz, Luis Rey", "created": "2026-03-05", "tags": ["agua", "luz"]}
+
+
+@pytest.mark.parametrize(
+    ("front", "about", "lost"),
+    [
+        ("---\ntitle: Guía\nauthors: [Ana Paz, Luis Rey]\ndate: 2026-03-05\ntags: [agua, luz]\n---", TITLED, {}),
+        (
+            "---\nTítulo: 'Guía'\nautor:\n- Ana Paz\n- Luis Rey\nfecha: 2026-03-05 10:30\netiquetas: agua, luz\n...",
+            TITLED,
+            {},
+        ),
+        (
+            '+++\ntitle = "Guía"\nauthor = "Ana Paz, Luis Rey"\ndate = 2026-03-05\ntags = ["agua", "luz"]\n+++',
+            TITLED,
+            {},
+        ),
+        ("---\nauthors:\n- name: Ana\nsource: https://a.es/x\n---", {"author": "Ana", "source": "https://a.es/x"}, {}),
+        ("---\nlayout: post\ndate: ayer mismo\ntitle: Guía\n---", {"title": "Guía"}, {"metadata": 3}),
+    ],
+)
+def test_front_matter_is_what_a_document_says_of_itself_and_no_text(
+    front: str, about: dict[str, object], lost: dict[str, int]
+) -> None:
+    found = read(".md", f"{front}\n\n# Uno\n\nDos: tres.\n")
+    assert (found.text, found.about, found.lost) == ("# Uno\n\nDos: tres.\n", about, lost)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["---\n\nUno\n\n---\n", "---\nUno, dos.\n---\nTres", "---\na: [\n---\nb", "---\na: b", "Uno\n\n---\na: b\n---\n"],
+)
+def test_rules_above_a_text_are_no_front_matter(text: str) -> None:
+    found = read(".md", text)
+    assert found.about == {}
+    assert all(word in found.text for word in re.findall(r"\w+", text))
 
 
 # --- Word

@@ -19,7 +19,7 @@ from chatbot_mvp.app import App, build_app
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.errors import ChatbotError, KbChangeError
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove
-from chatbot_mvp.knowledge_base.gathering import given_contents
+from chatbot_mvp.knowledge_base.gathering import Given, given_contents
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.knowledge_base.versions import KEPT, NewDocument
 from chatbot_mvp.settings.model import Settings
@@ -227,6 +227,25 @@ def test_a_replaced_document_keeps_its_metadata_and_an_equal_one_its_age(app: Ap
     assert (after.title, after.tags) == ("Horario", ("sede",))
     assert after.updated_at > before.updated_at
     assert [one.entry.changed for one in app.kb_changes.history(kb_id)] == [1, 1, 0]
+
+
+def test_what_a_file_says_of_itself_describes_it_until_people_say_otherwise_or_the_file_changes(app: App) -> None:
+    def file_of(title: str, day: str = "2026-03-05") -> Given:
+        return given_contents([("a.md", f"---\ntitle: {title}\ndate: {day}\ntags: [sede]\n---\n{TEXTS[0]}".encode())])
+
+    def told() -> tuple[str, str, tuple[str, ...]]:
+        [one] = app.kb_changes.documents(kb_id)
+        return one.title, one.created, one.tags
+
+    kb_id = app.kb_filing.create("Manual", file_of("Horario"), {"tags": ("propia",)}).record.kb_id
+    assert told() == ("Horario", "2026-03-05", ("propia",))
+    assert list(texts(app, kb_id).values()) == [TEXTS[0]]
+    app.kb_changes.change(kb_id, [Describe("a.md", {"title": "Mío"})])
+    app.kb_filing.add(kb_id, file_of("Horario"))
+    app.kb_filing.reread(kb_id)
+    assert told() == ("Mío", "2026-03-05", ("propia",))
+    app.kb_filing.add(kb_id, file_of("Turnos", "2026-04-01"))
+    assert told() == ("Turnos", "2026-04-01", ("sede",))
 
 
 def test_the_differences_name_documents_and_paragraphs(app: App) -> None:

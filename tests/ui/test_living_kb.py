@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.api import Describe, KbRecord
+from chatbot_mvp.api import AnswerRecord, Describe, FilePlace, KbRecord, Source
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.knowledge_base.versions import NewDocument
+from chatbot_mvp.types import Chunk
+from streamlit_app.chat.outcomes import source_count
 from streamlit_app.knowledge_bases.document_page import losses_of
 from streamlit_app.knowledge_bases.upload_progress import pages_of
 from streamlit_app.shared.i18n import ago
@@ -167,6 +171,23 @@ def test_a_document_says_what_of_its_file_is_not_in_its_text() -> None:
     assert f"Lo que tiene el archivo y no está en el texto: {said}." in texts(page)
     assert losses_of(get_app().kb_documents.find(record.kb_id, "b.md")) == ""
     assert [pages_of(count) for count in (1, 2)] == ["1 página", "2 páginas"]
+
+
+def test_an_answer_names_the_sources_that_could_not_be_read_whole() -> None:
+    text = "# Uno\n\nEl texto.\n"
+    losses = {"a.md": {"charts": 1}, "b.md": {"hidden": 3, "pictures": 1, "menus": 9}, "c.md": {"bytes": 2}}
+    files = [
+        NewDocument(path, ParsedText(f"{text}{path}", "utf-8", 17, False, lost=lost)) for path, lost in losses.items()
+    ]
+    record = get_app().kbs.store.keep(files, 100_000, "normas")
+    sources = [
+        Source(number, Chunk("x", record.kb_id, "Uno", text, 0, len(text)), (), FilePlace(path, None, 1, version))
+        for number, (path, version) in enumerate([*((path, record.version) for path in losses), ("a.md", "nada")], 1)
+    ]
+    answer = cast(AnswerRecord, SimpleNamespace(sources=sources))
+    assert source_count(answer) == ("4 fuentes", "no se pudo leer todo de a.md, c.md")
+    answer = cast(AnswerRecord, SimpleNamespace(sources=[sources[1], sources[3]]))
+    assert source_count(answer) == ("2 fuentes", "")
 
 
 def test_ages_are_said_in_whole_units() -> None:

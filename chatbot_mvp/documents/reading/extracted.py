@@ -6,7 +6,8 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from chatbot_mvp.text import normalize
 
@@ -32,7 +33,9 @@ class Extracted:
     lost: Mapping[str, int] = field(default_factory=dict)
     """What of the file is not in the text -> how much of it: words ``hidden``, ``struck`` out, in ``comments``, in
     ``menus`` of pages and in ``placeholders`` of fields; ``pictures``; ``charts`` and ``embedded`` files; ``bytes``
-    that are no characters; pages whose font is ``unreadable``."""
+    that are no characters; pages whose font is ``unreadable``; words of ``metadata`` that are none of ``about``."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the file says of itself: ``title``, ``author``, ``source``, ``created`` (ISO 8601), ``tags`` (list)."""
 
 
 def clean_line(text: str) -> str:
@@ -101,7 +104,7 @@ def with_pages(found: Extracted, texts: Mapping[int, str]) -> Extracted:
         left += not piece.strip()
         apart = bool(given) or (apart and not piece.strip())
     starts.extend([len(whole)] * (len(found.page_starts) - len(starts)))
-    return Extracted(whole, tuple(starts), left, found.lost)
+    return replace(found, text=whole, page_starts=tuple(starts), empty_pages=left)
 
 
 def _pages(found: Extracted) -> list[str]:

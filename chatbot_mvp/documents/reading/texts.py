@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from chatbot_mvp.documents.reading.decoding import decode
@@ -15,6 +16,7 @@ from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.html import html_to_text, missing
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
+from chatbot_mvp.text import fold
 
 _CODE = re.compile(r"(^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)|`[^`\n]+`)", re.M | re.S)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
@@ -22,6 +24,17 @@ _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,1000}~~|<(del|s|strike)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _UNDERLINED = re.compile(r"(?:\A|(?<=\n\n))(?![ \t>#*+|-])(?=[^\n]*\w)([^\n]++)\n(=++|--++)[ \t]*+(?=\n|\Z)")
 """A heading whose mark is the line below it."""
+_FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n|)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
+"""What says of a document what it is, in YAML or TOML, above its text."""
+_FRONT_CHARS = 20_000
+_ABOUT = {
+    "title": ("title", "titulo"),
+    "author": ("author", "authors", "autor", "autora", "autores"),
+    "source": ("source", "url", "fuente"),
+    "created": ("date", "created", "published", "fecha"),
+    "tags": ("tags", "keywords", "categories", "etiquetas", "categorias"),
+}
+"""Field of ``Extracted.about`` -> how it may be called, the first one that is there."""
 _CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d{3}\s+-->")
 
 
@@ -47,9 +60,10 @@ def read_rtf(file: GivenFile) -> Extracted:
 
 def read_md(file: GivenFile) -> Extracted:
     """Leave comments and what is struck out away from a Markdown file; write tables of HTML as rows, headings as one
-    line.
+    line; take what stands above its text as what it says of itself.
     """
-    lost: Counter[str] = Counter()
+    text, about, rest = _without_front(file.content.decode("utf-8", "surrogatepass"))
+    lost = Counter({"metadata": rest})
 
     def table(match: re.Match[str]) -> str:
         return f"\n\n{html_to_text(file.name, match.group(), lost, titled=False)}\n\n"
@@ -61,13 +75,53 @@ def read_md(file: GivenFile) -> Extracted:
 
         return count
 
-    parts = _CODE.split(file.content.decode("utf-8", "surrogatepass"))
+    parts = _CODE.split(text)
     del parts[2::3]  # the fences alone
     for place in range(0, len(parts), 2):
         part = _COMMENT.sub(left_out("comments"), parts[place])
         part = _UNDERLINED.sub(lambda found: f"{'#' if found[2][0] == '=' else '##'} {found[1]}", part)
         parts[place] = _STRUCK.sub(left_out("struck"), _TABLE.sub(table, part))
-    return Extracted("".join(parts), lost=dict(+lost))
+    return Extracted("".join(parts), lost=dict(+lost), about=about)
+
+
+def _without_front(text: str) -> tuple[str, dict[str, Any], int]:
+    """Return a text without its front matter, what that says as in ``Extracted.about``, and the words of the rest."""
+    import tomllib
+
+    import yaml
+
+    found = _FRONT.match(text[:_FRONT_CHARS])
+    try:
+        load = tomllib.loads if found and found[1] == "+++" else yaml.safe_load
+        said = load(found[2]) if found else None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        said = None
+    if not found or not isinstance(said, dict):
+        return text, {}, 0
+    given = {fold(str(key)): value for key, value in said.items()}
+    about: dict[str, Any] = {}
+    for name, keys in _ABOUT.items():
+        key = next((key for key in keys if given.get(key)), "")
+        parts = [str(one.get("name", "")) if isinstance(one, dict) else str(one) for one in _listed(given.get(key))]
+        if name == "tags":
+            parts = [part.strip() for one in parts for part in re.split("[,;]", one)]
+        elif name == "created":
+            parts = [day for one in parts if (day := _day(one))]
+        if parts := list(filter(None, parts)):
+            about[name] = parts if name == "tags" else ", ".join(parts)
+            del given[key]
+    return text[found.end() :].lstrip("\n"), about, len(" ".join(map(str, given.values())).split())
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        return ""
 
 
 def read_vtt(file: GivenFile) -> Extracted:
