@@ -174,7 +174,7 @@ class _Question:
         if best:
             found = [column for column in columns if counts[column] == best]
         else:
-            kinds = ("date", "time", "when") if self.value == "when" else ("money" if money else self.value,)
+            kinds = ("date", "time") if self.value == "when" else ("money" if money else self.value,)
             of_kinds = ([column for column in columns if kind and self._of_kind(table, column, kind)] for kind in kinds)
             found = next((of_kind for of_kind in of_kinds if of_kind), [])
         if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
@@ -220,7 +220,7 @@ class _Question:
             used |= {word.stem for word, _ in self.words if re.fullmatch(PAY, fold(word.text))}
         if not (said or extreme) and not self._offers(table, rows, target):
             return None
-        return self._proven(table, sorted(rows), used, said)
+        return self._proven(table, sorted(rows), target, used, said)
 
     def _is_text(self, table: Table, column: int) -> bool:
         return not any(value_in(cells[column], self.spanish) for cells in table.rows)
@@ -272,13 +272,16 @@ class _Question:
                 return False
         return True
 
-    def _proven(self, table: Table, rows: Sequence[int], used: Collection[str], said: str) -> Cells:
+    def _proven(self, table: Table, rows: Sequence[int], target: int, used: Collection[str], said: str) -> Cells:
         units = tuple(table.units[row] for row in rows)
         passage, under = self.grounding.passages[units[0].passage], self._under(table)
         if _COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):
             return Cells(units, 0.0)  # what is counted is something else
         values, met = [], 0
-        near = self._near(f"{under}\n{table.above}\n{text_of(units[0])}")
+        # The last departure is no word of "first departure", though it is near it.
+        of_head = self.reader.terms(table.names[target])
+        partly = bool(of_head & self.stems) and not of_head <= self.stems
+        near = {} if partly else self._near(f"{under}\n{table.above}\n{text_of(units[0])}")
         for word, literal in self.words:
             if word.stem in used:
                 values.append(1.0)
