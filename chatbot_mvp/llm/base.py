@@ -56,6 +56,8 @@ class Grounding:
     """Compares texts with the question token by token; None to compare words alone."""
     least_proof: float | None = field(default=None, compare=False)
     """Proof, from 1 on, that a quote needs to answer; None if what is nearest to the question is quoted."""
+    parts: tuple[Grounding, ...] = field(default=(), compare=False)
+    """The same evidence for each of the questions, if it is several: all are answered, or none."""
 
 
 @dataclass(frozen=True, slots=True)

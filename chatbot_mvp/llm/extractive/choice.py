@@ -46,6 +46,10 @@ def choose(grounding: Grounding) -> tuple[list[Unit], float | None]:
     asked for. Else it is what is nearest, none if nothing resembles the question (see ``_eligible``), and the proof is
     None.
     """
+    if grounding.parts:
+        found = [choose(part) for part in grounding.parts]
+        value = min(proof or 0.0 for _, proof in found)
+        return list(dict.fromkeys(unit for some, _ in found for unit in some)) if value >= 1 else [], value
     reader = Reader(grounding.language, grounding.analyzer)
     units = _new_ones(grounding, reader)
     if grounding.least_proof is not None:
