@@ -6,6 +6,7 @@ What is imported here may be imported from here; a test finds what nobody needs.
 from __future__ import annotations
 
 from chatbot_mvp.chat.answer import Answer, Failure
+from chatbot_mvp.chat.checking import check_in_base
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.claims.comparison import Difference
 from chatbot_mvp.chat.context import MAX_QUESTION_CHARS, MODES, Mode, UserContext

@@ -15,6 +15,7 @@ from chatbot_mvp.chat.verification import Statement, with_nearest
 from chatbot_mvp.documents.chunking import chunk_document, passage_chunk
 from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
 from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, growing_index
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.storage.json_object import InvalidJson, parse_json
@@ -71,6 +72,21 @@ def check_in_index(text: str, index: CorpusIndex, where: Where) -> CheckedText:
     for start, end in sentences(text):
         rows.update(dict.fromkeys(row for row, _ in index.lexical.search(text[start:end], _READ)))
     return check(text, [index.chunks[row] for row in sorted(rows)], index.analyzer, index.idf, where)
+
+
+def check_in_base(text: str, kbs: KnowledgeBases, kb_id: str) -> CheckedText:
+    """Check a text against the current version of a knowledge base.
+
+    Raises:
+        KbNotFound, KbUnreadable
+    """
+    places = kbs.places(kb_id, kbs.store.record(kb_id).version)
+
+    def where(_: Chunk, offset: int) -> dict[str, Any]:
+        place = places.at(offset)
+        return {"file": place.file if place else None, "page": place.page if place else None}
+
+    return check_in_index(text, kbs.growing(kb_id).best().index, where)
 
 
 def index_of(documents: Mapping[str, ParsedText], language: str) -> CorpusIndex:

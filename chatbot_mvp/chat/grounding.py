@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chatbot_mvp.chat.nearest import corrected
+from chatbot_mvp.chat.two_in_one import questions_of
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
@@ -14,18 +16,32 @@ from chatbot_mvp.types import Chunk
 
 
 def grounding_of(
-    trace: RetrievalTrace, index: CorpusIndex, passages: Sequence[Chunk], least_proof: float | None
+    trace: RetrievalTrace,
+    index: CorpusIndex,
+    passages: Sequence[Chunk],
+    least_proof: float | None,
+    follows: bool = False,
 ) -> Grounding:
     """Return passages of a trace as the built-in model reads them.
 
     Args:
         least_proof: as in ``Grounding``.
+        follows: whether the question before was searched with it: that is not asked again.
     """
     asked, _ = corrected(trace.query, trace, index)
-    near = nearness(index, asked) if least_proof and passages else None
-    language = index.analyzer.language_of(asked)
-    closeness, cut = sentence_closeness(trace, index), _cut(index, passages)
-    return Grounding(asked, tuple(passages), language, closeness, index.analyzer, near, least_proof, cut)
+    parts = questions_of(asked, index.analyzer) if least_proof and not follows else ()
+    near = nearness(index, asked) if least_proof and passages and not parts else None
+    return Grounding(
+        asked,
+        tuple(passages),
+        index.analyzer.language_of(asked),
+        sentence_closeness(trace, index),
+        index.analyzer,
+        near,
+        least_proof,
+        _cut(index, passages),
+        tuple(grounding_of(replace(trace, query=part), index, passages, least_proof) for part in parts),
+    )
 
 
 def _cut(index: CorpusIndex, passages: Sequence[Chunk]) -> frozenset[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chatbot_mvp.chat.prompting import relevance_messages
+from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest
 from chatbot_mvp.retrieval.stages.rerankers import parse_score
@@ -15,7 +16,10 @@ MIN_RELEVANCE = 4.0
 """Minimum score from a model, on a scale of 0-10."""
 MIN_TOPIC = 0.5
 """Below this topic score (0-1), a question without an answer is about something else, and is refused. Without a topic
-score, only a question without any passage is refused."""
+score, only a question without any passage is refused; and so is one in another language than its passages, whose words
+say nothing about their subject."""
+_QUESTION_WORDS = 2
+"""Function words from which a question tells its language."""
 _REPLY_TOKENS = 16
 
 Outcome = Literal["answered", "asks", "nearest", "refused"]
@@ -93,5 +97,14 @@ def outcome_of(enough: bool, trace: RetrievalTrace) -> Outcome:
     """Return the outcome of a question; ``enough`` says whether its evidence suffices for an answer."""
     if enough:
         return "answered"
-    elsewhere = trace.topic is not None and trace.topic < MIN_TOPIC
+    elsewhere = trace.topic is not None and trace.topic < MIN_TOPIC and not in_another_language(trace)
     return "refused" if elsewhere or not trace.chunks_final else "nearest"
+
+
+def in_another_language(trace: RetrievalTrace) -> bool:
+    """Return whether a question is clearly in another language than the passage that was found first."""
+    if not trace.chunks_final:
+        return False
+    asked = clear_language(tally(trace.query), _QUESTION_WORDS)
+    told = clear_language(tally(trace.chunks_final[0].chunk.text), PARAGRAPH_WORDS)
+    return asked is not None and told is not None and asked != told

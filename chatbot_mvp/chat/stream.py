@@ -210,4 +210,6 @@ def _request(case: Case, model: ChatModel) -> ChatRequest:
     options = ChatOptions(temperature=settings.llm_temperature, max_tokens=limit, seed=case.context.seed)
     proves = case.context.mode == "strict" and case.context.passage is None
     least_proof = settings.kb_min_proof if proves else None
-    return ChatRequest(messages, options, grounding_of(case.search.trace, case.pipeline.index, passages, least_proof))
+    search, index = case.search, case.pipeline.index
+    grounding = grounding_of(search.trace, index, passages, least_proof, search.how == "previous")
+    return ChatRequest(messages, options, grounding)

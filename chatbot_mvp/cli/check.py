@@ -10,13 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
-from chatbot_mvp.chat.checking import CheckedText, check_in_index, check_pairs, index_of, language_of, place_in
+from chatbot_mvp.chat.checking import (
+    CheckedText,
+    check_in_base,
+    check_in_index,
+    check_pairs,
+    index_of,
+    language_of,
+    place_in,
+)
 from chatbot_mvp.cli.common import INCOMPLETE, EnvOption, JsonOption, open_app, print_json, stored_kb
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.knowledge_base.gathering import contents, given
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.terminal import json_line, say
-from chatbot_mvp.types import Chunk
 
 checking = typer.Typer()
 
@@ -58,14 +65,7 @@ def check(
 
 def _in_base(text: str, base: str, env: Path | None) -> CheckedText:
     app = open_app(env)
-    kb_id = stored_kb(app, base)
-    places = app.kbs.places(kb_id, app.kbs.store.record(kb_id).version)
-
-    def where(_: Chunk, offset: int) -> dict[str, Any]:
-        place = places.at(offset)
-        return {"file": place.file if place else None, "page": place.page if place else None}
-
-    return check_in_index(text, app.kbs.growing(kb_id).best().index, where)
+    return check_in_base(text, app.kbs, stored_kb(app, base))
 
 
 def _in_files(text: str, files: list[str], env: Path | None) -> CheckedText:

@@ -58,6 +58,8 @@ class Grounding:
     """Proof, from 1 on, that a quote needs to answer; None if what is nearest to the question is quoted."""
     cut: frozenset[str] = field(default=frozenset(), compare=False)
     """Ids of the passages whose section has further ones: a table may go on there."""
+    parts: tuple[Grounding, ...] = field(default=(), compare=False)
+    """The same evidence for each of the questions, if it is several: all are answered, or none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, Mode, UserContext
+from streamlit_app.chat.text_check import check_box
 from streamlit_app.shared.chat_profile import chat_retrieval, profile_changes, system_choice
 from streamlit_app.shared.i18n import current_language, t
 from streamlit_app.shared.state import get_app
@@ -48,6 +49,7 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
         )
         st.button(t("knobs.reset"), icon=":material/restart_alt:", type="tertiary", on_click=_reset, args=(kb,))
         st.divider()
+        check_box(kb)
         st.session_state.chat_debug = st.session_state.get("chat_debug", False)
         debug = st.toggle(t("knobs.debug"), key="chat_debug")
     moved = {name: st.session_state[_key(kb, name)] for name in _NAMES}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.prompting import no_evidence
+from chatbot_mvp.chat.relevance import outcome_of
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
+from chatbot_mvp.retrieval.trace import Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Chunk
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE, ChatService
 from tests.fakes import FailingChatModel, FakeChatModel
 from tests.models import gguf
@@ -105,3 +110,20 @@ def test_a_small_model_is_not_asked_if_passages_answer(
     answer = app.answering.ask(kb_id, INSIDE, UserContext(kb_min_evidence=1.0, kb_doubt_evidence=0.0))
     assert answer.decision.reason in reasons
     assert not small or answer.outcome == "nearest"
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [
+        ("What time does the swimming pool open on Sundays?", "nearest"),
+        ("¿A qué hora abre la piscina los domingos?", "refused"),
+        ("piscina domingos", "refused"),  # no words that tell a language
+    ],
+)
+def test_a_question_in_another_language_than_its_passages_is_not_taken_for_another_subject(
+    question: str, outcome: str
+) -> None:
+    passage = Chunk("c", "d", "Vacaciones", "La solicitud de las vacaciones se envía al portal de personal.", 0, 62)
+    trace = RetrievalTrace(question, chunks_final=(Hit(passage, 1.0),), topic=0.1, evidence=0.1)
+    assert outcome_of(False, trace) == outcome
+    assert outcome_of(False, replace(trace, topic=0.9)) == "nearest"

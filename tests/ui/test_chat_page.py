@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from chatbot_mvp.api import UserContext
+from chatbot_mvp.api import UserContext, check_in_base
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
@@ -190,6 +190,25 @@ def test_a_turn_that_a_dead_server_left_is_told(start: Start) -> None:
     page.run()
     assert "quedó interrumpida" in page.warning[0].value
     assert "A medias" in texts(page)
+
+
+def test_any_text_is_checked_against_the_base_as_the_command_does(start: Start) -> None:
+    app = start(FakeChatModel("nadie pregunta a un modelo"))
+    text = (
+        "Cada persona dispone de 23 días laborables de vacaciones por año natural. "
+        "Cada persona dispone de 40 días laborables de vacaciones por año natural. "
+        "El *yate* zarpó ayer rumbo al planeta Marte."
+    )
+    page = open_page("chat")
+    page.text_area(key="check-area").set_value(text)
+    page = page.button(key="check-do").click().run()
+    assert not page.exception
+    shown = texts(page)
+    checked = check_in_base(text, app.kbs, app.kbs.records()[0].kb_id)
+    assert [one["tick"] for one in checked.statements] == [True, False, False]
+    for sign in ("Está", "Dice otra cosa", "No está"):
+        assert shown.count(f"**{sign}** · ") == 1
+    assert "La respuesta dice «40 días»; el pasaje, «23 días»." in shown and r"\*yate\*" in shown
 
 
 def test_a_new_conversation_leaves_the_other_in_the_side_bar(start: Start) -> None:

@@ -59,6 +59,10 @@ def choose(grounding: Grounding) -> Choice:
     ``prove``). Without, they are the nearest ones, at most three; none if nothing resembles the question (see
     ``_eligible``).
     """
+    if grounding.parts:
+        found = [choose(part) for part in grounding.parts]
+        value = min(proof or 0.0 for _, proof in found)
+        return list(dict.fromkeys(unit for some, _ in found for unit in some)) if value >= 1 else [], value
     reader = Reader(grounding.language, grounding.analyzer)
     units = _new_ones(grounding, reader)
     if grounding.least_proof is None:

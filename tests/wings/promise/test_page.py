@@ -69,7 +69,7 @@ def test_a_promise_is_said_used_in_the_chat_and_taken_back_with_the_reason(
     assert not page.exception
     state = get_app().get(Promises).state(kb.kb_id)
     assert state is not None and state.in_chat and state.applies
-    assert get_app().settings.kb_min_proof == state.promise.threshold < 2
+    assert get_app().settings.kb_min_proof == state.promise.threshold == 1.0
     get_app().live.change("kb_top_k", get_app().settings.kb_top_k + 1)
     told = texts(results(language))
     assert back in told and promise not in told

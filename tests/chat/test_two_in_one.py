@@ -1,0 +1,73 @@
+"""Several questions in one message are answered one by one: all of them, or none has a tick."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatbot_mvp.chat.answering import finished
+from chatbot_mvp.chat.context import UserContext
+from chatbot_mvp.chat.records import AnswerRecord, record_of
+from chatbot_mvp.chat.stream import AnswerStream
+from chatbot_mvp.chat.two_in_one import questions_of
+from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.text import Analyzer
+from chatbot_mvp.types import PastTurn
+from tests.chat.conftest import pipeline_of
+
+SOURCE = """# Vacaciones
+
+Cada persona dispone de 23 días laborables de vacaciones. La solicitud se envía al portal de personal.
+
+# Dietas
+
+La dieta de jornada completa es de 48 euros. La media dieta es de 20 euros.
+
+# Aparcamiento
+
+El aparcamiento del sótano abre a las 7 de la mañana.
+"""
+DAYS, DIET = "¿Cuántos días de vacaciones hay", "cuánto es la dieta de jornada completa?"
+
+
+def answered(settings: Settings, question: str, history: tuple[PastTurn, ...] = ()) -> AnswerRecord:
+    quotes = DemoModel()
+    asked = (pipeline_of(SOURCE, settings), question, UserContext(), history)
+    return record_of(finished(AnswerStream(*asked, model=quotes, fallback=quotes, settings=settings)))
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        (f"{DAYS} y {DIET}", 2),
+        (f"{DAYS}? ¿{DIET.capitalize()}", 2),
+        (f"{DAYS}? ¿Y {DIET}", 2),
+        ("Where do I send the request, and how many days of holidays are there?", 2),
+        ("¿Qué días abre el aparcamiento y cuándo cierra?", 0),  # of what it closes stands in the other
+        ("¿De dónde y cuándo salen los autobuses?", 0),
+        ("¿Cuánto cuestan la entrada y el guardarropa?", 0),
+        ("Me apunté ayer y no sé cuándo pago la cuota", 0),
+        ("¿Quién decide cómo y cuándo se paga la dieta completa?", 0),
+        ("El sótano y cuándo abre el aparcamiento", 0),
+    ],
+)
+def test_only_questions_that_stand_alone_are_told_apart(message: str, parts: int) -> None:
+    assert len(questions_of(message, Analyzer("en" if "request" in message else "es"))) == parts
+
+
+def test_both_are_answered_each_from_its_own_passage(settings: Settings) -> None:
+    answer = answered(settings, f"{DAYS} y {DIET}")
+    assert answer.outcome == "answered" and answer.tick
+    assert "23 días" in answer.text and "48 euros" in answer.text and "20 euros" not in answer.text
+    assert len(answer.sources) == 2
+
+
+@pytest.mark.parametrize("other", ["cuánto se paga por kilómetro en coche propio?", "quién aprueba la dieta completa?"])
+def test_one_that_is_not_answered_leaves_both_without_a_tick(settings: Settings, other: str) -> None:
+    answer = answered(settings, f"{DAYS} y {other}")
+    assert answer.outcome == "nearest" and not answer.tick
+
+
+def test_the_question_before_is_not_answered_again(settings: Settings) -> None:
+    before = PastTurn(f"{DAYS}?", "Cada persona dispone de 23 días laborables de vacaciones. [1]")
+    assert "23 días" not in answered(settings, f"¿Y {DIET}", (before,)).text
