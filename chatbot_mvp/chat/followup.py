@@ -10,7 +10,6 @@ from typing import Literal
 from chatbot_mvp.chat.prompting import rewrite_messages
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest
-from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.prompting.fence import from_data
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.stages.conversation import Conversation
@@ -90,7 +89,7 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
     candidates = []
     if rewriter is not None and (rewritten := _rewritten(question, history, rewriter, pipeline)):
         candidates.append((rewritten, "rewritten"))
-    before = _searched(pipeline, history)[-_MAX_CHARS:]
+    before = (history[-1].search_query or history[-1].question)[-_MAX_CHARS:]
     candidates.append((f"{without_rivals(before, question, pipeline)} {question}", "previous"))
     # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
     # some of it.
@@ -100,14 +99,6 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
         if trace.chunks_final and (trace.evidence or 0.0) >= wanted and _about_it(question, cue, trace, pipeline):
             return Search(query, trace, how)
     return alone
-
-
-def _searched(pipeline: Pipeline, history: Sequence[PastTurn]) -> str:
-    """Return the query that was searched for the last turn. If it is not known, it is what would be searched now."""
-    *before, last = history[-_TURNS:]
-    if last.search_query or not before or not leaning(last.question, pipeline):
-        return last.search_query or last.question
-    return find(pipeline, last.question, before).query
 
 
 def earlier_of(history: Sequence[PastTurn]) -> tuple[Earlier, ...]:
@@ -187,17 +178,11 @@ def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline
     if named and (cue == "pointing" or not named <= first):
         return named <= first  # it names a section: the first passage is of that one, or of another
     plain = " ".join(fold(word.text) for word in pipeline.index.analyzer.words(question))
-    if cue == "pointing" and (points_back(plain) or _only_asks(plain, pipeline)):
+    if cue == "pointing" and points_back(plain):
         return True  # it names nothing itself
     share, _ = covered_share(question, trace.chunks_final, pipeline.index)
     known = all(pipeline.index.lexical.document_frequency(term) for term in terms)
     return share >= _OWN_SHARE or (cue == "pointing" and known)
-
-
-def _only_asks(plain: str, pipeline: Pipeline) -> bool:
-    """Return whether a folded question has only the words for a kind of value: "and for how long"."""
-    kind, rest = value_asked(plain)
-    return bool(kind) and not pipeline.index.analyzer.terms(rest)
 
 
 def _rewritten(question: str, history: Sequence[PastTurn], model: ChatModel, pipeline: Pipeline) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from chatbot_mvp.chat.answering import finished
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.conversation import Turn, past_of
+from chatbot_mvp.chat.conversation import Conversation, Turn, past_of
 from chatbot_mvp.chat.records import AnswerRecord, record_of
 from chatbot_mvp.chat.small_talk import small_talk
 from chatbot_mvp.chat.stream import AnswerStream
@@ -69,3 +69,11 @@ def test_thanks_between_a_question_and_its_follow_up_are_nothing_that_it_refers_
 
     said = past_of([turn("¿Cuántos días de vacaciones hay?"), turn("Gracias")])
     assert [one.question for one in said] == ["¿Cuántos días de vacaciones hay?"]
+
+
+def test_a_conversation_that_begins_with_a_greeting_has_its_first_question_as_title() -> None:
+    asked = [
+        Turn(str(n), question, "strict", "") for n, question in enumerate(["Hola", "¿Cuándo  abre?", "¿Y el lunes?"])
+    ]
+    titles = [Conversation("s", "t", "kb", "Normas", "", tuple(asked[:count])).title for count in range(4)]
+    assert titles == ["", "Hola", "¿Cuándo abre?", "¿Cuándo abre?"]
