@@ -13,7 +13,7 @@ import streamlit as st
 from chatbot_mvp.api import AnswerRecord
 from streamlit_app.chat.asking_back import request_fact
 from streamlit_app.pictures.picture import show_chart
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import duration_text, number, plain, t
 from streamlit_app.shared.tables import draw_table
 
 # Summand of a score -> colour. Distinguishable with colour blindness (Okabe and Ito; Tol) and legible in both themes.
@@ -71,7 +71,7 @@ def show_debug(answer: AnswerRecord) -> None:
         _chunks("chunks_final", debug["chunks_final"])
         _chunks("candidates", debug["candidates"])
         st.markdown(f"**{t('debug.timings')}**")
-        times = [f"{plain(timing['stage'])} {number(timing['seconds'], 4)} s" for timing in debug["timings"]]
+        times = [f"{plain(timing['stage'])} {duration_text(timing['seconds'])}" for timing in debug["timings"]]
         st.caption(" · ".join([*times, t("debug.total", seconds=number(answer.seconds, 2))]))
         if debug["withheld"]:
             st.markdown(f"**{t('debug.withheld')}**")

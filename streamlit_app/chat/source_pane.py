@@ -12,7 +12,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.outcomes import source_count
 from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.originals import address_of, has_pictures, page_of, show_page, show_text, text_starts
-from streamlit_app.shared.sources import name_of, place_of_source, show_now, show_passage
+from streamlit_app.shared.sources import has_changed, name_of, place_of_source, show_now, show_passage
 from streamlit_app.shared.state import PAGES, error_text, get_app
 from streamlit_app.web.scripts import SOURCES, run_script
 
@@ -70,6 +70,9 @@ def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
     )
     if notes:
         st.caption(Markdown(notes), width="content")
+    if changed := [f"[{source.number}]" for source in answer.sources if has_changed(source)]:
+        said = t("chat.cited.since", sources=", ".join(changed))
+        st.caption(f":orange[:material/history:] {said}", width="content")
     with st.container(key=f"cites-{turn.turn_id}"):
         for source in answer.sources:
             st.button(

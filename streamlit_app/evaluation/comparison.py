@@ -142,8 +142,8 @@ def _names(runs: Sequence[RunLine]) -> dict[str, str]:
     searching = [run for run in runs if run_kind(run.kind).retrieves]
     answers = [run for run in runs if not run_kind(run.kind).retrieves]
     data_name = data_namer()
-    return run_names(searching, lambda run: (data_name(run), run.system, run.fingerprint)) | run_names(
-        answers, lambda run: (run.dataset, run.judge, run.fingerprint)
+    return run_names(searching, lambda run: (data_name(run), run.system)) | run_names(
+        answers, lambda run: (run.dataset, run.judge)
     )
 
 

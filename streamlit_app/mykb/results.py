@@ -35,7 +35,7 @@ def show_results(kb: KbRecord) -> None:
         return
     known = st.session_state.get("mykb_result")
     st.session_state.mykb_result = known if known in results else _first(results)
-    names = set_names((one.result_id, f"{one.set_name} · {one.strategy}", one.started_at) for one in results.values())
+    names = set_names((one.result_id, f"{one.set_name} · {_way(one)}", one.started_at) for one in results.values())
     names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
     chosen = which.selectbox(
@@ -118,7 +118,7 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
     st.caption(
         t(
             "mykb.identity",
-            way=t_or(f"strategy.{result.strategy}", result.strategy),
+            way=_way(result),
             threshold=number(result.min_evidence, 2),
             when=moment(result.started_at),
         ),
@@ -135,7 +135,12 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
     if {row.question.question for row in result.rows} != {row.question.question for row in compared.rows}:
         st.caption(f":orange[:material/warning:] {t('mykb.other_questions')}")
     if result.fingerprint != compared.fingerprint:
-        st.caption(t("mykb.other_configuration", one=result.fingerprint, two=compared.fingerprint))
+        told = f"{code(result.fingerprint)} · {code(compared.fingerprint)}"
+        st.caption(t("mykb.other_configuration"), help=told)
+
+
+def _way(result: KbResult) -> str:
+    return t_or(f"strategy.{result.strategy}", result.strategy)
 
 
 def _show_all(results: Sequence[KbResult]) -> None:
@@ -152,7 +157,6 @@ def _show_all(results: Sequence[KbResult]) -> None:
                 value = summary[name]
                 row[t(f"mykb.figure.{name}")] = score(value) if name == "mrr" or value is None else percent(value)
             row[t("mykb.col.threshold")] = number(result.min_evidence, 2)
-            row[t("mykb.col.fingerprint")] = result.fingerprint
             rows.append(row)
         draw_table(rows)
 

@@ -124,6 +124,12 @@ def _link_html(source: Source) -> str:
     return f' · <a href="{where}" target="_blank">{html.escape(bare("kbdoc.open_at"))}</a>'
 
 
+def has_changed(source: Source) -> bool:
+    """Return whether the cited text says something else by now, or is gone."""
+    now = get_app().answering.citation_now(source)
+    return now is not None and now.state not in ("same", "moved")
+
+
 def show_now(source: Source) -> None:
     """Draw what has become of a cited text since; nothing if it stands where it stood."""
     if said := _now_html(source):

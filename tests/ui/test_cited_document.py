@@ -76,9 +76,14 @@ def test_a_citation_leads_to_its_page_in_a_pdf(data_dir: Path) -> None:
 def test_an_old_citation_opens_what_it_cited_then_and_says_what_it_says_now(data_dir: Path) -> None:
     record = kept(a_md=b"# Otro\n\nNada.\n", guia_md=f"# Fianzas\n\n{SAYS}\n".encode())
     address = cited()
+    chat = open_page("chat")
+    chat.chat_input[0].set_value("¿Cuál es el plazo para reclamar la fianza del local?").run()
+    assert "Fuentes que han cambiado" not in texts(chat)
     later = f"# Fianzas\n\n{SAYS.replace('treinta y siete', 'noventa')}\n".encode()
     changed = NewDocument("guia.md", parse_upload("guia.md", later, 1_000_000, 10), later)
     get_app().kb_changes.change(record.kb_id, new=[changed])
+    said = [one.value for one in chat.run().caption if "han cambiado desde esta respuesta" in one.value]
+    assert len(said) == 1 and "1" in said[0]
     page = opened(**address)
     assert f"<mark data-first-mark=1>{SAYS}</mark>" in bodies(page)
     assert "versión 1" in texts(page) and "la actual es la 2" in texts(page)

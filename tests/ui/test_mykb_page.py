@@ -305,7 +305,7 @@ def test_two_results_are_listed_and_compared(kb: KbRecord) -> None:
     page = page.selectbox(key=f"mykb-compare-{two}").set_value(one).run()
     assert not page.exception
     assert [metric.delta for metric in page.metric][:2] == ["+0 puntos", "+0 puntos"]
-    assert any(len(table.value) == 2 and "Huella" in table.value for table in page.dataframe)
+    assert any(len(table.value) == 2 and "Umbral" in table.value for table in page.dataframe)
 
 
 def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> None:

@@ -55,14 +55,17 @@ class Choice(NamedTuple):
 def choose(grounding: Grounding) -> Choice:
     """Return the units that answer a question.
 
-    If ``grounding`` asks for a proof, these are the rows of a table that answer it, else one proven unit or none (see
+    Of several questions, these are the units of all of them. If ``grounding`` asks for a proof, these are the rows of a table that answer it, else one proven unit or none (see
     ``prove``). Without, they are the nearest ones, at most three; none if nothing resembles the question (see
     ``_eligible``).
     """
     if grounding.parts:
         found = [choose(part) for part in grounding.parts]
-        value = min(proof or 0.0 for _, proof in found)
-        return list(dict.fromkeys(unit for some, _ in found for unit in some)) if value >= 1 else [], value
+        value = min(part.proof or 0.0 for part in found)
+        if value < 1:
+            return Choice([], value)
+        said = "; ".join(part.said for part in found if part.said)
+        return Choice(list(dict.fromkeys(unit for part in found for unit in part.units)), value, said)
     reader = Reader(grounding.language, grounding.analyzer)
     units = _new_ones(grounding, reader)
     if grounding.least_proof is None:

@@ -12,7 +12,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.wings.ragas.rows import InputRow
 from chatbot_mvp.wings.ragas.service import RagasService
 from streamlit_app.evaluation.run_summary import metric_row, metric_tile, show_files, show_usage
-from streamlit_app.shared.i18n import duration, number, plain, score, t, word
+from streamlit_app.shared.i18n import code, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row, draw_table
@@ -47,12 +47,11 @@ def _show_tiles(result: RunResult) -> None:
     st.caption(
         t(
             "ragas.identity",
-            run_id=result.run_id,
-            fingerprint=result.fingerprint,
             judge=t("ragas.by", judge=judge) if judge else t("ragas.by_nobody"),
             language=word("lang", result.language),
             time=duration(sum(result.seconds.values())),
-        )
+        ),
+        help=f"{code(result.run_id)} · {code(result.fingerprint)}",
     )
 
 
