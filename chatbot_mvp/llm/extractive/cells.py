@@ -272,7 +272,7 @@ class _Question:
                 return False
         return True
 
-    def _proven(self, table: Table, rows: Sequence[int], target: int, used: Collection[str], said: str) -> Cells:
+    def _proven(self, table: Table, rows: Sequence[int], target: int, used: set[str], said: str) -> Cells:
         units = tuple(table.units[row] for row in rows)
         passage, under = self.grounding.passages[units[0].passage], self._under(table)
         if _COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):

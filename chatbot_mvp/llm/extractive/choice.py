@@ -55,9 +55,9 @@ class Choice(NamedTuple):
 def choose(grounding: Grounding) -> Choice:
     """Return the units that answer a question.
 
-    Of several questions, these are the units of all of them. If ``grounding`` asks for a proof, these are the rows of a table that answer it, else one proven unit or none (see
-    ``prove``). Without, they are the nearest ones, at most three; none if nothing resembles the question (see
-    ``_eligible``).
+    Of several questions, these are the units of all of them, or none. If ``grounding`` asks for a proof, they are the
+    rows of a table that answer it, else one proven unit or none (see ``prove``). Without, they are the nearest ones, at
+    most three; none if nothing resembles the question (see ``_eligible``).
     """
     if grounding.parts:
         found = [choose(part) for part in grounding.parts]
