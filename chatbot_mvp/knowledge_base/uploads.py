@@ -314,7 +314,7 @@ class Uploads:
             path = self._path(status.job_id)
             written = known_version(self._states.read(path), path, JOB)
             # What 1.0.0 did not write yet may be missing.
-            later = {"replaces": False, "lost": {}}
+            later = {"replaces": False, "lost": {}, "original": "", "about": {}}
             files = tuple(FileState(**complete({**later, **row}, FileState)) for row in written["files"])
             return Upload(
                 status,
