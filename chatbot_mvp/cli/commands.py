@@ -112,7 +112,8 @@ cli = LazyGroup(
         *lazy(
             "chatbot_mvp.cli.kb_versions:versions",
             {
-                "list": "List the knowledge bases, or the documents of one.",
+                "list": "List the knowledge bases, or the documents of one. Exit code 6: something of them cannot "
+                "be read.",
                 "rename": "Give a knowledge base another name. Its id stays.",
                 "delete": "Delete a knowledge base with all its versions, files and indexes.",
                 "history": "Show the versions of a knowledge base, the newest first.",

@@ -19,7 +19,7 @@ from chatbot_mvp.settings.model import load_settings, where_set
 from chatbot_mvp.terminal import json_line, say
 
 INCOMPLETE = 6
-"""Exit code where some of what was given could not be used; the rest is done."""
+"""Exit code where some of what was given, or is listed, could not be used; the rest is done."""
 
 EnvOption = Annotated[Path | None, typer.Option("--env", help="Read this file instead of ./.env")]
 SplitOption = Annotated[

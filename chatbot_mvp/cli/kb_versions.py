@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from chatbot_mvp.app import App
-from chatbot_mvp.cli.common import EnvOption, JsonOption, open_app, print_json, stored_kb
+from chatbot_mvp.cli.common import INCOMPLETE, EnvOption, JsonOption, open_app, print_json, stored_kb
 from chatbot_mvp.cli.kb_documents import (
     AuthorOption,
     DateOption,
@@ -43,7 +43,7 @@ def kb_list(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the knowledge bases, or the documents of one."""
+    """List the knowledge bases, or the documents of one. Exit code 6: something of them cannot be read."""
     app = open_app(env)
     store = app.kbs.store
     if name:
@@ -66,12 +66,13 @@ def kb_list(
         out = [{"kb_id": kb_id, "reason": str(error)} for kb_id, error in unreadable.items()]
         shown = [kb_json(store, record) for record in records]
         print_json({"knowledge_bases": shown, "left_out": out, "damaged": damaged})
-        return
-    for record in records:
+    for record in () if as_json else records:
         count = len(store.documents(record.kb_id))
         draft = ", a draft waits" if store.staged(record.kb_id) else ""
         told = f"version {record.number}, {count} documents, {record.chars:,} characters, {record.added_at[:10]}"
         say(f"{record.kb_name} ({record.kb_id}): {told}{draft}")
+    if unreadable or damaged:
+        raise typer.Exit(INCOMPLETE)
 
 
 def _list_documents(app: App, kb_id: str, name: str, as_json: bool) -> None:

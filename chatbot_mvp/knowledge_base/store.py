@@ -12,7 +12,14 @@ from pathlib import Path
 from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_file_name, clean_name
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
-from chatbot_mvp.errors import KbChangeError, KbNotFound, KbNotWritten, KbUnreadable, UploadError
+from chatbot_mvp.errors import (
+    FileOfLaterVersion,
+    KbChangeError,
+    KbNotFound,
+    KbNotWritten,
+    KbUnreadable,
+    UploadError,
+)
 from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.heads import COPY, ERRORS, HEAD
 from chatbot_mvp.knowledge_base.reading import titled
@@ -229,8 +236,9 @@ class KbStore(KbVersions):
                 head, known = self._open(kb_id)
                 if known.content == version.content:
                     return kb_id, head
-            except (KbNotFound, KbUnreadable):
-                if self._had(kb_id, version):
+            except (KbNotFound, KbUnreadable) as error:
+                # What a later version of this program wrote is whole, and stays as it is.
+                if not isinstance(error.__cause__, FileOfLaterVersion) and self._had(kb_id, version):
                     with suppress(KbUnreadable):
                         return kb_id, self._head(kb_id)[0]
                     return kb_id, None

@@ -427,13 +427,18 @@ def test_a_knowledge_base_that_cannot_be_read_is_named_by_the_list(cli: Cli, fol
     (cli.data / "kb" / made[0] / "kb.json").write_text('{"format_version": 99}', "utf-8")
     for name in ("kb.json", "kb.json.copy"):
         (cli.data / "kb" / made[1] / name).write_text("{", "utf-8")
-    told = cli("kb", "list", "--json")
+    whole = cli.json("kb", "create", "C", str(folder / "gastos.md"))["kb_id"]
+    told = cli("kb", "list", "--json", code=6)
     found = one_object(told.stdout)
-    assert (found["knowledge_bases"], found["damaged"]) == ([], [])
+    assert ([row["kb_id"] for row in found["knowledge_bases"]], found["damaged"]) == ([whole], [])
     reasons = {row["kb_id"]: row["reason"] for row in found["left_out"]}
     assert set(reasons) == set(made)
     assert "written by a later version" in reasons[made[0]]
+    assert (cli.data / "kb" / made[0] / "kb.json").read_text(
+        "utf-8"
+    ) == '{"format_version": 99}'  # of C's document, too
     assert all(f"left out: {kb_id}: " in told.stderr for kb_id in made)
+    assert f"C ({whole}): version 1" in cli("kb", "list", code=6).stdout
 
 
 def test_what_is_damaged_is_named_by_the_list_and_with_an_answer(cli: Cli, folder: Path) -> None:
@@ -442,7 +447,7 @@ def test_what_is_damaged_is_named_by_the_list_and_with_an_answer(cli: Cli, folde
     [row] = [one for one in cli.json("kb", "list", "Manual")["documents"] if one["path"] == "gastos.md"]
     (cli.data / "kb" / kb_id / "texts" / f"{row['sha256']}.txt").write_text("", "utf-8")
     files = ["kb.json", f"texts/{row['sha256']}.txt"]
-    told = cli("kb", "list", "--json")
+    told = cli("kb", "list", "--json", code=6)
     assert one_object(told.stdout)["damaged"] == [{"kb_id": kb_id, "files": files, "documents": ["gastos.md"]}]
     assert f"damaged: {kb_id}: 2 files cannot be read: " in told.stderr
     told = cli("kb", "ask", "Manual", "¿Qué dietas hay?", "--json")
