@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from chatbot_mvp.documents.reading.grid import Cell, rows_of
+from chatbot_mvp.documents.reading.pdf_tables import heads_of
 from tests.documents.test_small_inputs import packed, read
 
 Rows = Sequence[str]
@@ -154,3 +156,18 @@ def test_of_a_table_of_words_a_drawn_head_is_one(writer: str, rows: Rows) -> Non
 @pytest.mark.parametrize("rows", [*HEADLESS, *DRAWN], ids=lambda rows: rows[0])
 def test_a_table_without_names_of_columns_gets_none(writer: str, rows: Rows) -> None:
     assert said(writer, rows) == written(rows, False)
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (["|Lugo||Vigo", "|Altas|Bajas|Altas", "Enero|4|2|7"], "- Enero; Lugo Altas: 4; Bajas: 2; Vigo Altas: 7"),
+        (["|2024|", "|Altas|(miles)", "Enero|4|2"], "- Enero; 2024 Altas: 4; (miles): 2"),
+        (["Sede|Altas|Bajas", "Lugo|4|2"], "- Sede: Lugo; Altas: 4; Bajas: 2"),
+        (["Lugo|4|", "Vigo|5|6"], "- Lugo; 4\n- Vigo; 5; 6"),
+        (["|a|", "b|c|d", "e|f|g", "h|i|j", "k|1|2"], "- a\n- b; c; d\n- e; f; g\n- h; i; j\n- k; 1; 2"),
+    ],
+)
+def test_names_over_several_columns_of_a_pdf_go_on_below(rows: Rows, text: str) -> None:
+    cells = [[Cell(cell) for cell in row.split("|")] for row in rows]
+    assert rows_of(cells, heads_of(cells)) == text

@@ -6,12 +6,10 @@ import html
 from collections import Counter
 from typing import Any
 
-from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
-
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.html import html_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
-from chatbot_mvp.documents.reading.structure import check_zip
+from chatbot_mvp.documents.reading.structure import check_zip, parsed_xml
 from chatbot_mvp.errors import UploadError
 
 _NS = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -41,7 +39,7 @@ class _Page:
 
     def of(self, folder: str = "") -> str:
         for name in (f"{folder}styles.xml", f"{folder}content.xml"):
-            root = self._parsed(name)
+            root = parsed_xml(self._parts.get(name, b""))
             for style in () if root is None else root.iter(f"{_STYLE}style", f"{_TEXT}list-style"):
                 name_ = style.get(f"{_STYLE}name")
                 if style.tag == f"{_STYLE}style":
@@ -51,13 +49,6 @@ class _Page:
                     self._numbered[name_] = levels
         body = None if root is None else root.find(f"{_OFFICE}body")
         return "" if body is None else self.inner(body)
-
-    def _parsed(self, name: str) -> Any:
-        try:
-            parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-            return etree.fromstring(self._parts[name], parser)
-        except (KeyError, etree.XMLSyntaxError):
-            return None
 
     def inner(self, element: Any, depth: int = 0, numbered: str = "") -> str:
         out = [html.escape(element.text or "")]
@@ -126,7 +117,7 @@ class _Page:
     def _object(self, element: Any) -> str:
         """Return the table of a chart, or the formula of an object in a document."""
         folder = element.get(_LINK, "").removeprefix("./").rstrip("/") + "/"
-        root = self._parsed(f"{folder}content.xml")
+        root = parsed_xml(self._parts.get(f"{folder}content.xml", b""))
         if root is None:
             self._lost["embedded"] += 1
             return ""

@@ -14,7 +14,7 @@ from chatbot_mvp.documents.reading.extracted import clean_line
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs
 from chatbot_mvp.documents.reading.pdf_layout import Line
-from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, usual_size, with_tables
+from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
 
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|~~)(?=\S)(.+?)(?<=\S)\1")
 _ESCAPED = re.compile(r"\\([^\w\s])")
@@ -64,7 +64,9 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
         for item in region:
             if (table := marks.get(id(item))) is not None and (read := table.read_from(texts)):
                 texts = [item for item in texts if all(item is not one for one in read)]
-                texts.append(replace(table.mark, text=rows_of(table.rows), size=-usual_size(read)))
+                texts.append(
+                    replace(table.mark, text=rows_of(table.rows, heads_of(table.rows)), size=-usual_size(read))
+                )
         lines += _lines(texts)
     return lines
 

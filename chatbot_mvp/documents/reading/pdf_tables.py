@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
+from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of, spread
 
 _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
@@ -15,6 +15,8 @@ _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
 _PROSE = 90
 """Usual characters of a cell from which on what looks like a table is text in columns."""
+_MOST_HEADS = 3
+"""Rows of names at most, where a library found the table."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
 _LEADER = re.compile(r"\.{4,}|(?:\. ){4,}|_{4,}")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
@@ -247,6 +249,13 @@ def _row(row: dict[int, _Placed], width: int) -> list[Cell]:
         out.append(Cell(cell.text if cell else "", across=last - column + 1))
         column = last + 1
     return out
+
+
+def heads_of(rows: Sequence[Sequence[Cell]]) -> int | None:
+    """Return how many rows hold names if the first one, as above several columns, leaves some out; else None."""
+    grid = spread(rows)
+    found = _heads(grid) if grid and not all(cell.text for cell in grid[0][1:]) else None
+    return found if found is not None and found <= _MOST_HEADS else None
 
 
 def _heads(grid: Sequence[Sequence[Cell]]) -> int | None:

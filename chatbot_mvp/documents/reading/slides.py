@@ -12,7 +12,7 @@ from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, joine
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.html import missing
 from chatbot_mvp.documents.reading.reader import GivenFile
-from chatbot_mvp.documents.reading.structure import check_zip
+from chatbot_mvp.documents.reading.structure import check_zip, parsed_xml
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -135,11 +135,8 @@ def _rows(table: Any) -> Iterator[list[Cell]]:
 
 
 def _drawn(name: str, part: Any, link: str, lost: Counter[str]) -> Iterator[str]:
-    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
-
-    try:
-        found = etree.fromstring(part.related_part(link).blob, etree.XMLParser(resolve_entities=False))
-    except (KeyError, etree.XMLSyntaxError):
+    found = parsed_xml(part.related_part(link).blob) if link in part.rels else None
+    if found is None:
         lost["charts"] += 1
         return
     if name == "relIds":

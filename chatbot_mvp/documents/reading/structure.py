@@ -64,6 +64,16 @@ def _require_small(name: str, parts: list[zipfile.ZipInfo], read: list[zipfile.Z
             raise UploadError("upload_too_steep", name=name, part=part.filename, ratio=ratio, limit=MAX_RATIO)
 
 
+def parsed_xml(part: bytes) -> Any:
+    """Return the root of a part, without its entities; None if it is empty or damaged."""
+    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+
+    try:
+        return etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    except etree.XMLSyntaxError:
+        return None
+
+
 @dataclass
 class _Count:
     """Receives the events of a parser."""
@@ -104,7 +114,7 @@ def check_html(name: str, markup: str) -> None:
     Raises:
         UploadError (upload_too_deep, upload_too_many_rows, upload_too_many_elements)
     """
-    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+    from lxml import etree
 
     count = _Count("tr")
     parser = etree.HTMLParser(target=count)

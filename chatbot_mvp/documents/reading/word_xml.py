@@ -14,6 +14,7 @@ from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
 from chatbot_mvp.documents.reading.formulas import linear
 from chatbot_mvp.documents.reading.numerals import numeral
+from chatbot_mvp.documents.reading.structure import parsed_xml
 
 LABEL = ("\ue000", "\ue001")
 """What stands around the number of a paragraph, at its beginning."""
@@ -40,11 +41,11 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
         lost: receives what was taken out, as in ``Extracted.lost``.
     """
     main = next((name for name in parts if re.fullmatch(r"word/document\d*\.xml", name)), "")
-    body = _parsed(parts.get(main, b""))
+    body = parsed_xml(parts.get(main, b""))
     if body is None or _STRICT[1:-1].encode() in parts[main]:
         return _packed(parts)
-    styles = _parsed(parts.get("word/styles.xml", b""))
-    numbers = _Numbers(_parsed(parts.get("word/numbering.xml", b"")), styles)
+    styles = parsed_xml(parts.get("word/styles.xml", b""))
+    numbers = _Numbers(parsed_xml(parts.get("word/numbering.xml", b"")), styles)
     looks = _Looks(styles)
     _take_out(body, looks, lost)
     for formula in [*body.iter(f"{_M}oMathPara"), *body.iter(f"{_M}oMath")]:
@@ -68,7 +69,7 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
             row.insert(0, etree.Element(f"{_W}trPr"))
             etree.SubElement(row[0], f"{_W}tblHeader")
     _write_drawings(body, main, parts, lost)
-    if (comments := _parsed(parts.get("word/comments.xml", b""))) is not None:
+    if (comments := parsed_xml(parts.get("word/comments.xml", b""))) is not None:
         lost["comments"] += _words(comments)
     lost["embedded"] += sum("/embeddings/" in name and not name.endswith(".xlsx") for name in parts)
     return _packed(parts | {main: etree.tostring(body)})
@@ -80,14 +81,6 @@ def _packed(parts: dict[str, bytes]) -> bytes:
         for name, part in parts.items():
             archive.writestr(name, part)
     return out.getvalue()
-
-
-def _parsed(part: bytes) -> Any:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-    try:
-        return etree.fromstring(part, parser) if part else None
-    except etree.XMLSyntaxError:
-        return None
 
 
 def _run(text: str) -> Any:
@@ -141,12 +134,12 @@ def _take_out(body: Any, looks: _Looks, lost: Counter[str]) -> None:
 def _write_drawings(body: Any, main: str, parts: dict[str, bytes], lost: Counter[str]) -> None:
     """Write the values of charts as tables, and the texts of diagrams as paragraphs, below where they stand."""
     folder, name = main.rsplit("/", 1)
-    related = _parsed(parts.get(f"{folder}/_rels/{name}.rels", b""))
+    related = parsed_xml(parts.get(f"{folder}/_rels/{name}.rels", b""))
     targets = {link.get("Id"): str(link.get("Target")) for link in related} if related is not None else {}
     for mark, key in ((_CHART, "id"), (_DIAGRAM, "dm")):
         for drawing in list(body.iter(mark)):
             target = targets.get(drawing.get(f"{_R}{key}"), "")
-            part = _parsed(parts.get(target[1:] if target.startswith("/") else f"{folder}/{target}", b""))
+            part = parsed_xml(parts.get(target[1:] if target.startswith("/") else f"{folder}/{target}", b""))
             paragraph = next(drawing.iterancestors(f"{_W}p"), None)
             if part is None or paragraph is None or paragraph.getparent() is None:
                 lost["charts"] += 1
