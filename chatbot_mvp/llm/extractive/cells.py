@@ -146,11 +146,13 @@ class _Question:
         same = self.reader.terms(unit) or {unit}
         return any((self.reader.terms(one) or {one}) == same for one in units)
 
-    def _target(self, table: Table, chosen: Collection[int], money: bool) -> int | None:
+    def _target(self, table: Table, chosen: Collection[int], computed: bool, money: bool) -> int | None:
         """Return the column that is asked for: that whose head says most of the question, or has its kind of value."""
         if table.names == ("", ""):
             return 1
         columns = [column for column in range(len(table.names)) if column not in chosen]
+        if computed:
+            columns = [column for column in columns if self._values(table, column, range(len(table.rows)))]
         columns = [column for column in columns if not money or self._of_kind(table, column, "money")]
         counts = {column: self._of_head(table.names[column]) for column in columns}
         best = max(counts.values(), default=0)
@@ -175,10 +177,11 @@ class _Question:
         ranged = any(bounds_in(fold(table.rows[0][column]), self.spanish) for column in chosen)
         extreme = None if ranged or self.bounds else _LEAST.search(left) or _MOST.search(left)
         key = next((column for column, name in enumerate(table.names) if self.noun in self.reader.terms(name)), 0)
-        compares = bool(extreme or (self.bounds and not ranged))
-        money = bool(extreme and _MONEY.search(extreme.group()))
-        target = self._target(table, [*chosen, key] if compares else chosen, money)
         said, several = "", len(rows) > 1
+        compares = bool(extreme or (self.bounds and not ranged))
+        adds = _SUM.search(left) if several and not compares else None
+        money = bool(extreme and _MONEY.search(extreme.group()))
+        target = self._target(table, [*chosen, key] if compares else chosen, bool(compares or adds), money)
         if extreme:
             if not several or self.kind == "number":  # of one row, or by how much
                 return None
@@ -191,8 +194,8 @@ class _Question:
             used |= self.reader.terms(self.bounds.said)
             values = self._values(table, target, rows, self.bounds.unit)
             rows = {row for row, value in values.items() if self.bounds.holds(value)}
-        elif several and (found := _SUM.search(left)):
-            used |= self.reader.terms(found.group())
+        elif adds:
+            used |= self.reader.terms(adds.group())
             said = self._sum(table, target, rows)
             rows = rows if said else set()
         elif (
