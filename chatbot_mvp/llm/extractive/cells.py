@@ -86,19 +86,13 @@ class _Question:
         """Return the rows of one table that answer, whatever their proof."""
         chosen: dict[int, set[int]] = {}  # column -> its rows that have what the question says
         used: set[str] = set()  # terms that are accounted for
-        for column, held in self._in_range(table, used):
-            chosen[column] = held
-        for column, held in self._named(table, chosen, used):
-            chosen[column] = chosen.get(column, set()) | held if column in chosen else held
-        rows = set.intersection(set(range(len(table.rows))), *chosen.values()) if chosen else {*range(len(table.rows))}
+        chosen.update(self._in_range(table, used))
+        chosen.update(self._named(table, chosen, used))
+        rows = {*range(len(table.rows))}.intersection(*chosen.values())
         used.update(*(self.reader.terms(table.names[column]) for column in chosen))
-        left = " ".join(
-            fold(word.text) for word in self.reader.words(self.clause) if word.stem not in used | self._heads(table)
-        )
-        return self._read(table, chosen, rows, used, left)
-
-    def _heads(self, table: Table) -> frozenset[str]:
-        return frozenset().union(*map(self.reader.terms, table.names))
+        met = used.union(*map(self.reader.terms, table.names))
+        left = " ".join(fold(word.text) for word in self.reader.words(self.clause) if word.stem not in met)
+        return self._read(table, chosen, rows, used, left) if rows else None
 
     def _named(self, table: Table, ranged: Collection[int], used: set[str]) -> Iterator[tuple[int, set[int]]]:
         """Yield the columns with a cell all of whose words are in the question, and the rows of these cells."""
@@ -108,9 +102,7 @@ class _Question:
                 continue
             for row, cells in enumerate(table.rows):
                 terms = self.reader.terms(cells[column])
-                number = value_in(cells[column], self.spanish) is not None or bounds_in(
-                    fold(cells[column]), self.spanish
-                )
+                number = value_in(cells[column], self.spanish) or bounds_in(fold(cells[column]), self.spanish)
                 named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
                 if named and terms and terms <= self.stems:
                     found.setdefault(terms, {}).setdefault(column, set()).add(row)
@@ -132,24 +124,15 @@ class _Question:
             ranges = [bounds_in(fold(cells[column]), self.spanish) for cells in table.rows]
             if 2 * sum(one is not None for one in ranges) <= len(ranges):
                 continue
-            asked = self.bounds
-            if asked:
-                rows = {
-                    row
-                    for row, one in enumerate(ranges)
-                    if one and (one.low, one.high, one.open) == (asked.low, asked.high, asked.open)
-                }
-                said = asked.said
-            else:
-                number = next(
-                    (one for one in _NUMBER.finditer(self.folded) if self._fits(one, name, ranges)),
-                    None,
-                )
-                if number is None:
-                    continue
-                value, said = number_in(number.group(), self.spanish), number.group()
+            if self.bounds:
+                rows = {row for row, one in enumerate(ranges) if one and one.ends == self.bounds.ends}
+                used |= self.reader.terms(self.bounds.said)
+            elif number := next((one for one in _NUMBER.finditer(self.folded) if self._fits(one, name, ranges)), None):
+                value = number_in(number.group(), self.spanish)
                 rows = {row for row, one in enumerate(ranges) if one and one.holds(value)}
-            used |= self.reader.terms(said)
+                used |= self.reader.terms(number.group())
+            else:
+                continue
             yield column, rows if len(rows) == 1 else set()
             return
 
@@ -163,11 +146,13 @@ class _Question:
         same = self.reader.terms(unit) or {unit}
         return any((self.reader.terms(one) or {one}) == same for one in units)
 
-    def _target(self, table: Table, chosen: Collection[int], money: bool) -> int | None:
+    def _target(self, table: Table, chosen: Collection[int], computed: bool, money: bool) -> int | None:
         """Return the column that is asked for: that whose head says most of the question, or has its kind of value."""
         if table.names == ("", ""):
             return 1
         columns = [column for column in range(len(table.names)) if column not in chosen]
+        if computed:
+            columns = [column for column in columns if self._values(table, column, range(len(table.rows)))]
         columns = [column for column in columns if not money or self._of_kind(table, column, "money")]
         counts = {column: self._of_head(table.names[column]) for column in columns}
         best = max(counts.values(), default=0)
@@ -192,24 +177,32 @@ class _Question:
         ranged = any(bounds_in(fold(table.rows[0][column]), self.spanish) for column in chosen)
         extreme = None if ranged or self.bounds else _LEAST.search(left) or _MOST.search(left)
         key = next((column for column, name in enumerate(table.names) if self.noun in self.reader.terms(name)), 0)
+        said, several = "", len(rows) > 1
         compares = bool(extreme or (self.bounds and not ranged))
+        adds = _SUM.search(left) if several and not compares else None
         money = bool(extreme and _MONEY.search(extreme.group()))
-        target = self._target(table, [*chosen, key] if compares else chosen, money)
-        if not rows:
-            return None
-        said = ""
+        target = self._target(table, [*chosen, key] if compares else chosen, bool(compares or adds), money)
         if extreme:
+            if not several or self.kind == "number":  # of one row, or by how much
+                return None
             used |= self.reader.terms(extreme.group())
-            rows = self._extreme(table, target, rows, bool(_LEAST.search(left)))
+            values = self._values(table, target, rows)
+            end = (min if _LEAST.search(left) else max)(values.values(), default=None)
+            rows = {row for row, value in values.items() if value == end}
         elif self.bounds and not ranged:
             target = self._of_unit(table, [*chosen, key]) if target is None else target
-            rows = self._within(table, target, rows)
             used |= self.reader.terms(self.bounds.said)
-        elif found := _SUM.search(left):
-            used |= self.reader.terms(found.group())
+            values = self._values(table, target, rows, self.bounds.unit)
+            rows = {row for row, value in values.items() if self.bounds.holds(value)}
+        elif adds:
+            used |= self.reader.terms(adds.group())
             said = self._sum(table, target, rows)
             rows = rows if said else set()
-        elif _COUNT.search(left) and self.noun in self.reader.terms(table.names[key]) and self._is_text(table, key):
+        elif (
+            _COUNT.search(left)
+            and self.noun in self.reader.terms(table.names[key])
+            and not self._values(table, key, rows)
+        ):
             target, said = key, str(len(rows))
         elif not chosen or target is None:
             return None
@@ -222,15 +215,19 @@ class _Question:
             return None
         return self._proven(table, sorted(rows), target, used, said)
 
-    def _is_text(self, table: Table, column: int) -> bool:
-        return not any(value_in(cells[column], self.spanish) for cells in table.rows)
+    def _values(self, table: Table, column: int | None, rows: Collection[int], unit: str = "") -> dict[int, Decimal]:
+        """Return the numbers of a column, all of one unit; {} if it has other cells, or a row of totals.
 
-    def _values(self, table: Table, column: int | None, rows: Collection[int]) -> dict[int, Decimal]:
-        """Return the numbers of a column, all of one unit; {} if it has other cells, or a row of totals."""
+        Args:
+            unit: what they are compared with; "" for anything.
+        """
         if column is None or any(_TOTALS.search(fold(cells[0])) for cells in table.rows):
             return {}
         found = {row: value_in(table.rows[row][column], self.spanish) for row in rows}
         units = {self.reader.terms(one[1]) or one[1] for one in found.values() if one}
+        named = self.reader.terms(unit) or unit
+        if unit and named not in units and not {*named} & self.reader.terms(table.names[column]):
+            return {}
         return {row: one[0] for row, one in found.items() if one} if len(units) == 1 and all(found.values()) else {}
 
     def _of_unit(self, table: Table, others: Collection[int]) -> int | None:
@@ -239,15 +236,6 @@ class _Question:
         values = [value_in(cell, self.spanish) for cell in table.rows[0]]
         columns = [at for at, one in enumerate(values) if one and unit and one[1] == unit and at not in others]
         return columns[0] if len(columns) == 1 else None
-
-    def _extreme(self, table: Table, column: int | None, rows: Collection[int], least: bool) -> set[int]:
-        values = self._values(table, column, rows)
-        end = (min if least else max)(values.values(), default=None)
-        return {row for row, value in values.items() if value == end}
-
-    def _within(self, table: Table, column: int | None, rows: Collection[int]) -> set[int]:
-        values = self._values(table, column, rows)
-        return {row for row, value in values.items() if self.bounds and self.bounds.holds(value)}
 
     def _sum(self, table: Table, column: int | None, rows: Collection[int]) -> str:
         values = self._values(table, column, rows)
@@ -281,7 +269,8 @@ class _Question:
         # The last departure is no word of "first departure", though it is near it.
         of_head = self.reader.terms(table.names[target])
         partly = bool(of_head & self.stems) and not of_head <= self.stems
-        near = {} if partly else self._near(f"{under}\n{table.above}\n{text_of(units[0])}")
+        text = f"{under}\n{table.above}\n{text_of(units[0])}"
+        near = self.grounding.near([text])[0][1] if self.grounding.near and not partly else {}
         for word, literal in self.words:
             if word.stem in used:
                 values.append(1.0)
@@ -295,9 +284,6 @@ class _Question:
 
     def _under(self, table: Table) -> str:
         return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
-
-    def _near(self, text: str) -> Mapping[str, float]:
-        return self.grounding.near([text])[0][1] if self.grounding.near else {}
 
 
 def _is_code(term: str) -> bool:

@@ -74,6 +74,10 @@ class Bounds:
     said: str
     """The folded words that say it."""
 
+    @property
+    def ends(self) -> tuple[Decimal | None, Decimal | None, bool]:
+        return self.low, self.high, self.open
+
     def holds(self, value: Decimal) -> bool:
         if value in (self.low, self.high):
             return not self.open
