@@ -12,7 +12,9 @@ _ASKING = (
     r"what|who|whom|whose|which|when|where|why|how)\b"
 )
 _BETWEEN = re.compile(rf"(?<=\?)\s+|(?:\s*[,;]\s*|\s+)(?:(?:y|e|and)\s+)(?=¿?{_ASKING})|\s*;\s*(?=¿?{_ASKING})", re.I)
-_BEGINS = re.compile(rf"[¿\s]*(?:(?:y|e|and),?\s+)?¿?{_ASKING}", re.I)
+_BEGINS = re.compile(
+    rf"¿|(?:(?:y|e|and),?\s+)?¿?{_ASKING}|(?:are|can|could|do|does|did|is|may|must|should|will)\b", re.I
+)
 _LEAST_TERMS = 2
 """A part with fewer terms leaves to the other what it is about: "cuándo abre"."""
 
@@ -21,6 +23,6 @@ def questions_of(message: str, analyzer: Analyzer) -> tuple[str, ...]:
     """Return the questions of a message that asks several, in order; () if it asks one, or if they cannot be told."""
     parts = _BETWEEN.split(message.strip())
     alone = len(parts) > 1 and all(
-        _BEGINS.match(part) and len(set(analyzer.terms(part))) >= _LEAST_TERMS for part in parts
+        _BEGINS.match(part.strip()) and len(set(analyzer.terms(part))) >= _LEAST_TERMS for part in parts
     )
     return tuple(part.strip(" ¿?,;.") + "?" for part in parts) if alone else ()

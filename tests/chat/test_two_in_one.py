@@ -43,6 +43,7 @@ def answered(settings: Settings, question: str, history: tuple[PastTurn, ...] = 
         (f"{DAYS}? ¿{DIET.capitalize()}", 2),
         (f"{DAYS}? ¿Y {DIET}", 2),
         ("Where do I send the request, and how many days of holidays are there?", 2),
+        ("¿Puedo llevar a mi perro al camping y cuánto cuesta la entrada de adultos?", 2),
         ("¿Qué días abre el aparcamiento y cuándo cierra?", 0),  # of what it closes stands in the other
         ("¿De dónde y cuándo salen los autobuses?", 0),
         ("¿Cuánto cuestan la entrada y el guardarropa?", 0),

@@ -185,7 +185,7 @@ def read_kb_result(folder: RunFolder) -> KbResult:
         strategy=manifest.strategy,
         min_evidence=manifest.settings_masked["kb_min_evidence"],
         min_proof=manifest.settings_masked.get("kb_min_proof"),
-        provider=manifest.settings_masked["provider"],
+        provider=manifest.settings_masked.get("provider", ""),
         rows=tuple(rows),
         figures=kb_figures(result),
     )
