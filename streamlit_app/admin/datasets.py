@@ -20,7 +20,7 @@ from streamlit_app.web.uploaded import box_limit
 
 def datasets_section() -> None:
     """Draw the tab."""
-    translate_uploader(t("admin.data.choose"))
+    translate_uploader(t("admin.upload_button"))
     _said()
     _job_panel()
     data = get_app().datasets
@@ -61,7 +61,7 @@ def _row(found: Found, entry: ListedDataset | None) -> dict[str, Any]:
     return {
         t("admin.data.col.name"): found.name,
         t("admin.data.col.place"): t(f"admin.data.place.{place}"),
-        t("admin.data.col.queries"): _count(counts.queries),
+        t("eval.queries"): _count(counts.queries),
         t("admin.data.col.documents"): _count(counts.documents),
         t("admin.data.col.qrels"): _count(counts.qrels),
         t("admin.data.col.splits"): ", ".join(entry.splits) if entry and entry.splits else "–",
@@ -119,13 +119,13 @@ def _show_details(reference: str) -> None:
     draw_table(
         [
             {
-                t("admin.data.col.question"): query.question,
+                t("eval.col.question"): query.question,
                 t("admin.data.col.answer"): query.answer or "–",
-                t("admin.data.col.gold"): " · ".join(query.gold),
+                t("eval.col.gold_found"): " · ".join(query.gold),
             }
             for query in details.preview
         ],
-        column_config={t("admin.data.col.question"): st.column_config.TextColumn(width="large")},
+        column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
     )
 
 
@@ -139,7 +139,7 @@ def _actions(reference: str, entry: ListedDataset | None) -> None:
     ):
         _start(lambda: data.start_push(reference))
     if entry.own and delete.button(
-        t("admin.data.unlink" if entry.linked else "admin.data.delete"),
+        t("admin.data.unlink" if entry.linked else "admin.kb_delete"),
         icon=":material/delete:",
         key="data_delete",
         width="stretch",

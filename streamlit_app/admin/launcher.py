@@ -91,7 +91,7 @@ def _dataset() -> str:
     known = [*data.names(), *(found.reference for found in (remote.found if remote else ()))]
     of_kbs = get_app().kb_evaluation.references()
     chosen = st.selectbox(
-        t("admin.dataset"),
+        t("eval.col.dataset"),
         [*known, *of_kbs, folder_choice],
         format_func=lambda name: bare("admin.dataset_kb", name=of_kbs[name]) if name in of_kbs else name,
         key="run_dataset",
@@ -140,10 +140,10 @@ def _show_plan(plan: RunPlan) -> None:
             return
         total = estimate.total
         calls, tokens, seconds, cost = st.columns(4)
-        calls.metric(t("plan.calls"), number(total.calls.expected))
-        tokens.metric(t("plan.tokens"), number(total.prompt_tokens.expected + total.completion_tokens.expected))
+        calls.metric(t("detail.requests"), number(total.calls.expected))
+        tokens.metric(t("detail.tokens"), number(total.prompt_tokens.expected + total.completion_tokens.expected))
         seconds.metric(t("plan.time"), duration(total.seconds.expected) if total.seconds else unknown)
         cost.metric(
-            t("plan.cost"), round_dollars(total.cost_usd.expected) if total.cost_usd else t("eval.cost_unknown")
+            t("eval.cost"), round_dollars(total.cost_usd.expected) if total.cost_usd else t("eval.cost_unknown")
         )
         st.caption(t("plan.basis"))

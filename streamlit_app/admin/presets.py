@@ -22,7 +22,7 @@ def preset_bar() -> None:
     choose.selectbox(
         t("admin.preset"),
         [_AS_IS, *presets],
-        format_func=lambda key: _label(presets[key]) if key else t("admin.preset.as_is"),
+        format_func=lambda key: _label(presets[key]) if key else t("admin.preset.title.default"),
         key="run_preset",
         help=t("admin.preset_help"),
         on_change=_apply,
@@ -56,7 +56,7 @@ def chosen_system() -> str:
 
 
 def _save() -> None:
-    name = st.text_input(t("admin.preset.name"), max_chars=60, key="run_preset_name")
+    name = st.text_input(t("admin.data.col.name"), max_chars=60, key="run_preset_name")
     st.caption(t("admin.preset.save_help"))
     if st.button(
         t("admin.preset.save"),

@@ -19,7 +19,7 @@ def settings_section() -> None:
     rows = get_app().live.rows()
     search, group, origin = st.columns([3, 2, 2], vertical_alignment="bottom")
     wanted = search.text_input(
-        t("admin.settings.search"), placeholder=t("admin.settings.search_hint"), key="settings_search"
+        t("runs.search"), placeholder=t("admin.settings.search_hint"), key="settings_search"
     ).casefold()
     groups = ["", *GROUPS]
     chosen_group = group.selectbox(
@@ -43,17 +43,17 @@ def settings_section() -> None:
         [
             {
                 t("admin.settings.col.variable"): row.form.variable,
-                t("admin.settings.col.value"): _value(row),
+                t("eval.value"): _value(row),
                 t("admin.settings.col.source"): t(f"admin.source.{row.source}"),
                 t("admin.settings.col.meaning"): setting_help(row.form.name),
-                t("admin.settings.col.group"): t(f"admin.group.{row.form.group}"),
+                t("admin.settings.group"): t(f"admin.group.{row.form.group}"),
             }
             for row in shown
         ],
         height=fitting_height(len(shown), 440),
         column_config={
             t("admin.settings.col.variable"): st.column_config.TextColumn(width=250),
-            t("admin.settings.col.value"): st.column_config.TextColumn(width=170),
+            t("eval.value"): st.column_config.TextColumn(width=170),
             t("admin.settings.col.meaning"): st.column_config.TextColumn(width="large"),
         },
     )
@@ -106,7 +106,7 @@ def _one(row: SettingRow) -> None:
         with field:
             value = _field(row, key)
         if save.button(
-            t("admin.settings.save"),
+            t("talk.save"),
             icon=":material/save:",
             key="settings_save",
             width="stretch",
@@ -129,8 +129,8 @@ def _field(row: SettingRow, key: str) -> Any:
         strategies = list(get_app().runs.strategies())
         if st.session_state[key] not in strategies:
             strategies.append(st.session_state[key])
-        return st.selectbox(t("admin.settings.col.value"), strategies, key=key)
-    return setting_field(row.form, t("admin.settings.col.value"), key)
+        return st.selectbox(t("eval.value"), strategies, key=key)
+    return setting_field(row.form, t("eval.value"), key)
 
 
 def _shown_default(row: SettingRow) -> str:

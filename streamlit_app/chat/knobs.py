@@ -25,7 +25,7 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
         value = st.session_state.get(key, before)
         st.session_state[key] = default if value == before else value
         st.session_state[f"{key}-default"] = default
-    with st.popover(t("knobs.title"), icon=":material/tune:"):
+    with st.popover(t("admin.settings"), icon=":material/tune:"):
         st.caption(t("chat.mode_help"))
         system_choice()
         st.slider(t("knobs.top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
@@ -40,7 +40,7 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
         )
         st.slider(t("knobs.evidence"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_evidence"), help="kb_min_evidence")
         st.number_input(
-            t("knobs.max_tokens"),
+            t("admin.label.llm_max_tokens"),
             min_value=0,
             max_value=32_000,
             step=100,

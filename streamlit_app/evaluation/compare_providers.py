@@ -31,7 +31,7 @@ def show_compare_providers(opened: bool = False) -> None:
         two = second.selectbox(t("versus.second"), others, format_func=able.__getitem__, key=f"versus_second_{one}")
         data, many = st.columns([2, 1])
         questions = _questions()
-        asked = data.selectbox(t("versus.data"), list(questions), format_func=questions.__getitem__, key="versus_data")
+        asked = data.selectbox(t("eval.queries"), list(questions), format_func=questions.__getitem__, key="versus_data")
         count = many.select_slider(t("versus.count"), _COUNTS, _USUAL, format_func=number, key="versus_count")
         if st.button(
             t("versus.start", one=plain(able[one]), two=plain(able[two])),

@@ -131,7 +131,7 @@ def _choose(runs: Sequence[RunLine], asked: Sequence[str]) -> list[str]:
         with st.expander(t("compare.unlike", count=number(len(unlike))), icon=":material/block:"):
             draw_table(
                 [
-                    {t("compare.col.run"): names[run_id], t("compare.col.why"): t(f"compare.why.{reason}")}
+                    {t("eval.choose"): names[run_id], t("compare.col.why"): t(f"compare.why.{reason}")}
                     for run_id, reason in unlike.items()
                 ]
             )
@@ -171,17 +171,17 @@ def _show_table(comparison: Comparison, labels: Mapping[str, str]) -> None:
             rows.append(
                 {
                     t("eval.metric"): metric_label(m.metric),
-                    **({t("compare.col.run"): labels[run.run_id]} if several else {}),
+                    **({t("eval.choose"): labels[run.run_id]} if several else {}),
                     t("compare.col.base"): score(m.base),
                     t("compare.col.other"): score(m.other),
                     t("compare.col.delta"): signed_number(m.delta),
-                    t("compare.col.interval"): interval_text(m.interval, signed=True),
+                    t("table.interval"): interval_text(m.interval, signed=True),
                     t("compare.col.p"): _p(m.p),
                     t("compare.col.p_holm"): _p(m.p_holm),
                     t("compare.col.improved"): len(m.improved),
                     t("compare.col.worsened"): len(m.worsened),
                     t("compare.col.equal"): m.equal,
-                    t("compare.col.scored"): f"{number(m.pairs)}/{number(m.total)}",
+                    t("table.scored"): f"{number(m.pairs)}/{number(m.total)}",
                 }
             )
     draw_table(rows, column_config={t("compare.col.p_holm"): st.column_config.TextColumn(help=t("compare.p_help"))})
@@ -252,9 +252,9 @@ def _forest(frame: pd.DataFrame, names: list[str]) -> alt.LayerChart | alt.Facet
         color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names), legend=legend),
         tooltip=[
             alt.Tooltip("metric:N", title=t("eval.metric")),
-            alt.Tooltip("run:N", title=t("compare.col.run")),
+            alt.Tooltip("run:N", title=t("eval.choose")),
             alt.Tooltip("told:N", title=t("compare.col.delta")),
-            alt.Tooltip("interval:N", title=t("compare.col.interval")),
+            alt.Tooltip("interval:N", title=t("table.interval")),
         ],
     )
     spread = base.mark_rule(strokeWidth=2.5).encode(

@@ -46,7 +46,7 @@ def show_distribution(result: RunResult) -> None:
     if found is None:
         st.caption(t("detail.distribution_none"))
         return
-    counted = t("detail.requests" if chosen in _REQUESTED else "eval.col.queries")
+    counted = t("detail.requests" if chosen in _REQUESTED else "eval.queries")
     rows = [{t("detail.interval"): _range(found, row, timed), counted: count} for row, count in enumerate(found.counts)]
     chart = _chart(found, _label(chosen), counted, timed)
     title = bare("picture.distribution", metric=_label(chosen))

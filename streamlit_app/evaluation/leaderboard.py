@@ -95,8 +95,8 @@ def _show_chart(places: Sequence[RankedRun], names: Sequence[str], metric: str) 
         tooltip=[
             alt.Tooltip("run:N", title=t("runs.choose")),
             alt.Tooltip("value:Q", title=metric_label(metric), format=".3f"),
-            alt.Tooltip("low:Q", title=t("compare.col.low"), format=".3f"),
-            alt.Tooltip("high:Q", title=t("compare.col.high"), format=".3f"),
+            alt.Tooltip("low:Q", title=t("filter.since"), format=".3f"),
+            alt.Tooltip("high:Q", title=t("filter.until"), format=".3f"),
         ],
     )
     low, high = float(frame["low"].min()), float(frame["high"].max())

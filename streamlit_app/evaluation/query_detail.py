@@ -187,7 +187,7 @@ def _show_trace(result: RunResult, row: QueryRow) -> None:
                 st.caption(plain(record.error))
             facts = _recorded(record)
             if facts:
-                draw_table([{t("debug.name"): name, t("debug.value"): value} for name, value in facts.items()])
+                draw_table([{t("debug.name"): name, t("eval.value"): value} for name, value in facts.items()])
 
 
 def _recorded(record: QueryRecord) -> dict[str, str]:

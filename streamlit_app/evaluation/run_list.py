@@ -94,7 +94,7 @@ def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict
         t("eval.col.dataset"): [data_name(run) for run in runs],
         **({t("runs.kind"): [[word("runs.kind", kind)] for kind in kinds]} if "kb" in kinds else {}),
         t("eval.col.strategy"): [run.strategy for run in runs],
-        t("eval.col.queries"): [run.queries for run in runs],
+        t("eval.queries"): [run.queries for run in runs],
         **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
     }
     if any(kind != "retrieval" for kind in kinds):
@@ -127,7 +127,7 @@ def _columns() -> dict[str, Any]:
         t("eval.col.when"): config.DatetimeColumn(format=MOMENT_FORMAT[current_language()], width=130),
         t("eval.col.dataset"): config.TextColumn(width=170),
         t("runs.kind"): config.ListColumn(width=150),
-        t("eval.col.queries"): config.NumberColumn(format="%d", width=80),
+        t("eval.queries"): config.NumberColumn(format="%d", width=80),
         **{metric_label(name): config.TextColumn(width=78) for name in _RANKING},
         t("runs.col.answers"): config.TextColumn(help=t("runs.answers_help"), width=130),
         t("runs.col.model"): config.TextColumn(width=70),

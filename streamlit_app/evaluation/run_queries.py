@@ -68,7 +68,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
     counts, causes, fields = table.counts(), table.causes(), table.fields()
     text, only, more = st.columns([3, 4, 1], vertical_alignment="bottom")
     words = text.text_input(
-        t("detail.search"), key=f"search-{run_id}", placeholder=t("detail.search_hint"), icon=":material/search:"
+        t("runs.search"), key=f"search-{run_id}", placeholder=t("detail.search_hint"), icon=":material/search:"
     )
     kinds = [name for name in _ONLY if name == "all" or counts[name]]
     st.session_state.setdefault(f"only-{run_id}", "lost" if counts["lost"] else "all")
@@ -84,7 +84,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         sorted(causes, key=lambda name: -causes[name]),
         index=None,
         format_func={name: f"{word('cause', name)} ({number(causes[name])})" for name in causes}.__getitem__,
-        placeholder=t("causes.all"),
+        placeholder=t("detail.only.all"),
         key=f"cause-{run_id}",
     )
     groups = [(field, value) for field, values in fields.items() for value in values]
@@ -93,7 +93,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         groups,
         index=None,
         format_func={pair: f"{word('table.by', pair[0])}: {word('mykb.kind', pair[1])}" for pair in groups}.__getitem__,
-        placeholder=t("causes.all"),
+        placeholder=t("detail.only.all"),
         key=f"group-{run_id}",
         disabled=not groups,
     )
@@ -102,7 +102,7 @@ def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
         table.metrics,
         index=None,
         format_func={name: metric_label(name) for name in table.metrics}.__getitem__,
-        placeholder=t("detail.any_metric"),
+        placeholder=t("filter.any"),
         key=f"metric-{run_id}",
     )
     low, high = others.slider(

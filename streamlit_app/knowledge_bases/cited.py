@@ -37,7 +37,7 @@ def _show(record: KbRecord, path: str, version: str) -> None:
         st.warning(t("kbdoc.version_gone"), icon=":material/history_toggle_off:")
         show_document(record, path, record.version, change=False)
         return
-    facts = [t("kbdoc.of_kb", name=record.kb_name)]
+    facts = [t("admin.dataset_kb", name=record.kb_name)]
     entry = next((one.entry for one in get_app().kb_changes.history(kb_id) if one.entry.version_id == version), None)
     if entry is not None and version != record.version:
         facts.append(

@@ -129,7 +129,7 @@ def _about(kb_id: str, document: KbDocument, version: str, staged: bool) -> None
     key = f"{kb_id}-{document.path}-{version}"
     left, right = st.columns(2)
     path = left.text_input(t("kbdoc.path"), document.path, key=f"about-path-{key}", max_chars=300)
-    title = right.text_input(t("kbdoc.title"), document.title, key=f"about-title-{key}", max_chars=200)
+    title = right.text_input(t("talk.title"), document.title, key=f"about-title-{key}", max_chars=200)
     author = left.text_input(t("kbdoc.author"), document.author, key=f"about-author-{key}", max_chars=200)
     source = right.text_input(t("kbdoc.source"), document.source, key=f"about-source-{key}", max_chars=500)
     day = left.date_input(
@@ -141,7 +141,7 @@ def _about(kb_id: str, document: KbDocument, version: str, staged: bool) -> None
     )
     known = sorted({tag for one in get_app().kb_changes.documents(kb_id, version) for tag in one.tags})
     tags = right.multiselect(
-        t("kbdoc.tags"),
+        t("runs.tags"),
         known,
         list(document.tags),
         accept_new_options=True,

@@ -26,7 +26,7 @@ def show_documents(record: KbRecord) -> None:
     if draft := show_draft(record):
         st.session_state.setdefault(f"kb-of-{kb_id}", "current")
         shown = st.segmented_control(
-            t("kbdoc.which"),
+            t("runs.view"),
             ("current", "draft"),
             required=True,
             key=f"kb-of-{kb_id}",
@@ -38,7 +38,7 @@ def show_documents(record: KbRecord) -> None:
         opened = st.session_state.get("kb_document", "")
         if opened in [one.path for one in documents]:
             st.button(
-                t("kbdoc.back"), key="kb_document_close", type="tertiary", icon=":material/arrow_back:", on_click=_close
+                t("filter.all"), key="kb_document_close", type="tertiary", icon=":material/arrow_back:", on_click=_close
             )
             show_document(record, opened, version, version == draft)
             return
@@ -97,7 +97,7 @@ def _row(kb_id: str, document: KbDocument) -> None:
             st.markdown(f"**{plain(name)}**{title}{tags}")
             st.caption(facts_of(document))
         st.button(
-            t("kbdoc.open"),
+            t("runs.open"),
             key=f"open-{kb_id}-{document.path}",
             icon=":material/description:",
             type="tertiary",

@@ -41,7 +41,7 @@ def show_draft(record: KbRecord) -> str:
                 args=(kb_id, partial(_publish, kb_id, note)),
                 **guarded(Action.CHANGE_KB),
             )
-            with st.popover(t("kbdraft.drop"), icon=":material/delete:"):
+            with st.popover(t("job.discard"), icon=":material/delete:"):
                 st.markdown(t("kbdraft.drop_sure"))
                 st.button(
                     t("kbdraft.drop_yes"),

@@ -63,7 +63,7 @@ def _entry(record: KbRecord, active: bool) -> None:
         st.switch_page(PAGES["chat"][0])
     opened = st.session_state.get("kb_open") == record.kb_id
     bar.button(
-        t("admin.kb_close" if opened else "admin.kb_look"),
+        t("pane.close" if opened else "admin.kb_look"),
         key=f"look-{record.kb_id}",
         icon=":material/visibility_off:" if opened else ":material/visibility:",
         on_click=_open,
@@ -128,7 +128,7 @@ def _open(kb_id: str) -> None:
 
 
 def _actions(record: KbRecord) -> None:
-    name = st.text_input(t("admin.kb_name"), record.kb_name, max_chars=120, key=f"name-{record.kb_id}")
+    name = st.text_input(t("admin.data.col.name"), record.kb_name, max_chars=120, key=f"name-{record.kb_id}")
     if st.button(
         t("admin.kb_rename"),
         key=f"rename-{record.kb_id}",

@@ -151,7 +151,7 @@ def _show_all(results: Sequence[KbResult]) -> None:
             row = {
                 t("eval.col.when"): moment(result.started_at),
                 t("mykb.name"): result.set_name,
-                t("eval.col.queries"): len(result.rows),
+                t("eval.queries"): len(result.rows),
             }
             for name in ("solved", *_FIGURES):
                 value = summary[name]

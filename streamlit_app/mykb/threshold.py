@@ -37,7 +37,7 @@ _SAME = 0.005
 
 @st.fragment
 def judge(result: KbResult, advise: bool) -> None:
-    """Draw the questions, then, folded, the threshold; this part of the page redraws when the threshold moves.
+    """Draw the threshold, folded, then the questions; this part of the page redraws when the threshold moves.
 
     Args:
         advise: whether the questions are those of people, by which a threshold can be suggested.
@@ -48,10 +48,10 @@ def judge(result: KbResult, advise: bool) -> None:
     # browser, where it would undo presses of keys that came meanwhile.
     if key not in st.session_state:
         st.session_state[key] = st.session_state.get(f"{key}-kept", round(current, 2))
-    with st.container():  # its number of elements changes, and what follows would be another one for the browser
-        show_rows(result, st.session_state[key] if result.scores else current)
     with st.expander(t("mykb.threshold_title"), icon=":material/tune:"):
         _judge(result, advise, key, current)
+    # Below it: their number follows the threshold, and would push what is dragged from under the pointer.
+    show_rows(result, st.session_state[key] if result.scores else current)
 
 
 def _judge(result: KbResult, advise: bool, key: str, current: float) -> None:

@@ -48,7 +48,7 @@ def evidence_picture(
     room = top + (top + bottom) * _TEXT_PX / (_HEIGHT - 170 - _TEXT_PX)
     x = alt.X("x:Q", title=bare("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
     y_axis = alt.Axis(labelExpr="format(abs(datum.value), 'd')", tickMinStep=1, tickCount=6, grid=False)
-    y = alt.Y("low:Q", title=bare("eval.col.queries"), scale=alt.Scale(domain=[-bottom, room]), axis=y_axis)
+    y = alt.Y("low:Q", title=bare("eval.queries"), scale=alt.Scale(domain=[-bottom, room]), axis=y_axis)
     kinds = {bare(f"mykb.kind.{kind}"): colour for kind, colour in _kinds(colours).items() if kind in scores}
     histogram = (
         alt.Chart(pd.DataFrame(bars))
@@ -67,7 +67,7 @@ def evidence_picture(
             tooltip=[
                 alt.Tooltip("kind:N", title=bare("mykb.col.kind")),
                 alt.Tooltip("range:N", title=bare("mykb.col.evidence")),
-                alt.Tooltip("count:Q", title=bare("eval.col.queries")),
+                alt.Tooltip("count:Q", title=bare("eval.queries")),
             ],
         )
     )

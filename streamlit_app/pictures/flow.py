@@ -57,7 +57,7 @@ def flow_picture(name: str, flow: Flow, colours: Palette) -> Picture | None:
             {
                 bare("picture.flow_from"): _told(source),
                 bare("picture.flow_to"): _told(target),
-                bare("eval.col.queries"): number(count),
+                bare("eval.queries"): number(count),
             }
             for (source, target), count in links.items()
         ],
@@ -123,7 +123,7 @@ def _ribbons(
             y2="y2:Q",
             detail="told:N",
             color=_scale(colours),
-            tooltip=alt.Tooltip("told:N", title=bare("eval.col.queries")),
+            tooltip=alt.Tooltip("told:N", title=bare("eval.queries")),
         )
     )
     return ribbons
@@ -163,7 +163,7 @@ def _bars(
             y=y,
             y2="y2:Q",
             color=_scale(colours),
-            tooltip=[alt.Tooltip("told:N", title=" "), alt.Tooltip("count:N", title=bare("eval.col.queries"))],
+            tooltip=[alt.Tooltip("told:N", title=" "), alt.Tooltip("count:N", title=bare("eval.queries"))],
         ),
         texts.mark_text(align="left", dx=5, dy=-7, fontSize=14, fontWeight="bold", color=colours.ink).encode(
             text="count:N"

@@ -94,7 +94,7 @@ def squares_picture(
         [
             {
                 bare("causes.cause"): word("cause", cause),
-                bare("eval.col.queries"): number(len(groups[cause])),
+                bare("eval.queries"): number(len(groups[cause])),
                 bare("picture.share"): _percent(groups[cause], total),
             }
             for cause in order

@@ -45,8 +45,8 @@ def _show_group(rows: Sequence[RunSetting]) -> None:
             {
                 t("compare.col.setting"): row.name.upper(),
                 t("eval.value"): value_text(row.value),
-                t("detail.default"): value_text(row.default),
-                t("detail.state"): t("detail.changed" if row.changed else "detail.as_default"),
+                t("detail.as_default"): value_text(row.default),
+                t("providers.col.state"): t("detail.changed" if row.changed else "detail.as_default"),
             }
             for row in rows
         ]

@@ -42,7 +42,7 @@ show_tabs(
         "admin.kb": (10, t("admin.kb"), kb_section),
         "admin.data": (20, t("admin.data"), datasets_section),
         "admin.benchmark": (30, t("admin.benchmark"), partial(with_jobs, launcher)),
-        "admin.providers": (50, t("admin.providers"), providers_section),
+        "admin.group.provider": (50, t("admin.group.provider"), providers_section),
         "admin.settings": (60, t("admin.settings"), settings_section),
     },
 )

@@ -78,7 +78,7 @@ class Day:
         settle(self.page)
 
     def drop(self, *files: dict[str, object]) -> None:
-        box = self.page.locator("[data-testid='stFileUploader'] input[type=file]")
+        box = self.page.locator("[data-testid='stFileUploader'] input[type=file]").first
         box.set_input_files(files=list(files))
 
 

@@ -118,7 +118,7 @@ def test_a_dropped_folder_keeps_its_paths(page: Any, server: Server, request: py
     visit(page, server, "Admin")
     page.get_by_role("button", name="Contenido").click()
     settle(page)
-    box = page.locator("[data-testid='stFileUploaderDropzone']")
+    box = page.locator("[data-testid='stFileUploaderDropzone']").first
     box.scroll_into_view_if_needed()
     place = box.bounding_box()
     at = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}

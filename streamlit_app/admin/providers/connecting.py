@@ -117,7 +117,7 @@ def _model(connection: Connection) -> None:
     options = list(dict.fromkeys([*([connection.model] if connection.model else []), *(listed or ())]))
     choice, ask = st.columns([5, 2], vertical_alignment="bottom")
     chosen = choice.selectbox(
-        t("providers.model"),
+        t("runs.col.model"),
         options,
         index=0 if connection.model else None,
         key=f"model-{name}-{connection.model}-{len(options)}",

@@ -47,15 +47,15 @@ def _here() -> None:
     models = get_app().local_models
     for one in models.here():
         text, use, delete = st.columns([6, 2, 2], vertical_alignment="center")
-        mark = f" :green-badge[{t('local.in_use')}]" if one.in_use else ""
+        mark = f" :green-badge[{t('admin.kb_active')}]" if one.in_use else ""
         text.markdown(f"{code(one.name)} · {_size(one.size_bytes)}{mark}")
         if use.button(t("providers.use"), key=f"use-{one.name}", disabled=one.in_use, width="stretch"):
             with errors_shown():
                 models.use(one.name)
                 st.rerun()
-        if delete.button(t("local.delete"), key=f"delete-{one.name}", icon=":material/delete:", width="stretch"):
+        if delete.button(t("admin.kb_delete"), key=f"delete-{one.name}", icon=":material/delete:", width="stretch"):
             confirm(
-                t("local.delete"),
+                t("admin.kb_delete"),
                 t("local.delete_ask", name=one.name, size=_size(one.size_bytes)),
                 t("local.delete_yes"),
                 "local-delete-yes",

@@ -35,7 +35,7 @@ def providers_section() -> None:
 def _card(connection: Connection, status: ProviderStatus) -> None:
     name = connection.name
     text, buttons = st.columns([5, 4], vertical_alignment="center")
-    badges = [f":green-badge[:material/check: {t('providers.chosen')}]"] if status.chosen else []
+    badges = [f":green-badge[:material/check: {t('admin.kb_active')}]"] if status.chosen else []
     if connection.state == "ready" and status.check and not status.check.reachable:
         badges.append(f":red-badge[{t('providers.unreachable')}]")
     elif not status.chosen or connection.state != "ready":
@@ -70,7 +70,7 @@ def _buttons(connection: Connection, status: ProviderStatus) -> None:
         st.rerun()
     if name != "demo":
         is_open = st.session_state.get(_OPEN) == name
-        label = t("providers.close" if is_open else "providers.connect")
+        label = t("pane.close" if is_open else "providers.connect")
         icon = ":material/expand_less:" if is_open else ":material/settings:"
         if st.button(label, key=f"connect-{name}", icon=icon):
             st.session_state[_OPEN] = None if is_open else name

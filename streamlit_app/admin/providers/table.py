@@ -34,7 +34,7 @@ def providers_table() -> None:
         [
             {
                 t("providers.col.name"): f"{status.name} ✓" if status.chosen else status.name,
-                t("providers.col.model"): status.model or "–",
+                t("runs.col.model"): status.model or "–",
                 t("providers.col.state"): _state(status),
                 t("providers.col.latency"): latency(status),
             }

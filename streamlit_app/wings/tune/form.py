@@ -103,7 +103,7 @@ def show_tune_plan(plan: TunePlan) -> None:
         tried.metric(t("tune.plan_tried"), number(len(plan.configurations) + 2 * len(plan.with_model)))
         searching.metric(t("tune.plan_searching"), number(power.searching))
         confirming.metric(t("tune.plan_confirming"), number(power.confirming), help=t("tune.plan_confirming_help"))
-        time.metric(t("plan.time_whole"), duration(plan.seconds) if plan.seconds is not None else t("plan.unknown"))
+        time.metric(t("eval.time"), duration(plan.seconds) if plan.seconds is not None else t("plan.unknown"))
         if power.from_80 is None:
             st.warning(t("tune.power_none"), icon=":material/help:")
         else:
