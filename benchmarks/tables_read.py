@@ -29,7 +29,7 @@ from benchmarks.script import ROOT, add_keep, data_folder, head, parser, row
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.knowledge_base.uploads import NewDocument
+from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.settings.model import load_settings
 
 FILE = ROOT / "benchmarks" / "tables" / "tables.txt"
@@ -83,7 +83,7 @@ def tables() -> list[Table]:
     for line in FILE.read_text("utf-8").splitlines():
         parts = [part.strip() for part in line.split("|")]
         if line.startswith("== "):
-            found.append(Table(parts[0].removeprefix("== "), *parts[1:]))
+            found.append(Table(parts[0].removeprefix("== "), parts[1], parts[2]))
         elif line.startswith("? "):
             said = tuple(part.strip() for part in parts[2].split(";;") if part.strip())
             found[-1].questions.append(Question(parts[0].removeprefix("? "), parts[1], said))
@@ -133,7 +133,7 @@ def html(table: Table) -> bytes:
 
 
 def xlsx(table: Table) -> bytes:
-    import xlsxwriter
+    import xlsxwriter  # type: ignore[import-untyped]  # it has no types
 
     out = io.BytesIO()
     with xlsxwriter.Workbook(out) as book:
