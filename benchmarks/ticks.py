@@ -161,13 +161,14 @@ def proofs(grounding: Grounding) -> dict[str, str]:
         for part in before:
             setattr(proof, part, changes[part])
         try:
-            units = choice.choose(replace(grounding, near=None if "" in changes else near and remembered)).units
+            chosen = choice.choose(replace(grounding, near=None if "" in changes else near and remembered))
         finally:
             for part, value in before.items():
                 setattr(proof, part, value)
-        if units:
+        if units := chosen.units:
             text = grounding.passages[units[0].passage].text
-            found[name] = "\n".join(text[start:end] for unit in units for start, end in unit.spans)
+            quotes = (text[start:end] for unit in units for start, end in unit.spans)
+            found[name] = "\n".join([chosen.said, *quotes])
     return found
 
 
