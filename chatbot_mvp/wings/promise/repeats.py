@@ -37,7 +37,7 @@ def without_repeats(
     Questions about different passages are repeats only if their words are the same: people ask for the price of one
     thing after the other, and one answer quotes few passages. Repeats of repeats are repeats.
 
-    If an answer to one of a group would be wrong, the wrong one with the most evidence stands for the group, so that no
+    If an answer with a tick to one of a group is wrong, the one that is best proven stands for the group, so that no
     repetition hides it; else the first one does.
 
     Args:
@@ -59,7 +59,7 @@ def without_repeats(
     for at, each in enumerate(labelled):
         groups.setdefault(root(at), []).append(each)
     kept = [
-        max((one for one in group if one.wrong), key=lambda one: one.evidence, default=group[0])
+        max((each for each in group if each.wrong and each.score >= 0), key=lambda each: each.score, default=group[0])
         for group in groups.values()
     ]
     return kept, len(labelled) - len(kept)

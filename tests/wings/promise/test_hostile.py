@@ -77,7 +77,7 @@ def test_a_far_question_asked_a_hundred_times_is_one_label(app: App, kb_id: str)
 
 def test_a_wrong_answer_is_not_hidden_behind_right_ones_to_the_same_question(app: App, kb_id: str) -> None:
     right = [KbQuestion(f"{n}", f"{ASKED}{' ' * n}?", "answerable", DIET) for n in range(9)]
-    promise = promised(app, kb_id, [*right, KbQuestion("w", ASKED.upper(), "answerable", DAYS)], "question").promise
+    promise = promised(app, kb_id, [*right, KbQuestion("w", f"{ASKED}!", "answerable", DAYS)], "question").promise
     assert (promise.labels, promise.repeated, promise.wrong) == (1, 9, 1)
 
 
