@@ -66,19 +66,23 @@ def _asked(table: QueryTable, run_id: str) -> int | None:
 def _ask_filter(table: QueryTable, run_id: str) -> QueryFilter:
     """Draw the filters that apply to this run's questions and return their values."""
     counts, causes, fields = table.counts(), table.causes(), table.fields()
-    text, only, more = st.columns([3, 4, 1], vertical_alignment="bottom")
-    words = text.text_input(
-        t("runs.search"), key=f"search-{run_id}", placeholder=t("detail.search_hint"), icon=":material/search:"
+    bar = st.container(horizontal=True, vertical_alignment="bottom")  # wraps, where columns would cut
+    words = bar.text_input(
+        t("runs.search"),
+        key=f"search-{run_id}",
+        placeholder=t("detail.search_hint"),
+        icon=":material/search:",
+        width=320,
     )
     kinds = [name for name in _ONLY if name == "all" or counts[name]]
     st.session_state.setdefault(f"only-{run_id}", "lost" if counts["lost"] else "all")
-    wanted = only.segmented_control(
+    wanted = bar.segmented_control(
         t("detail.show"),
         kinds,
         format_func={name: f"{t(f'detail.only.{name}')} ({number(counts[name])})" for name in kinds}.__getitem__,
         key=f"only-{run_id}",
     )
-    others = more.popover(t("runs.filters"), icon=":material/filter_list:")
+    others = bar.popover(t("runs.filters"), icon=":material/filter_list:")
     found = others.selectbox(
         t("causes.filter"),
         sorted(causes, key=lambda name: -causes[name]),
