@@ -133,7 +133,7 @@ def html(table: Table) -> bytes:
 
 
 def xlsx(table: Table) -> bytes:
-    import xlsxwriter  # type: ignore[import-untyped]  # it has no types
+    import xlsxwriter
 
     out = io.BytesIO()
     with xlsxwriter.Workbook(out) as book:
