@@ -86,7 +86,7 @@ def reported(place: str) -> Iterator[None]:
     try:
         yield
     # ChromaDB raises ValueError for a refused connection, and ChromaError or RuntimeError for problems with its files.
-    except (ChromaError, httpx.HTTPError, OSError, RuntimeError, ValueError) as error:
+    except (ChromaError, httpx.HTTPError, httpx.InvalidURL, OSError, RuntimeError, ValueError) as error:
         raise ConfigurationError(
             "vector_store_unavailable", place=place, reason=str(error) or type(error).__name__
         ) from error

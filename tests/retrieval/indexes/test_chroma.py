@@ -208,11 +208,11 @@ def test_a_server_gives_the_hits_that_files_give(server: tuple[str, subprocess.P
 
 
 def test_a_server_that_does_not_answer_is_named_with_the_way_out(tmp_path: Path) -> None:
-    host = f"127.0.0.1:{free_port()}"
-    with raises("vector_store_unavailable") as raised:
-        chroma_client(tmp_path, host)
-    assert host in str(raised.value)
-    assert "VECTOR_STORE=exact" in str(raised.value)
+    for host in (f"127.0.0.1:{free_port()}", "999.1.1.1:80", "a..b:80"):
+        with raises("vector_store_unavailable") as raised:
+            chroma_client(tmp_path, host)
+        assert host in str(raised.value)
+        assert "VECTOR_STORE=exact" in str(raised.value)
 
 
 @pytest.mark.parametrize(
