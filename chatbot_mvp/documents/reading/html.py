@@ -288,6 +288,8 @@ def _cell(cell: Tag, in_head: bool, text_of: Callable[[Tag], str]) -> Cell:
 
 
 def _is_bold(cell: Tag) -> bool:
+    if cell.name == "th" or cell.find(["b", "strong"]) is None:
+        return cell.name == "th" or not cell.get_text().strip()
     return not any(text.strip() and not text.find_parent(["b", "strong", "th"]) for text in cell.find_all(string=True))
 
 
