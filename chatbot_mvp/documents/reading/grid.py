@@ -53,7 +53,8 @@ def rows_of(rows: Sequence[Sequence[Cell]], heads: int | None = None) -> str:
     names = [_name([row[column] for row in grid[:count]]) for column in range(len(grid[0]) if grid else 0)]
     lines += [f"- {line}" for row in grid[count:] if (line := _line(row, names if count else []))]
     # What stands in no row: names of empty columns, and what is too long to be repeated.
-    alone = [name for column, name in enumerate(names) if not any(row[column].text for row in grid[count:])]
+    filled = {column for row in grid[count:] for column, cell in enumerate(row) if cell.text} if count else set()
+    alone = [name for column, name in enumerate(names) if name and column not in filled]
     alone += [cell.text for row in grid[:count] for cell in row if len(cell.text) > _MOST_SPREAD]
     if said := "; ".join(dict.fromkeys(filter(None, alone))):
         lines.append(f"- {said}")

@@ -288,6 +288,9 @@ def _cell(cell: Tag, in_head: bool, text_of: Callable[[Tag], str]) -> Cell:
 
 
 def _is_bold(cell: Tag) -> bool:
+    parts = list(cell.descendants)  # to search them costs more
+    if cell.name == "th" or not any(getattr(part, "name", None) in ("b", "strong") for part in parts):
+        return cell.name == "th" or not any(isinstance(part, str) and part.strip() for part in parts)
     return not any(text.strip() and not text.find_parent(["b", "strong", "th"]) for text in cell.find_all(string=True))
 
 

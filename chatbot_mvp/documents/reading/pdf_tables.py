@@ -18,7 +18,6 @@ _PROSE = 90
 _MOST_HEADS = 3
 """Rows of names at most, where a library found the table."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
-_LEADER = re.compile(r"\.{4,}|(?:\. ){4,}|_{4,}")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
 
 
@@ -101,7 +100,7 @@ def _run(rows: Sequence[Row], at: int) -> int:
     last = at
     for place in range(at, len(rows)):
         row = rows[place]
-        if row[0].size <= 0 or _LEADER.search(row[-1].text) or _LEADER.search(row[0].text):
+        if row[0].size <= 0:
             break
         if place > at and row[0].middle - rows[place - 1][0].middle > _APART * row[0].size:
             break
