@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import asked
-from chatbot_mvp.llm.extractive.proof import FAINT, NEAR, content_of, has, text_of
+from chatbot_mvp.llm.extractive.proof import NEAR, content_of, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
@@ -262,7 +262,7 @@ class _Question:
 
     def _proven(self, table: Table, rows: Sequence[int], target: int, used: set[str], said: str) -> Cells:
         units = tuple(table.units[row] for row in rows)
-        passage, under = self.grounding.passages[units[0].passage], self._under(table)
+        under = self._under(table)
         if _COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):
             return Cells(units, 0.0)  # what is counted is something else
         values, met = [], 0
@@ -278,8 +278,7 @@ class _Question:
             elif has(under, word, self.reader) or (not literal and has(table.above, word, self.reader)):
                 values.append(1.0)
             else:
-                close = 0.0 if literal else near.get(fold(word.text), 0.0)
-                values.append(1.0 if close >= FAINT and has(passage.text, word, self.reader) else close)
+                values.append(0.0 if literal else near.get(fold(word.text), 0.0))
         return Cells(units, min(values, default=0.0) / NEAR, said, met)
 
     def _under(self, table: Table) -> str:
