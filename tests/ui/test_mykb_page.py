@@ -199,23 +199,6 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     assert not any(result.fingerprint in one.value for one in page.caption)
 
 
-def test_the_filters_and_the_headline_count_what_the_chat_says_whatever_the_threshold(kb: KbRecord) -> None:
-    result_id = asked(kb, with_set(kb))
-    [result] = get_app().kb_evaluation.results(kb.kb_id)
-    outcomes = [row.outcome for row in result.rows]
-    page = results()
-    assert f"el chat resuelve bien {sum(one in ('right', 'declined') for one in outcomes)}" in texts(page)
-    page = page.slider(key=f"mykb-threshold-{result_id}").set_value(1.0).run()
-    [chosen] = [one for one in page.segmented_control if one.key == f"mykb-filter-{result_id}"]
-    for name, counted in (("unanswered", ("near", "unsure", "missed")), ("false_ticks", ("elsewhere", "made_up"))):
-        page = chosen.set_value(name).run()
-        count = sum(one in counted for one in outcomes)
-        assert (f"Se muestran {count} de 4 preguntas." if count else "Ninguna pregunta está en este caso.") in texts(
-            page
-        )
-        [chosen] = [one for one in page.segmented_control if one.key == f"mykb-filter-{result_id}"]
-
-
 def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(kb: KbRecord) -> None:
     result_id = asked(kb, with_set(kb))
     page = results()

@@ -128,7 +128,7 @@ def start_of(fit: Sequence[Judged], level: float, calibration: int) -> int:
         fit: questions that choose the start of the sequence.
         calibration: number of questions that the sequence will be tested on.
     """
-    if not fit:
+    if not any(one.score >= 0 for one in fit):  # nothing was answered: the fit says nothing
         return 0
     counts = list(zip(*(part.tolist() for part in _counts(fit)), strict=True))
     chances = []

@@ -59,3 +59,7 @@ def test_good_scores_do_get_a_promise() -> None:
 def test_2000_simulated_promises_are_broken_no_more_often_than_5_percent_and_noise(name: str) -> None:
     found = simulate(SHAPES[name], 2_000, 200, 0.05, seed=11)
     assert found.broken <= stats.binom.ppf(0.99, found.calibrations, 0.05)
+
+
+def test_a_fit_without_an_answer_begins_with_what_the_chat_ticks() -> None:
+    assert start_of([Judged(-1.0, False)] * 9, 0.05, 40) == start_of([], 0.05, 40) == 0
