@@ -41,9 +41,8 @@ def show_list(runs: Sequence[RunLine]) -> None:
         st.caption(t("runs.found", count=number(len(found)), total=number(len(runs))))
     names = list(run_names(found, lambda run: (data_name(run), run.system)).values())
     table = pd.DataFrame(_table(found, data_name))
-    position = (
-        choose_row(table, names.__getitem__, f"runs-table-{asked}", title=t("runs.choose"), columns=_columns()) or 0
-    )
+    key = f"runs-table-{asked}"
+    position = choose_row(table, names.__getitem__, key, title=t("runs.choose"), columns=_columns()) or 0
     _show_chosen(found[position])
 
 

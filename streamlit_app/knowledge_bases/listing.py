@@ -39,13 +39,8 @@ def kb_list() -> None:
     for record in get_app().kbs.deleted():
         row = st.container(horizontal=True, vertical_alignment="center")
         row.caption(f":material/delete: {t('admin.kb_deleted', name=record.kb_name)}", width="stretch")
-        undo = row.button(
-            t("admin.kb_undelete"),
-            key=f"undelete-{record.kb_id}",
-            icon=":material/undo:",
-            **guarded(Action.CHANGE_KB),
-        )
-        if undo:
+        key = f"undelete-{record.kb_id}"
+        if row.button(t("admin.kb_undelete"), key=key, icon=":material/undo:", **guarded(Action.CHANGE_KB)):
             with errors_shown():
                 get_app().kbs.undelete(record.kb_id)
                 st.rerun()
