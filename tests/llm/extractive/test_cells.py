@@ -42,7 +42,7 @@ CHUNKS = tuple(_chunk(title, rows) for title, rows in TABLES.items())
 def answer(question: str, cut: frozenset[str] = frozenset()) -> tuple[str, list[str]] | None:
     """Return (what is computed, the first cell of each row that is quoted); None for no answer from cells."""
     language = "es" if "¿" in question else "en"
-    grounding = Grounding(question, CHUNKS, language, proves=True, cut=cut)
+    grounding = Grounding(question, CHUNKS, language, least_proof=1.0, cut=cut)
     found = answer_from_cells(grounding, Reader(language))
     if found is None:
         return None
@@ -112,7 +112,7 @@ def test_rows_are_compared_only_where_all_of_them_are_there() -> None:
 
 
 def test_what_is_computed_stands_before_the_rows_that_it_is_computed_from() -> None:
-    grounding = Grounding("¿Cuál es el aforo total de los cursos?", CHUNKS, "es", proves=True)
+    grounding = Grounding("¿Cuál es el aforo total de los cursos?", CHUNKS, "es", least_proof=1.0)
     completion = DemoModel().complete(ChatRequest((), grounding=grounding))
     assert completion.text.startswith("35 = 8 + 12 + 15 [1]\n\n- Curso: Torno;")
     assert len(completion.quotes or ()) == 3
