@@ -189,7 +189,7 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     assert values[first] == ("100 %" if language == "es" else "100%")
     assert wrong in values
     assert ("Solo hay 2 preguntas con respuesta" if language == "es" else "only 2 answerable") in texts(page)
-    assert len(values) == 3 + 2 + 3  # above the questions; the rest; at the threshold
+    assert len(values) == 3 + 2  # above the questions; at the threshold
     [table] = [one.value for one in every_question(page).dataframe if {"Pregunta", "Question"} & set(one.value)]
     assert len(table) == 4
     [result] = get_app().kb_evaluation.results(kb.kb_id)
@@ -197,6 +197,21 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     assert result.strategy in identity.proto.help
     assert result.strategy not in identity.value
     assert not any(result.fingerprint in one.value for one in page.caption)
+
+
+def test_the_filters_count_what_the_chat_says_whatever_the_threshold(kb: KbRecord) -> None:
+    result_id = asked(kb, with_set(kb))
+    [result] = get_app().kb_evaluation.results(kb.kb_id)
+    outcomes = [row.outcome for row in result.rows]
+    page = results()
+    assert f"resuelve bien {sum(one in ('right', 'declined') for one in outcomes)}" in texts(page)
+    page = page.slider(key=f"mykb-threshold-{result_id}").set_value(1.0).run()
+    for name, counted in (("unanswered", ("near", "unsure", "missed")), ("false_ticks", ("elsewhere", "made_up"))):
+        [filters] = [one for one in page.segmented_control if one.key == f"mykb-filter-{result_id}"]
+        page = filters.set_value(name).run()
+        count = sum(one in counted for one in outcomes)
+        said = f"Se muestran {count} de 4 preguntas." if count else "Ninguna pregunta está en este caso."
+        assert said in texts(page), name
 
 
 def test_the_threshold_moves_the_figures_without_asking_again_and_can_be_taken(kb: KbRecord) -> None:
