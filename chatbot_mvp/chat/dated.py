@@ -52,18 +52,18 @@ def asked_date(question: str, newest: date) -> date | None:
         newest: the last date of the documents. A month without a year is the last one until then.
     """
     plain = fold(question)
-    found = next(iter(_DATE.finditer(plain)), None)
+    # "May" is a month, "may" is not.
+    months = (
+        one for one in _DATE.finditer(plain) if one["month"] not in ("may", "march") or one["month"].title() in question
+    )
+    found = next(months, None)
     if found is None:
         return newest if _NOW.search(plain) else None
     of = _date(found, newest.year)
     if of and not (found["iso"] or found["year"]) and of.replace(day=1) > newest:
         of = _date(found, newest.year - 1)
     if of and _BEFORE.search(plain[: found.start()]):
-        return (
-            of.replace(day=1) - timedelta(1)
-            if not (found["d"] or found["day"] or found["after"])
-            else of - timedelta(1)
-        )
+        return (of if found["d"] or found["day"] or found["after"] else of.replace(day=1)) - timedelta(1)
     return of
 
 

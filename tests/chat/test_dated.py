@@ -54,6 +54,8 @@ def test_a_heading_is_of_the_date_that_it_says(heading: str, found: date | None)
         ("¿Qué cuota había en noviembre?", date(2025, 11, 30)),
         ("¿Quién era capitán antes de abril?", date(2026, 3, 31)),
         ("What was the fee before April 3, 2026?", date(2026, 4, 2)),
+        ("What was the fee in May?", date(2026, 5, 31)),
+        ("How long may a guest stay?", None),
         ("¿Cuál es la cuota?", None),
     ],
 )
