@@ -60,6 +60,13 @@ class Server:
             self._process = None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests in a browser ten minutes: the signal of a timeout ends the driver that all tests of a process share."""
+    for item in items:
+        if item.get_closest_marker("e2e") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(600))
+
+
 @pytest.fixture
 def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Server]:
     """Over an empty folder, with the settings that a module names in ``SETTINGS``."""
