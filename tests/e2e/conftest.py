@@ -61,7 +61,7 @@ class Server:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests in a browser ten minutes: the signal of a timeout ends the driver that all tests of a process share."""
+    """Give tests in a browser ten minutes: a signal ends the driver that all tests of a process share."""
     for item in items:
         if item.get_closest_marker("e2e") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(600))
