@@ -192,7 +192,7 @@ def test_what_is_no_address_of_a_server_is_refused_where_it_is_set(settings: Set
 
 @pytest.mark.parametrize(
     "name",
-    ["llm_base_url", "ollama_base_url", "embedding_base_url", "reranker_base_url", "hf_endpoint", "minio_endpoint"],
+    ["llm_base_url", "ollama_base_url", "embedding_base_url", "reranker_base_url", "hf_endpoint"],
 )
 def test_every_address_is_checked(settings: Settings, name: str) -> None:
     for address in ("http://999.1.1.1", "file:///x", SPLIT_ADDRESSES[0]):

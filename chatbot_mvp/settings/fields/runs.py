@@ -12,11 +12,11 @@ from chatbot_mvp.plugins.finding import names_added
 from chatbot_mvp.settings.kinds import (
     IN_ADMIN,
     OF_THE_MACHINE,
-    Address,
     Fields,
     Key,
     NoneOrContextChars,
     Row,
+    ServerAddress,
     names_of,
 )
 
@@ -52,7 +52,7 @@ class RunFields(Fields):
     dataset_max_upload_mb: Annotated[int, IN_ADMIN, Row(run_group="other")] = Field(200, ge=1, le=2_000)
     """Maximum size of a data set uploaded in Admin, all its files together (MB); unpacked, eight times that."""
 
-    minio_endpoint: Address = ""
+    minio_endpoint: ServerAddress = ""
     """Address of a MinIO or other S3 server with data sets, e.g. http://host:9000; empty: none."""
     minio_access_key: Key = SecretStr("")
     """Access key for the S3 server."""
@@ -108,8 +108,8 @@ class RunFields(Fields):
     @field_validator("minio_endpoint")
     @classmethod
     def _whole_address(cls, value: str) -> str:
-        if value and not re.fullmatch(r"\w+://[^/?#]+/?", value):
-            raise ValueError("it must have no path, as in http://host:9000")
+        if value and not re.fullmatch(r"https?://[^/\s]+/?", value):
+            raise ValueError("it must begin with http:// or https:// and have no path, as in http://host:9000")
         return value.rstrip("/")
 
     @field_validator("s3_datasets_prefix")
