@@ -47,7 +47,7 @@ def show_benchmark(result: RunResult) -> None:
         t("detail.configuration"): [show_about, show_configuration],
         t("eval.files"): [show_files],
     }
-    draw_tabs({title: partial(_draw, draws, result) for title, draws in tabs.items()})
+    draw_tabs({title: partial(_draw, draws, result) for title, draws in tabs.items()}, "tabs-of-run")
 
 
 def _draw(draws: Sequence[Callable[[RunResult], None]], result: RunResult) -> None:

@@ -80,7 +80,7 @@ def show_results(kb: KbRecord) -> None:
         t("picture.strategies"): partial(show_strategies, kb, result),
     }
     tabs |= {title: partial(draw, kb, result) for title, draw in with_added("mykb-results", {}).values()}
-    draw_tabs(tabs)
+    draw_tabs(tabs, "tabs-of-result")
 
 
 def _first(results: Mapping[str, KbResult]) -> str:

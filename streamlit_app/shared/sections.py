@@ -16,12 +16,16 @@ from streamlit_app.shared.i18n import plain, t
 
 def show_tabs(page: Page, own: Mapping[str, tuple[int, str, Callable[[], Any]]]) -> None:
     """Draw the sections of a page as tabs; ``own`` as in ``with_added``."""
-    draw_tabs(dict(with_added(page, own).values()))
+    draw_tabs(dict(with_added(page, own).values()), f"tabs-{page}")
 
 
-def draw_tabs(tabs: Mapping[str, Callable[[], Any]]) -> None:
-    """Draw tabs: title -> what draws it."""
-    for tab, draw in zip(st.tabs(list(map(plain, tabs))), tabs.values(), strict=True):
+def draw_tabs(tabs: Mapping[str, Callable[[], Any]], key: str) -> None:
+    """Draw tabs: title -> what draws it.
+
+    Args:
+        key: by which the chosen tab stays, whatever comes and goes above.
+    """
+    for tab, draw in zip(st.tabs(list(map(plain, tabs)), key=key), tabs.values(), strict=True):
         with tab:
             draw()
 
