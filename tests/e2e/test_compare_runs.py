@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 
 import pytest
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
-from tests.e2e.test_tour import ask, settle, visit
+from tests.e2e.test_tour import ask, choose, settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
-
-
-def choose(page, name: str, words: str) -> None:  # type: ignore[no-untyped-def]
-    """Take the first option with these words; the list closes as long as charts above it still move the page."""
-    box = page.get_by_role("combobox", name=name)
-    option = page.get_by_role("option").filter(has_text=words).first
-    for _ in range(5):
-        box.scroll_into_view_if_needed()
-        box.click()
-        with suppress(PlaywrightTimeout):
-            option.click(timeout=3_000)
-            break
-        page.keyboard.press("Escape")
-    if page.get_by_role("listbox").count():  # of several it stays open, and hides the page from readers
-        page.keyboard.press("Escape")
-    settle(page)
 
 
 @pytest.mark.slow
