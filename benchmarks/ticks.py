@@ -183,7 +183,8 @@ def ask(app: App, kind: str, name: str, text: str, questions: Rows) -> Iterator[
         trace = answer.trace
         quoted: dict[str, str] = {}
         if answer.decision.reason == "quotes" or answer.outcome in ("nearest", "answered"):
-            quoted = proofs(grounding_of(trace, index, [hit.chunk for hit in trace.chunks_final], 1.0))
+            found, follows = [hit.chunk for hit in trace.chunks_final], answer.search.how == "previous"
+            quoted = proofs(grounding_of(trace, index, found, 1.0, follows))
         first = answer.nearest.passages[0].chunk.text if answer.nearest and answer.nearest.passages else ""
         yield {
             "documents": kind,
