@@ -75,11 +75,10 @@ def held_first(question: str, found: Sequence[T], headings: Sequence[str], alike
         headings: the heading path of each.
         alike: of each, whether it says as much of the question as the first one does. Others keep their places.
     """
-    dates = [date_of(heading) if same else None for heading, same in zip(headings, alike, strict=True)]
-    dated = [row for row, of in enumerate(dates) if of]
-    newest = max((of for of in dates if of), default=None)
-    asked = asked_date(question, newest) if newest and dates[0] and len(dated) > 1 else None
+    rows = [row for row, same in enumerate(alike) if same]
+    dated = {row: of for row in rows if (of := date_of(headings[row]))}
+    asked = asked_date(question, max(dated.values())) if 0 in dated and len(dated) > 1 else None
     if asked is None:
         return list(found)
-    order = iter(sorted(dated, key=lambda row: (dates[row] <= asked, dates[row]), reverse=True))  # type: ignore[operator]
+    order = iter(sorted(dated, key=lambda row: (dated[row] <= asked, dated[row]), reverse=True))
     return [found[next(order) if row in dated else row] for row in range(len(found))]
