@@ -191,4 +191,4 @@ def test_what_is_missing_of_the_strategies_is_measured_with_one_click(page: Any,
     settle(page)
     drawn = picture(page, "strategies")
     for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID", "KB_CHAT"):
-        assert drawn.get_by_text(strategy, exact=True).count(), strategy
+        drawn.get_by_text(strategy, exact=True).first.wait_for(state="attached")

@@ -24,6 +24,7 @@ def test_a_run_is_opened_by_its_address_found_tagged_and_still_tagged_after_a_re
     page.keyboard.press("Escape")
 
     page.get_by_role("radio", name="Lista").click()
+    settle(page)
     page.get_by_role("textbox", name="Buscar").fill("valle lexical")
     page.keyboard.press("Enter")
     tags = page.get_by_role("combobox", name="Etiquetas").last

@@ -33,10 +33,16 @@ PROGRESS = re.compile(r"(Calculando vectores|Buscando|Generando respuestas|Compa
 """The phases of a run that take long enough to be read."""
 
 
+_QUIET = """() => document.querySelector("[data-testid='stApp'][data-test-script-state='notRunning']")
+    && !document.querySelector("[data-stale='true']")"""
+
+
 def settle(page) -> None:  # type: ignore[no-untyped-def]
-    """Wait until the script has run; no page may show an exception."""
+    """Wait until the script has run and what it replaces is gone; no page may show an exception."""
     page.wait_for_selector("[data-testid='stApp'][data-test-script-state='notRunning']")
     page.wait_for_timeout(300)
+    with suppress(PlaywrightTimeout):  # a page that shows a job's progress is never quiet for long
+        page.wait_for_function(_QUIET, timeout=5_000)
     assert page.locator("[data-testid='stException'], [class*='st-key-unexpected-error']").count() == 0
     assert page.get_by_text("Page not found").count() == 0
 
