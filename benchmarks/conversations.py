@@ -3,7 +3,6 @@
 python -m benchmarks conversations ../shared/datasets/mtrag_en [--keep FOLDER]
 python -m benchmarks conversations --kb FILE.md QUESTIONS.jsonl
 python -m benchmarks conversations --everyday
-python -m benchmarks conversations … --model FILE.gguf [--sample 20] [--alone]
 
 The folder has COLLECTION.conversations.jsonl (id, history [{role, text}], question, kind, relevant) and
 COLLECTION.passages.jsonl (doc_id, title, text) of each collection. The passages are documents of a data set, searched
@@ -14,11 +13,7 @@ with the default strategy and the local embedding model. recall@5 is that of the
 - *chat*: what the chat searches, by ``chat.followup.find``;
 - *changed*: the same after another conversation of the file, so that the question changes the subject.
 
-Below stands how many turns of each kind the chat asks back, and for how many it would ask a model, if one may be asked
-(``chat.asking_model``). With ``--model`` a GGUF is asked, and *by the model* are the questions asked back because of
-it, *unreadable* its replies that say nothing, *s a request* the mean time of one. ``--sample`` takes so many turns of
-each kind, spread evenly, and shows this table alone. With ``--alone`` the rules are left out, so that more of the
-underspecified turns reach the model.
+Below stands how many turns of each kind the chat asks back.
 
 With ``--kb`` each question with a paragraph is asked alone, after a question about another place (*changed*: the
 subject changes), and after another question about the same heading (*same*). The answer before is the paragraph of the
@@ -32,7 +27,6 @@ import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +36,10 @@ from benchmarks.own_words import pipeline_of
 from benchmarks.script import add_keep, data_folder, head, parser, row
 from chatbot_mvp.api import PastTurn
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.chat.asking_model import AskedBack, ask_back_once, ask_model
+from chatbot_mvp.chat.asking_back import ask_back
 from chatbot_mvp.chat.followup import find
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion
-from chatbot_mvp.llm.creation import create_chat_model
-from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import load_settings
@@ -58,42 +49,7 @@ Asked = tuple[str, str, Sequence[PastTurn]]
 """Kind, question and the turns before it."""
 ASKED = ("answerable", "partial")
 """Kinds of turns that have relevant passages."""
-BACK = ("name", "kind", "questions", "asked back", "share", "readings", "processor s a question", "requests")
-OF_MODEL = ("by the model", "unreadable", "s a request")
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How the questions are asked that may be asked back."""
-
-    model: ChatModel
-    judges: bool
-    """False for a stand-in, whose requests are only counted."""
-    sample: int
-    """Questions of each kind; 0: all."""
-    alone: bool
-    """Whether the model is asked without the rules before it."""
-
-
-class FindsClear:
-    """A stand-in for a model, which finds every question clear."""
-
-    name, needs_evidence = "none", False
-
-    def complete(self, request: ChatRequest) -> Completion:
-        return Completion("CLEAR", self.name, 0.0)
-
-    def stream(self, request: ChatRequest) -> ChatStream:
-        return FinishedStream(self.complete(request))
-
-
-def asking_of(file: Path | None, sample: int, alone: bool) -> Asking:
-    if file is None:
-        return Asking(FindsClear(), False, sample, alone)
-    settings = load_settings(provider="local", local_model_path=str(file), llm_cache_enabled=False)
-    # A slow request is measured, not repeated.
-    settings = settings.with_changes(nim_max_retries=0, nim_request_timeout=600)
-    return Asking(create_chat_model(settings), True, sample, alone)
+BACK = ("name", "kind", "questions", "asked back", "share", "readings", "processor s a question")
 
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
@@ -143,64 +99,49 @@ def print_collection(app: App, folder: Path, name: str) -> None:
     print(row([name, count, *shares, hows["previous"], f"{seconds / count:.2f}"]), flush=True)
 
 
-def print_asked(app: App, folder: Path, asking: Asking) -> None:
-    print_head(asking)
+def print_asked(app: App, folder: Path) -> None:
+    print_head()
     for file in sorted(folder.glob("*.conversations.jsonl")):
         name = file.name.partition(".")[0]
         pipeline = pipeline_over(app, folder / f"{name}.passages.jsonl")
-        print_kinds(
-            name, pipeline, [(one["kind"], one["question"], turns_of(one["history"])) for one in rows_of(file)], asking
-        )
+        print_kinds(name, pipeline, [(one["kind"], one["question"], turns_of(one["history"])) for one in rows_of(file)])
 
 
-def print_head(asking: Asking) -> None:
-    print(head([*BACK, *(OF_MODEL if asking.judges else ())], 2))
+def print_head() -> None:
+    print(head([*BACK], 2))
 
 
-def by_kind(asked: Sequence[Asked], sample: int) -> dict[str, list[Asked]]:
-    """Return kind -> at most ``sample`` of its questions, spread evenly; 0: all."""
+def print_kinds(name: str, pipeline: Pipeline, asked: Sequence[Asked]) -> None:
+    """Print how many questions of each kind are asked back."""
     kinds = defaultdict[str, list[Asked]](list)
     for one in asked:
         kinds[one[0]].append(one)
-    return {kind: of_kind[:: max(1, -(-len(of_kind) // (sample or len(of_kind))))] for kind, of_kind in kinds.items()}
-
-
-def print_kinds(name: str, pipeline: Pipeline, asked: Sequence[Asked], asking: Asking) -> None:
-    """Print how many questions of each kind are asked back, by the rules and by the model."""
-    ask = ask_model if asking.alone else ask_back_once
-    for kind, of_kind in sorted(by_kind(asked, asking.sample).items()):
-        answers: list[AskedBack] = []
+    for kind, of_kind in sorted(kinds.items()):
+        back: list[int] = []
         spent = 0.0
         for _, question, before in of_kind:
             found = find(pipeline, question, before)
             started = time.process_time()
-            answers.append(ask(pipeline, question, before, found, asking.model))
+            readings = ask_back(pipeline, question, before, found)
             spent += time.process_time() - started
-        back = [len(one.readings.did_you_mean) for one in answers if one.readings]
-        requests = [one.request for one in answers if one.request]
-        seconds = "–" if asking.judges else f"{spent / len(of_kind):.3f}"
-        share = f"{len(back) / len(of_kind):.3f}"
-        cells = [name, kind, len(of_kind), len(back), share, mean(back), seconds, len(requests)]
-        if asking.judges:
-            said = Counter(one.said for one in requests)
-            unreadable = said["unreadable"] + said["failed"]
-            cells += [said["readings"], unreadable, mean([one.seconds for one in requests])]
-        print(row(cells), flush=True)
+            back += [len(readings.did_you_mean)] if readings else []
+        share, seconds = f"{len(back) / len(of_kind):.3f}", f"{spent / len(of_kind):.3f}"
+        print(row([name, kind, len(of_kind), len(back), share, mean(back), seconds]), flush=True)
 
 
 def mean(values: Sequence[float]) -> str:
     return f"{sum(values) / len(values):.1f}" if values else "–"
 
 
-def print_everyday(app: App, asking: Asking) -> None:
-    print_head(asking)
+def print_everyday(app: App) -> None:
+    print_head()
     for document in (name for half in HALVES.values() for name in half):
         pipeline, _ = pipeline_of(app, FOLDER / f"{document}.md")
         asked = [
             ("follow-up" if one.before else "alone", one.question, [PastTurn(one.before, "")] if one.before else [])
             for one in questions_of(document)
         ]
-        print_kinds(document, pipeline, asked, asking)
+        print_kinds(document, pipeline, asked)
 
 
 def print_collections(app: App, folder: Path) -> None:
@@ -220,12 +161,11 @@ def before_each(questions: Sequence[KbQuestion]) -> dict[str, dict[str, KbQuesti
     return found
 
 
-def print_kb(app: App, kb: Path, asked: Path, asking: Asking) -> None:
+def print_kb(app: App, kb: Path, asked: Path) -> None:
     pipeline, document = pipeline_of(app, kb)
-    if not asking.sample:
-        print_turns(pipeline, document, load_questions(asked))
-    print_head(asking)
-    print_kinds(kb.stem, pipeline, [(one.kind or "", one.question, ()) for one in load_questions(asked)], asking)
+    print_turns(pipeline, document, load_questions(asked))
+    print_head()
+    print_kinds(kb.stem, pipeline, [(one.kind or "", one.question, ()) for one in load_questions(asked)])
 
 
 def print_turns(pipeline: Pipeline, document: Document, asked: Sequence[KbQuestion]) -> None:
@@ -251,22 +191,17 @@ def main() -> None:
     options.add_argument("folder", type=Path, nargs="?")
     options.add_argument("--kb", nargs=2, type=Path, metavar=("FILE.md", "QUESTIONS.jsonl"))
     options.add_argument("--everyday", action="store_true")
-    options.add_argument("--model", type=Path, metavar="FILE.gguf")
-    options.add_argument("--sample", type=int, default=0, metavar="N")
-    options.add_argument("--alone", action="store_true", help="ask the model without the rules before it")
     add_keep(options)
     arguments = options.parse_args()
     with data_folder(arguments.keep) as folder:
         app = build_app(load_settings(data_dir=folder, llm_provider="demo"))
-        asking = asking_of(arguments.model, arguments.sample, arguments.alone)
         if arguments.kb:
             kb, asked = arguments.kb
-            print_kb(app, kb, asked, asking)
+            print_kb(app, kb, asked)
         elif arguments.everyday:
-            print_everyday(app, asking)
+            print_everyday(app)
         elif arguments.folder:
-            if not asking.sample:
-                print_collections(app, arguments.folder)
-            print_asked(app, arguments.folder, asking)
+            print_collections(app, arguments.folder)
+            print_asked(app, arguments.folder)
         else:
             options.error("give a folder of conversations, --kb or --everyday")

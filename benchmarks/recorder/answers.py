@@ -118,7 +118,6 @@ def told(answer: Answer, shared: bool = False) -> JSON:
             "meant": [[one.kind, text(one.text), text(one.question)] for one in nearest.did_you_mean],
         },
         "final": [[hit.chunk.chunk_id, hit.score] for hit in answer.trace.chunks_final],
-        "readings": answer.readings_request and answer.readings_request.said,
     }
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from chatbot_mvp.chat.asking_model import ReadingsRequest
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.context import Mode
 from chatbot_mvp.chat.followup import Search
@@ -53,8 +52,6 @@ class Answer:
     mode: Mode
     search: Search
     decision: Decision
-    readings_request: ReadingsRequest | None
-    """The request that asked a model what the question could mean; None if none was asked."""
     messages: tuple[Message, ...]
     """The prompt sent to the model; empty if no model was asked."""
     completion: Completion | None

@@ -302,7 +302,6 @@ def _metrics(kb_id: str, question: str, answer: Answer, model_name: str) -> dict
         "topic": trace.topic,
         "relevance": decision.relevance,
         "decided_by": decision.reason,
-        "asked_back": answer.readings_request.as_json() if answer.readings_request else None,
         "enough": decision.enough,
         "query_expanded": bool(trace.query_expanded),
         "followup": answer.search.how or None,

@@ -21,7 +21,7 @@ from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import PastTurn
 
-MOST, FEWEST = 6, 2
+_MOST, _FEWEST = 6, 2
 _LOOKED_AT = 10
 """Best hits whose headings may be readings."""
 _NEAR = 0.5
@@ -41,7 +41,7 @@ def ask_back(pipeline: Pipeline, question: str, history: Sequence[PastTurn], sea
     """
     hits = search.trace.hits[:_LOOKED_AT]
     # What was said before may be what a question is about that is about something else by itself.
-    if len(hits) < FEWEST or (not history and outcome_of(False, search.trace) == "refused"):
+    if len(hits) < _FEWEST or (not history and outcome_of(False, search.trace) == "refused"):
         return None
     reference = open_reference(question, history)
     if reference is not None:
@@ -52,7 +52,7 @@ def ask_back(pipeline: Pipeline, question: str, history: Sequence[PastTurn], sea
         readings = [(about, _clear(question, about)) for about in _headings(_above(hits, _ALIKE), question)]
     else:
         return None
-    return searched(pipeline, readings[:MOST])
+    return _searched(pipeline, readings[:_MOST])
 
 
 def _of_reference(
@@ -65,22 +65,22 @@ def _of_reference(
     texts = [hit.chunk.index_text for hit in hits]
     documents = fold(" ".join(texts))
     kinds = [about for about in reference.variants if fold(about) in documents]
-    found = searched(pipeline, [(about, _clear(question, about, reference.words)) for about in kinds[:MOST]])
+    found = _searched(pipeline, [(about, _clear(question, about, reference.words)) for about in kinds[:_MOST]])
     shown = [*named_things(history, texts, pipeline.index.analyzer), *_headings(_above(hits, _NEAR), question)]
     for more in ((), _beginnings(hits)):
         shown += more
-        about_each = list(dict.fromkeys(shown))[:MOST]
-        found = found or searched(pipeline, [(about, _clear(question, about)) for about in about_each])
+        about_each = list(dict.fromkeys(shown))[:_MOST]
+        found = found or _searched(pipeline, [(about, _clear(question, about)) for about in about_each])
     return found
 
 
-def searched(pipeline: Pipeline, readings: Sequence[tuple[str, str]]) -> Nearest | None:
+def _searched(pipeline: Pipeline, readings: Sequence[tuple[str, str]]) -> Nearest | None:
     """Search readings, given (what tells each from the others, the clear question); keep those that lead elsewhere.
 
     Returns:
         As ``ask_back``: None if fewer than two find different passages.
     """
-    if len(readings) < FEWEST:
+    if len(readings) < _FEWEST:
         return None
     passages: list[Source] = []
     kept: list[Suggestion] = []
@@ -89,7 +89,7 @@ def searched(pipeline: Pipeline, readings: Sequence[tuple[str, str]]) -> Nearest
         if found and all(_place(found[0]) != _place(other) for other in passages):
             passages.append(replace(found[0], number=len(passages) + 1))
             kept.append(Suggestion("reading", about, asked))
-    if len(kept) < FEWEST:
+    if len(kept) < _FEWEST:
         return None
     return Nearest(tuple(passages), (), tuple(kept), expanded=False, reranked=False, relevance=None)
 
@@ -139,7 +139,7 @@ def _parents(pipeline: Pipeline, search: Search, hits: Sequence[Hit]) -> list[st
         if own == last and parent:
             found.setdefault(parent.rpartition(" > ")[2], hit)
     names = [set(analyzer.terms(parent)) for parent in found]
-    return [] if len(found) < FEWEST or any(terms & name for name in names) else list(found)
+    return [] if len(found) < _FEWEST or any(terms & name for name in names) else list(found)
 
 
 def _clear(question: str, about: str, words: str = "") -> str:

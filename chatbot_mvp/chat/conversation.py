@@ -128,7 +128,7 @@ class Conversation:
     def counted(self) -> tuple[AnswerRecord, ...]:
         """The answers that ``outcomes`` counts, oldest first."""
         answers = (turn.answer for turn in self.turns)
-        return tuple(one for one in answers if one and not (one.chosen or one.is_talk))
+        return tuple(one for one in answers if one and not (one.chosen or one.is_talk or one.is_outline))
 
     def branch(self, turn_id: str = "") -> tuple[Turn, ...]:
         """Return the turns of the branch that a turn is in, oldest first, up to its end.

@@ -89,15 +89,6 @@ def relevance_messages(question: str, passages: Sequence[Chunk], language: str) 
     return _messages("relevance_system", "grounded_user", language, question, seeds, passages=data)
 
 
-def readings_messages(
-    question: str, passages: Sequence[Chunk], language: str, history: Sequence[PastTurn]
-) -> tuple[Message, ...]:
-    """Build the prompt that asks whether a question is clear, and if not, which of ``passages`` it could be about."""
-    data = numbered_passages(passages)
-    seeds = [data, question, "readings"]
-    return _messages("readings_system", "grounded_user", language, question, seeds, history, data)
-
-
 def rewrite_messages(question: str, language: str, history: Sequence[PastTurn]) -> tuple[Message, ...]:
     """Build the prompt that asks to rewrite a follow-up question so that it stands alone."""
     seeds = [question, *(turn.answer for turn in history), "rewrite"]

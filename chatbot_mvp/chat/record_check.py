@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from chatbot_mvp.chat.asking_model import Said
-
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -31,15 +29,6 @@ class _StageError(BaseModel):
 class _Timing(BaseModel):
     stage: str
     seconds: float
-
-
-class _AskedBack(BaseModel):
-    said: Said
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_usd: float | None
-    seconds: float
-    cached: bool
 
 
 class _Message(BaseModel):
@@ -73,7 +62,6 @@ class _Debug(BaseModel):
     fingerprint: str
     prompt: list[_Message]
     withheld: str
-    asked_back: _AskedBack | None = None
     proof: float | None = None
     garbage: str = ""
 

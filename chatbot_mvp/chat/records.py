@@ -79,15 +79,14 @@ class AnswerRecord:
         return self.decided_by == "chosen"
 
     @property
+    def is_outline(self) -> bool:
+        """True for the first sentences of sections in place of a summary: nothing has decided what matters in them."""
+        return self.decided_by == "outline" and self.model == "demo"
+
+    @property
     def is_talk(self) -> bool:
         """True if the question was a greeting or the like, for which nothing was searched."""
         return self.decided_by == "talk"
-
-    @property
-    def asked_back(self) -> Mapping[str, Any] | None:
-        """``ReadingsRequest.as_json`` of the request for readings; None if no model was asked."""
-        found: Mapping[str, Any] | None = self.debug.get("asked_back")
-        return found
 
     @property
     def unsupported(self) -> int:
@@ -97,7 +96,7 @@ class AnswerRecord:
     def tick(self) -> bool:
         """True if every sentence of an answer from the knowledge base names a passage that supports it well."""
         whole = self.finish_reason == "stop" and not self.debug.get("garbage")
-        answers = self.outcome == "answered" and self.mode == "strict" and not self.chosen
+        answers = self.outcome == "answered" and self.mode == "strict" and not (self.chosen or self.is_outline)
         return answers and whole and bool(self.statements) and all(one.ticked for one in self.statements)
 
     @property
@@ -135,7 +134,6 @@ class AnswerRecord:
                 {**asdict(s), "numbers": list(s.numbers), "text": self.text[s.start : s.end]} for s in self.statements
             ],
             "nearest": _nearest_json(self.nearest),
-            "asked_back": self.asked_back,
             "fell_back": self.fell_back,
             "prompt_cut": self.prompt_cut,
             "vectors_share": self.vectors_share,
@@ -200,7 +198,6 @@ def record_of(answer: Answer) -> AnswerRecord:
             "strategy": answer.strategy,
             "fingerprint": answer.fingerprint,
             "prompt": [{"role": message.role, "content": message.content} for message in answer.messages],
-            "asked_back": answer.readings_request.as_json() if answer.readings_request else None,
             "garbage": answer.garbage,
             "withheld": completion.text if completion and answer.why == "unsupported" else "",
         },

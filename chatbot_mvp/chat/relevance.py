@@ -26,7 +26,7 @@ Outcome = Literal["answered", "asks", "nearest", "refused"]
 """answered: there is an answer. asks: the question could mean several things, and the chat asks which. nearest: there
 is no answer, but passages stand near the question. refused: the question is about something else."""
 OUTCOMES: tuple[Outcome, ...] = ("answered", "asks", "nearest", "refused")
-Reason = Literal["evidence", "relevance", "undecided", "quotes", "chosen", "readings", "talk"]
+Reason = Literal["evidence", "relevance", "undecided", "quotes", "chosen", "readings", "talk", "outline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Decision:
     """"evidence": the score decided; "relevance": a model decided; "undecided": a model was asked but failed or gave no
     readable score, so the evidence score decided; "quotes": it is answered if a quote of the passages is
     proven to answer the question; "chosen": a person chose the passage to answer from; "readings": it has several;
-    "talk": it asks nothing of the documents, and nothing was searched."""
+    "talk": it asks nothing of the documents, and nothing was searched; "outline": it asks for a summary."""
     relevance: float | None = None
     """The model's score, 0-10; None if no model was asked or its score was unreadable."""
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chatbot_mvp.chat.answer import Answer, Failure, Why
-from chatbot_mvp.chat.asking_model import NOT_ASKED, AskedBack
 from chatbot_mvp.chat.citations import Source, clean_citations, find_sources, placed, quoted_sources
 from chatbot_mvp.chat.code_blocks import with_closed_fences
 from chatbot_mvp.chat.context import UserContext
@@ -40,8 +39,8 @@ class Case:
     decision: Decision
     places: Places
     """Where the documents of the knowledge base are in its text."""
-    asked_back: AskedBack = NOT_ASKED
-    """What the question could mean, if that is not clear, and what was asked to find out."""
+    readings: Nearest | None = None
+    """What the question could mean; None if it is clear."""
 
     @property
     def passages(self) -> tuple[Chunk, ...]:
@@ -85,7 +84,7 @@ def answer_of(
     if outcome == "nearest" and case.context.mode == "strict":
         nearest = find_nearest(case.question, case.search.trace, case.pipeline.index, case.decision.relevance)
     elif outcome == "asks":
-        nearest = case.asked_back.readings
+        nearest = case.readings
     if nearest is not None:
         nearest = replace(nearest, passages=placed(nearest.passages, case.places))
     return Answer(
@@ -95,7 +94,6 @@ def answer_of(
         mode=case.context.mode,
         search=case.search,
         decision=case.decision,
-        readings_request=case.asked_back.request,
         messages=messages if completion or failure else (),
         completion=completion,
         outcome=outcome,

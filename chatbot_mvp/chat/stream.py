@@ -7,12 +7,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from chatbot_mvp.chat import chosen
 from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved
-from chatbot_mvp.chat.asking_model import NOT_ASKED, AskedBack, ask_back_once
+from chatbot_mvp.chat.asking_back import ask_back
 from chatbot_mvp.chat.citations import Source, placed
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
 from chatbot_mvp.chat.grounding import grounding_of
 from chatbot_mvp.chat.holding import Holding
+from chatbot_mvp.chat.nearest import Nearest
+from chatbot_mvp.chat.outline import InParts, outline_of
 from chatbot_mvp.chat.prompting import grounded_messages, open_messages
 from chatbot_mvp.chat.relevance import Decision, decide
 from chatbot_mvp.chat.reply import Case, answer_of, verified
@@ -100,9 +102,13 @@ class AnswerStream:
         search = self._search or find(self._pipeline, self._question, self._history, rewriter)
         if passage is not None:
             search = chosen.search_of(search, passage, self._pipeline.index)
+        budget = search.trace.context_chars_budget
+        outline = None if passage else outline_of(self._question, self._pipeline.index, self._places, budget)
+        if outline is not None:
+            search = outline.search_of(search)
         yield Retrieved(search)
-        asked_back = self._asked_back(search)
-        decision = self._decision(search, asked_back)
+        readings = None if outline else self._readings(search)
+        decision = self._decision(search, readings, outline is not None)
         case = Case(
             self._pipeline,
             self._question,
@@ -112,18 +118,27 @@ class AnswerStream:
             search,
             decision,
             self._places,
-            asked_back,
+            readings,
         )
         request = _request(case, model)
+        if outline is not None and not model.needs_evidence:
+            model = StoppableModel(
+                InParts(model, self._question, case.language, case.passages, outline.budget), self._stop
+            )
         completion: Completion | None = None
         failure: Failure | None = None
         if decision.enough or (not strict and not model.needs_evidence):
             try:
-                completion = yield from self._complete(model, request, self._holding(case))
+                if outline is not None and model.needs_evidence:
+                    completion = outline.quoted(case.passages, case.language)
+                else:
+                    completion = yield from self._complete(model, request, self._holding(case))
             except (ProviderError, ConfigurationError) as error:  # the latter: a package or model file is missing
                 failure = Failure.of(error)
                 yield Restarted(failure)
-                if decision.enough:
+                if outline is not None:
+                    completion = outline.quoted(case.passages, case.language)
+                elif decision.enough:
                     completion = yield from self._complete(self._fallback, request)
         if passage is not None and completion is not None and completion.quotes is not None:
             completion = chosen.quoted_whole(completion, passage)
@@ -141,19 +156,20 @@ class AnswerStream:
         )
         yield Finished(answer_of(case, self._model, (), Completion(line, "", 0.0), None, started))
 
-    def _asked_back(self, search: Search) -> AskedBack:
-        """Return what the question could mean. One that a person chose, or its passage, is clear."""
+    def _readings(self, search: Search) -> Nearest | None:
+        """Return what the question could mean; None if it is clear, as one that a person chose, or its passage, is."""
         settings, context = self._settings, self._context
         if context.mode != "strict" or context.passage is not None or context.is_reading or not settings.chat_asks_back:
-            return NOT_ASKED
-        model = self._model if settings.chat_asks_back_with_model else None
-        return ask_back_once(self._pipeline, self._question, self._history, search, model)
+            return None
+        return ask_back(self._pipeline, self._question, self._history, search)
 
-    def _decision(self, search: Search, asked_back: AskedBack) -> Decision:
+    def _decision(self, search: Search, readings: Nearest | None, outlined: bool) -> Decision:
         settings = self._settings
+        if outlined:
+            return Decision("answered", search.trace.evidence or 0.0, settings.kb_min_evidence, "outline")
         if self._context.passage is not None:
             return chosen.decision_for(search, settings.kb_min_evidence)
-        if asked_back.readings is not None:
+        if readings is not None:
             return Decision("asks", search.trace.evidence or 0.0, settings.kb_min_evidence, "readings")
         return decide(
             search.trace,

@@ -62,6 +62,7 @@ _WORDS = {
         "outdated": "está desactualizada",
         "other": "otra respuesta, o una pregunta editada",
         "chosen": "según el pasaje elegido",
+        "outline": "un esquema",
     },
     "en": {
         "title": "Conversation with “{name}”",
@@ -107,6 +108,7 @@ _WORDS = {
         "outdated": "is out of date",
         "other": "another answer, or an edited question",
         "chosen": "from the chosen passage",
+        "outline": "an outline",
     },
 }
 
@@ -210,7 +212,8 @@ def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], l
     answer = turn.answer
     about = [turn.asked_at, f"{words['mode']} {words[turn.mode]}"]
     if answer is not None:
-        about.append(words["chosen" if answer.chosen and answer.outcome == "answered" else answer.outcome])
+        special = "outline" if answer.is_outline else "chosen" if answer.chosen and answer.outcome == "answered" else ""
+        about.append(words[special or answer.outcome])
     if conversation.alternatives(turn)[0] is not turn:
         about.append(words["other"])
     parts = [f"## {inert_line(turn.question)}", f"*{' · '.join(about)}*"]

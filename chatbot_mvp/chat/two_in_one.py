@@ -15,14 +15,32 @@ _BETWEEN = re.compile(rf"(?<=\?)\s+|(?:\s*[,;]\s*|\s+)(?:(?:y|e|and)\s+)(?=¿?{_
 _BEGINS = re.compile(
     rf"¿|(?:(?:y|e|and),?\s+)?¿?{_ASKING}|(?:are|can|could|do|does|did|is|may|must|should|will)\b", re.I
 )
+_ENDS = re.compile(rf".*\b{_ASKING}", re.I)
+_NOUN = re.compile(r"\b(?:el|la|los|las|del|al|un|una|mi|mis|su|sus|the|my|your) \w.*", re.I)
 _LEAST_TERMS = 2
-"""A part with fewer terms leaves to the other what it is about: "cuándo abre"."""
+"""A part with one term leaves to the other what it is about: "cuánto cuesta y cuándo abre la piscina"."""
 
 
 def questions_of(message: str, analyzer: Analyzer) -> tuple[str, ...]:
-    """Return the questions of a message that asks several, in order; () if it asks one, or if they cannot be told."""
-    parts = _BETWEEN.split(message.strip())
-    alone = len(parts) > 1 and all(
-        _BEGINS.match(part.strip()) and len(set(analyzer.terms(part))) >= _LEAST_TERMS for part in parts
-    )
-    return tuple(part.strip(" ¿?,;.") + "?" for part in parts) if alone else ()
+    """Return the questions of a message that asks several, in order; () if it asks one, or if they cannot be told.
+
+    What only one of two names is asked of both: "cuánto cuesta la piscina", "cuándo abre la piscina".
+    """
+    found = _BETWEEN.split(message.strip())
+    if len(found) < 2 or not all(_BEGINS.match(part.strip()) for part in found):
+        return ()
+    parts = [part.strip(" ¿?,;.") for part in found]
+    terms = [len(set(analyzer.terms(part))) for part in parts]
+    if min(terms) < _LEAST_TERMS:
+        short, other = sorted(range(len(parts)), key=terms.__getitem__)[:2]
+        named = _NOUN.search(parts[other])
+        if (
+            len(parts) > 2
+            or not terms[short]
+            or named is None
+            or _NOUN.search(parts[short])
+            or _ENDS.fullmatch(parts[short])
+        ):
+            return ()
+        parts[short] += f" {named[0]}"
+    return tuple(f"{part}?" for part in parts)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import AnswerRecord, Nearest, Turn
+from chatbot_mvp.api import Nearest, Turn
 from streamlit_app.chat.asking import Asking, ask
-from streamlit_app.shared.i18n import number, plain, t
-from streamlit_app.shared.metrics import dollars
+from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.sources import show_passages
 
 
@@ -29,19 +28,3 @@ def show_readings(turn: Turn, readings: Nearest, asks: bool) -> None:
             args=(Asking(reading.question, turn.after, is_reading=True),),
         )
         show_passages([passage])
-
-
-def request_fact(answer: AnswerRecord) -> str:
-    """Return what a model said when it was asked what the question could mean, and what that took; "" if none was."""
-    asked = answer.asked_back
-    if asked is None:
-        return ""
-    tokens = (asked["prompt_tokens"] or 0) + (asked["completion_tokens"] or 0)
-    parts = [t("job.tokens", count=number(tokens))] if tokens else []
-    if asked["cached"]:
-        parts.append(t("chat.cached"))
-    elif asked["cost_usd"] is not None:
-        parts.append(dollars(asked["cost_usd"]))
-    parts.append(t("chat.seconds", seconds=number(asked["seconds"], 2)))
-    said = t(f"chat.asked_back.{asked['said']}")
-    return f"{said} ({' · '.join(parts)})"

@@ -11,7 +11,6 @@ import pandas as pd
 import streamlit as st
 
 from chatbot_mvp.api import AnswerRecord
-from streamlit_app.chat.asking_back import request_fact
 from streamlit_app.pictures.picture import show_chart
 from streamlit_app.shared.i18n import duration_text, number, plain, t
 from streamlit_app.shared.tables import draw_table
@@ -58,8 +57,6 @@ def show_debug(answer: AnswerRecord) -> None:
             "fingerprint": debug["fingerprint"],
             "outcome": " · ".join(part for part in (answer.outcome, answer.why) if part),
         }
-        if asked := request_fact(answer):
-            rows["asked_back"] = asked
         if said := debug.get("earlier"):
             rows["earlier"] = " · ".join(f"{number(one['weight'], 3)} × {one['text'][:80]}" for one in said)
         if debug["topic"] is not None:

@@ -6,7 +6,6 @@ import streamlit as st
 
 from chatbot_mvp.api import MAX_QUESTION_CHARS, AnswerRecord, Conversation, Turn
 from streamlit_app.chat.asking import Asking, ask, show_branch
-from streamlit_app.chat.asking_back import request_fact
 from streamlit_app.chat.outcomes import outcome_words
 from streamlit_app.chat.rating import ask_rating, rating_words
 from streamlit_app.chat.sharing import copy_button, share_popover
@@ -171,8 +170,6 @@ def _facts(answer: AnswerRecord) -> list[str]:
         facts.append(t("chat.relevance", score=number(quality.relevance, 0)))
     elif answer.decided_by == "undecided":
         facts.append(t("chat.undecided"))
-    if asked := request_fact(answer):
-        facts.append(asked)
     facts.append(t("chat.expanded.yes" if quality.query_expanded else "chat.expanded.no"))
     facts.append(t("chat.reranked.yes" if quality.reranked else "chat.reranked.no"))
     if answer.search_how:

@@ -70,6 +70,8 @@ def outcome_words(turn: Turn, answer: AnswerRecord) -> Markdown:
     """
     if answer.outcome == "answered" and answer.chosen:
         return _quiet_line(":gray[:material/touch_app:]", [t("outcome.chosen")])
+    if answer.is_outline:
+        return _quiet_line(":gray[:material/toc:]", [t("outcome.outline")])
     if answer.outcome == "answered" and turn.answer_in:
         return _quiet_line(":gray[:material/translate:]", [t(f"outcome.in.{turn.answer_in}")])
     above = answer.nearest is not None and (answer.outcome == "asks" or bool(answer.nearest.passages))

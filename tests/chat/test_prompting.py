@@ -18,7 +18,6 @@ from chatbot_mvp.chat.prompting import (
     grounded_messages,
     no_evidence,
     open_messages,
-    readings_messages,
     relevance_messages,
     rewrite_messages,
 )
@@ -92,7 +91,6 @@ def test_an_earlier_answer_that_repeats_an_order_of_the_document_is_not_obeyed(s
         grounded_messages(QUESTION, [chunk], "es", history),
         open_messages(QUESTION, "es", history),
         rewrite_messages(QUESTION, "es", history),
-        readings_messages(QUESTION, [chunk], "es", history),
     ):
         assert "PWNED" not in ObedientModel.outside(ChatRequest(messages))
         assert QUESTION in messages[-1].content
@@ -171,7 +169,6 @@ def test_every_language_has_every_prompt_with_its_placeholders(language: str) ->
         grounded_messages("q", [chunk], language, [PastTurn("a", "b")]),
         open_messages("q", language),
         relevance_messages("q", [chunk], language),
-        readings_messages("q", [chunk], language, [PastTurn("a", "b")]),
     ):
         assert [message.role for message in messages] == ["system", "user"]
         assert not any("{" in message.content for message in messages)

@@ -44,7 +44,8 @@ def answered(settings: Settings, question: str, history: tuple[PastTurn, ...] = 
         (f"{DAYS}? ¿Y {DIET}", 2),
         ("Where do I send the request, and how many days of holidays are there?", 2),
         ("¿Puedo llevar a mi perro al camping y cuánto cuesta la entrada de adultos?", 2),
-        ("¿Qué días abre el aparcamiento y cuándo cierra?", 0),  # of what it closes stands in the other
+        ("¿Qué días abre el aparcamiento y cuándo cierra?", 2),  # of what it closes stands in the other
+        ("¿Cuánto cuesta y a qué hora abre la piscina de Lugo?", 2),
         ("¿De dónde y cuándo salen los autobuses?", 0),
         ("¿Cuánto cuestan la entrada y el guardarropa?", 0),
         ("Me apunté ayer y no sé cuándo pago la cuota", 0),
@@ -54,6 +55,11 @@ def answered(settings: Settings, question: str, history: tuple[PastTurn, ...] = 
 )
 def test_only_questions_that_stand_alone_are_told_apart(message: str, parts: int) -> None:
     assert len(questions_of(message, Analyzer("en" if "request" in message else "es"))) == parts
+
+
+def test_what_one_of_them_names_is_asked_of_both() -> None:
+    asked = questions_of("¿Cuánto cuesta y a qué hora abre la piscina de Lugo?", Analyzer("es"))
+    assert asked == ("Cuánto cuesta la piscina de Lugo?", "a qué hora abre la piscina de Lugo?")
 
 
 def test_both_are_answered_each_from_its_own_passage(settings: Settings) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 from chatbot_mvp.chat.prompting import (
     grounded_messages,
     open_messages,
-    readings_messages,
     relevance_messages,
     rewrite_messages,
 )
@@ -132,10 +131,6 @@ def places(settings: Settings, folder: Path) -> dict[str, Place]:
         "doubt: passage": lambda a, lang: [relevance_messages(QUESTION, [chunk(a)], lang)],
         "doubt: heading or file name": lambda a, lang: [relevance_messages(QUESTION, [chunk(section=a)], lang)],
         "doubt: question": lambda a, lang: [relevance_messages(a, [plain], lang)],
-        "readings: passage": lambda a, lang: [readings_messages(QUESTION, [chunk(a), plain], lang, [])],
-        "readings: heading or file name": lambda a, lang: [readings_messages(QUESTION, [chunk(section=a)], lang, [])],
-        "readings: question": lambda a, lang: [readings_messages(a, [plain], lang, [])],
-        "readings: conversation": lambda a, lang: [readings_messages(QUESTION, [plain], lang, [PastTurn(a, a)])],
         "follow-up: question": lambda a, lang: [rewrite_messages(a, lang, [PastTurn("x", "y")])],
         "follow-up: conversation": lambda a, lang: [rewrite_messages(QUESTION, lang, [PastTurn(a, a)])],
         "expansion: question": expansion,

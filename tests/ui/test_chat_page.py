@@ -36,12 +36,11 @@ Start = Callable[..., App]
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Model -> the App that the page gets, with the sample knowledge base; ``expansion`` replies to expand queries."""
 
-    def start(model: ChatModel, expansion: Callable[[str], str] | None = None, asks_back: bool = False) -> App:
+    def start(model: ChatModel, expansion: Callable[[str], str] | None = None) -> App:
         settings = load_settings(
             data_dir=tmp_path,
             retrieval_strategy="LEXICAL",
             query_expansion_llm=expansion is not None,
-            chat_asks_back_with_model=asks_back,
         )
         asked_model = FakeLanguageModel(expansion).model if expansion else None
         app = fake_app(settings, lambda _: FakeEmbedder(), lambda: model, lambda *_: asked_model)
@@ -454,29 +453,3 @@ def test_a_question_with_several_readings_is_asked_back_and_a_click_asks_the_cle
     next(button for button in page.button if button.label == "¿Cuál es el horario (Ventas)?").click().run()
     assert not page.exception
     assert "de 8:00 a 15:00" in texts(page)
-
-
-def test_readings_of_a_model_are_buttons_in_plain_text_and_a_click_pays_for_no_second_request(start: Start) -> None:
-    """The details say that it was asked, and how long it took."""
-    clear = "¿De qué color es la ropa, de $1 o $2, de Ventas?"
-    asked_for = []
-
-    def reply(request: ChatRequest) -> str:
-        if "CLARA" not in request.messages[0].content:
-            return "Los uniformes de Ventas son de color azul. [1]"
-        asked_for.append(request)
-        return f"1 | Uniformes, Finanzas | ¿De qué color es la ropa de Finanzas?\n2 | Uniformes de Ventas | {clear}"
-
-    app = start(FakeChatModel(reply), asks_back=True)
-    text = "".join(
-        f"# {name}\n\nQuién trabaja en {name}.\n\n## Uniformes\n\nLos uniformes de {name} son de color {colour}.\n\n"
-        for name, colour in (("Finanzas", "gris"), ("Ventas", "azul"))
-    )
-    app.kbs.add("oficina.md", text.encode())
-    page = asked(open_page("chat"), "¿De qué color es la ropa?")
-    labels = [button.label for button in page.button if (button.key or "").startswith("reading-")]
-    assert labels == ["¿De qué color es la ropa de Finanzas?", clear.replace("$", "\\$")]
-    assert said(page, "- el modelo dijo qué puede significar la pregunta (0,00 s)") == [True]
-    page = click(page, "reading-")
-    assert len(asked_for) == 1
-    assert said(page, "de color gris") == [True]

@@ -95,9 +95,6 @@ class ApplicationFields(Fields):
     """In strict mode, do not show an answer of which the passages support no sentence."""
     chat_asks_back: Annotated[bool, IN_ADMIN, Row(group="chat", chat="system")] = True
     """In strict mode, ask which one is meant if a question could mean several things."""
-    chat_asks_back_with_model: Annotated[bool, IN_ADMIN, Row(group="chat")] = False
-    """Let the model say, in one request, what a short question could mean where no rule of CHAT_ASKS_BACK tells and
-    passages of several places fit it alike."""
     log_queries: bool = False
     """Include the text of questions in logs/retrieval_metrics.jsonl."""
     serve_token: Key = SecretStr("")
