@@ -88,6 +88,10 @@ def take_result(upload: Upload) -> None:
 
 def _panel(job_id: str, place: str) -> None:
     jobs = get_app().uploads
+    found = jobs.upload(job_id)
+    if not place and found and not found.job.active and st.session_state.get("kb_job_ended") != job_id:
+        st.session_state.kb_job_ended = job_id
+        st.rerun()  # it may have ended after the draft and the documents above were drawn
 
     def draw() -> None:
         upload = jobs.upload(job_id)

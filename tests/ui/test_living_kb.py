@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -11,9 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import AnswerRecord, Describe, FilePlace, KbRecord, Source
 from chatbot_mvp.documents.parsing import ParsedText
+from chatbot_mvp.knowledge_base import intake
 from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.types import Chunk
 from streamlit_app.chat.outcomes import source_count
+from streamlit_app.knowledge_bases import documents
 from streamlit_app.knowledge_bases.document_page import losses_of
 from streamlit_app.knowledge_bases.upload_progress import pages_of
 from streamlit_app.shared.i18n import ago
@@ -21,6 +24,7 @@ from streamlit_app.shared.state import get_app
 from tests.raising import raises
 from tests.ui.test_knowledge_bases import upload
 from tests.ui.test_pages import open_page, texts
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("data_dir")
 
@@ -200,3 +204,29 @@ def test_ages_are_said_in_whole_units() -> None:
         "hace un momento", "hace 1 minuto", "hace 5 horas", "hace 3 días", "hace 1 año"
     ]  # fmt: skip
     assert ago("no time") == ""
+
+
+def test_a_job_that_ends_while_the_page_is_drawn_leaves_no_page_without_its_draft(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record = kept("a.md", "b.md")
+    page = opened(record)
+    uploads, drawn, parse, shown = get_app().uploads, documents.show_draft, intake.parse_upload, threading.Event()
+
+    def parse_upload(name: str, *rest: object) -> ParsedText:
+        shown.wait(60)
+        return parse(name, *rest)  # type: ignore[arg-type]
+
+    def show_draft(record: KbRecord) -> str:
+        said = drawn(record)  # there is no draft yet; the panel below finds the job ended
+        shown.set()
+        wait_until(lambda: not uploads.upload(job_id).job.active, 60, "the end of the upload")  # type: ignore[union-attr]
+        return said
+
+    monkeypatch.setattr(intake, "parse_upload", parse_upload)
+    monkeypatch.setattr(documents, "show_draft", show_draft)
+    job_id = uploads.add_to(record.kb_id, [("c.md", b"# C\n\nUn texto nuevo.\n")], stage=True)
+    page.session_state["kb_job"] = job_id
+    page.run()
+    assert not page.exception, page.exception
+    assert f"publish-{record.kb_id}" in [button.key for button in page.button]
