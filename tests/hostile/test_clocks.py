@@ -104,6 +104,7 @@ def test_two_servers_with_ten_minutes_between_their_clocks_keep_each_others_work
 
 MEETS_OTHERS = {
     "chatbot_mvp/wings/ray/limits.py": "when a request may leave, for a worker on another node",
+    "chatbot_mvp/knowledge_base/knowledge_bases.py": "the age of a deletion, which is undone for a day, likewise",
     "chatbot_mvp/knowledge_base/parsed_files.py": "the age of a file, which is a time of the file system",
     "chatbot_mvp/knowledge_base/version_files.py": "the age of a file, likewise",
     "chatbot_mvp/server/replies.py": "the field `created` of the interface",

@@ -58,7 +58,7 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
 
     settle(page)
     page.get_by_role("button", name="Evaluar (20)").click()
-    page.get_by_text("Una promesa sobre las respuestas equivocadas").wait_for()
+    page.get_by_role("tab", name="Una promesa sobre las respuestas equivocadas").click()
     settle(page)
     level = page.locator(".st-key-mykb_promise_level").get_by_role("slider")
     level.focus()
@@ -72,6 +72,7 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
     app.kb_changes.change(kb.kb_id, new=[document("taller.md", text.replace("20 euros", "21 euros"))])
     page.reload()
     page.get_by_text("2. Resultados").click()
+    page.get_by_role("tab", name="Una promesa sobre las respuestas equivocadas").click()
     page.get_by_text("queda retirada").wait_for()
     assert page.get_by_text("La base ha cambiado.").is_visible()
     assert not page.get_by_text("como máximo 20 % serán equivocadas").is_visible()
