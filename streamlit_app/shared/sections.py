@@ -25,7 +25,7 @@ def draw_tabs(tabs: Mapping[str, Callable[[], Any]], key: str) -> None:
     Args:
         key: by which the chosen tab stays, whatever comes and goes above.
     """
-    for tab, draw in zip(st.tabs(list(map(plain, tabs)), key=key), tabs.values(), strict=True):
+    for tab, draw in zip(st.tabs([plain(title) for title in tabs], key=key), tabs.values(), strict=True):
         with tab:
             draw()
 

@@ -337,7 +337,8 @@ def test_an_answer_from_a_passage_says_who_chose_it_and_both_stay(start: Start) 
 def test_an_edited_question_begins_a_branch_and_the_next_one_goes_on_in_the_branch_that_is_shown(start: Start) -> None:
     app = start(DemoModel())
     page = click(asked(open_page("chat"), QUESTION), "edit-")
-    page.text_area[0].set_value("¿Cuánto se paga por kilómetro en coche propio?")
+    [box] = [each for each in page.text_area if str(each.key).startswith("edited-")]
+    box.set_value("¿Cuánto se paga por kilómetro en coche propio?")
     next(button for button in page.button if button.label == "Preguntar").click().run()
     assert said(page, QUESTION, "por kilómetro en coche propio", "2/2") == [False, True, True]
     page = asked(click(page, "previous-"), "¿Y cómo se piden?")

@@ -59,7 +59,7 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     assert page.query_params["run"] == run_id
     values = {metric.label: metric.value for metric in page.metric}
     assert len(values) == 3
-    assert "Recall@5" in values
+    assert "MRR" in values
     assert "AUROC" in texts(page)
     page = every_question(page)
     [shown] = [box for box in page.selectbox if box.key == f"query-{run_id}"]

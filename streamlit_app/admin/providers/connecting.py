@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import Connection
-from streamlit_app.shared.i18n import code, t
+from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.state import errors_shown, get_app
 
 
@@ -35,7 +35,7 @@ def _servers_here(connection: Connection) -> None:
     row = st.container(horizontal=True)
     for name, address in found.items():
         used = address == connection.address
-        label = f"{name} · {address.split('/')[2]}"
+        label = f"{plain(name)} · {plain(address.split('/')[2])}"
         if row.button(label, key=f"here-{name}", icon=":material/check:" if used else ":material/dns:", disabled=used):
             with errors_shown():
                 get_app().connections.connect(connection.name, address=address)
