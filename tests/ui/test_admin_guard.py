@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("data_dir")
 
 
 def signed_in_as(user: dict[str, object]) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
+    page = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120)
     page.session_state["language"] = "es"
     page.secrets.update(AUTH)
     page.user = user

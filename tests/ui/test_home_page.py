@@ -206,7 +206,7 @@ def test_the_tour_is_closed_and_called_back(data_dir: Path) -> None:
     home = home.button(key="tour-dismiss").click().run()
     assert home.query_params["tour"] == "off"
     assert "tour-go-kb" not in keys(home)
-    reloaded = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
+    reloaded = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120)
     reloaded.query_params["tour"] = "off"
     reloaded.run()
     assert "tour-go-kb" not in keys(reloaded)

@@ -10,8 +10,7 @@ from chatbot_mvp.evaluation.benchmark.preparation import PreparedRun
 from chatbot_mvp.types import Progress, ProgressCallback
 from streamlit_app.shared.state import get_app
 from tests.ui.test_mykb_page import KB, asked, results, wait, with_set
-from tests.ui.test_pages import finished_run, open_page, texts
-from tests.ui.test_run_detail import every_question
+from tests.ui.test_pages import every_question, finished_run, open_page, texts
 
 pytestmark = pytest.mark.usefixtures("data_dir", "no_keys")
 

@@ -87,7 +87,7 @@ def test_the_rest_of_the_frame_stays_and_the_next_page_works(
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(home_state, "show_state", fail)
-    home = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30).run()
+    home = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120).run()
     assert "identificador" in home.error[0].value
     assert home.sidebar.selectbox
     [record] = told.records
@@ -101,7 +101,7 @@ def test_an_error_of_our_own_keeps_its_words(data_dir: Path, monkeypatch: pytest
         raise KbNotFound(kb_id="gone", legal="none")
 
     monkeypatch.setattr(home_state, "show_state", fail)
-    home = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30).run()
+    home = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120).run()
     assert "gone" in home.error[0].value
 
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1.element_tree import Selectbox
 from chatbot_mvp.settings.model import MASK
 from streamlit_app.shared.state import get_app
 from tests.conversation_set import write_garden
-from tests.ui.test_pages import PAGES, open_newest, open_page, texts
+from tests.ui.test_pages import PAGES, every_question, open_newest, open_page, texts
 
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
 
@@ -22,12 +22,6 @@ def box(app: AppTest, start: str) -> Any:
     """The one widget to choose from whose key begins like that."""
     [found] = [each for each in [*app.selectbox, *app.multiselect] if (each.key or "").startswith(start)]
     return found
-
-
-def every_question(app: AppTest) -> AppTest:
-    """The list of a run's questions without its first filter, which shows what failed."""
-    [only] = [each for each in app.segmented_control if str(each.key).startswith("only-")]
-    return only.set_value("all").run()
 
 
 def cells(app: AppTest) -> str:

@@ -57,7 +57,7 @@ def filled(folder: Path, data_dir: Path) -> App:
 
 def open_at(name: str, address: dict[str, Any]) -> AppTest:
     """The page as a reload opens it: with its address, and without a session."""
-    page = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=30)
+    page = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120)
     for key, value in address.items():
         page.query_params[key] = value
     page.run()
