@@ -27,10 +27,12 @@ def test_a_run_is_opened_by_its_address_found_tagged_and_still_tagged_after_a_re
     settle(page)
     page.get_by_role("textbox", name="Buscar").fill("valle lexical")
     page.keyboard.press("Enter")
+    settle(page)
     tags = page.get_by_role("combobox", name="Etiquetas").last
     tags.fill("línea base")
     tags.press("Enter")
     tags.press("Escape")  # the list of other tags
+    settle(page)
     opens = page.get_by_role("button", name="Abrir").filter(has_text="Abrir")  # the arrow of a list has no text
     opens.wait_for()
     settle(page)

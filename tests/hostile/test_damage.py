@@ -14,11 +14,12 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbChangeError, KbNotFound, KbUnreadable
-from chatbot_mvp.wings.mcp.tools import Tools
 from tests.conftest import Command
 from tests.knowledge_base.test_purging import PATH, UNIQUE, found_in, used
 from tests.moving import HOW_MANY_DAYS, PARKING, WHOSE_PLACE, app_over, document, moving_kb
 from tests.server.serving import Served, client_of, running
+
+Tools = pytest.importorskip("chatbot_mvp.wings.mcp.tools").Tools
 
 OTHER = "# Jardín\n\nEl riego del jardín empieza a las siete de la mañana.\n"
 

@@ -8,6 +8,13 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("chatbot_mvp.wings.effects")  # the recorder asks them
+pytest.importorskip("chatbot_mvp.wings.links")
+pytest.importorskip("chatbot_mvp.wings.mcp")
+pytest.importorskip("chatbot_mvp.wings.promise")
+pytest.importorskip("chatbot_mvp.wings.review")
+pytest.importorskip("chatbot_mvp.wings.tune")
+
 from benchmarks.recorder import serving, surfaces
 from benchmarks.recorder.commands import shortened
 from benchmarks.recorder.pages import otherwise
