@@ -368,15 +368,10 @@ def test_under_pressure_every_query_is_answered_in_bounded_attempts(tmp_path: Pa
 def test_under_pressure_the_throughput_is_what_the_limit_allows(tmp_path: Path, limit: float) -> None:
     pressure = script("pressure")
     faults = pressure.Faults(seed=1) if limit else pressure.Faults(0.20, 0.05, 0.02, seed=1)
-    for number in range(2):  # requests that a busy machine holds back leave together, and more are refused
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        pressed = pressure.press(folder, queries=200, calls=8, latency=0.4, faults=faults, limit=limit)
-        if not limit or pressed.refused <= 0.12:
-            break
+    pressed = pressure.press(tmp_path, queries=200, calls=8, latency=0.4, faults=faults, limit=limit)
     assert pressed.fine, pressed
-    if limit:
-        assert pressed.refused <= 0.12
+    if limit:  # eight calls of 0.4 s are 20 a second; of them 10 % are refused on an idle machine, 20 % on a busy one
+        assert pressed.refused < 1 - limit / 20, pressed
 
 
 # --- a budget
