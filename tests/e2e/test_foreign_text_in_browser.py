@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -110,28 +111,28 @@ def look(page, canary: Canary) -> None:  # type: ignore[no-untyped-def]
     assert page.evaluate(FOREIGN_ELEMENTS, canary.url) == []
 
 
-@pytest.mark.parametrize("language", ["es", "en"])
-def test_no_text_of_others_loads_runs_or_links_anything(page, hostile, canary: Canary, language: str) -> None:  # type: ignore[no-untyped-def]
+def test_no_text_of_others_loads_runs_or_links_anything(page, hostile, canary: Canary) -> None:  # type: ignore[no-untyped-def]
+    """Every second page in English: what is drawn around a foreign text is the same."""
     server, planted = hostile
     foreign = attempts(canary.url)
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
     become(page, server, planted.session)
     seen = 0
-    for address in addresses(planted, foreign):
+    for language, address in zip(cycle(("es", "en")), addresses(planted, foreign), strict=False):
         mark = "&" if "?" in address else "?"
         page.goto(f"{server.url}/{address}{mark}lang={language}")
         page.wait_for_selector("h1")
         look(page, canary)
         seen += page.get_by_text("leak.png").count()
 
-    page.goto(f"{server.url}/Chat?lang={language}")
+    page.goto(f"{server.url}/Chat?lang=es")
     page.wait_for_selector("h1")
     for question in (f"¿De cuánto es la dieta {foreign}?", "¿De cuánto es la dieta con avería?"):
         ask(page, question)
         page.wait_for_timeout(1_500)
         look(page, canary)
-    page.goto(f"{server.url}/Admin?lang={language}")
+    page.goto(f"{server.url}/Admin?lang=en")
     page.wait_for_selector("h1")
     upload(page, f"{foreign}.exe", b"nada")
     page.get_by_text("leak.png").first.wait_for()
