@@ -19,7 +19,6 @@ _EF = 500  # vectors compared per search, as in ChromaDB
 _ROWS = 1_000  # per request
 _QUERIES = 256  # per request
 _TIE_MARGIN = 16  # rows fetched beyond the limit, so that ties at the cut can be broken by row
-_DECIMALS = 6  # as in exact search: equal vectors get equal scores
 
 
 class MilvusVectors:
@@ -96,13 +95,14 @@ class MilvusVectors:
         found: list[list[tuple[int, float]]] = []
         for begin in range(0, len(queries), _QUERIES):
             block = list(np.ascontiguousarray(queries[begin : begin + _QUERIES], dtype=np.float32))
-            for hits in self._connection.search(
-                self._name, self.corpus, block, fetched, consistency, ef=max(_EF, fetched)
-            ):
+            answer = self._connection.search(self._name, self.corpus, block, fetched, consistency, ef=max(_EF, fetched))
+            for query, hits in zip(block, answer, strict=True):
                 if len(hits) < limit:
                     raise MilvusError("index_rows_missing", corpus=self.corpus, place=self._connection.server.address)
-                rounded = [(row, round(cosine, _DECIMALS)) for row, cosine in hits]
-                found.append(sorted(rounded, key=lambda hit: (-hit[1], hit[0]))[:limit])
+                # The server sums in another order before and after it has indexed a row: the last digit would change.
+                rows = np.array(sorted(row for row, _ in hits), dtype=np.int64)
+                exact = zip(rows.tolist(), self.similarities(query, rows).tolist(), strict=True)
+                found.append(sorted(exact, key=lambda hit: (-hit[1], hit[0]))[:limit])
         return found
 
     def similarities(self, query: Vectors, rows: NDArray[np.int64]) -> Vectors:
