@@ -23,8 +23,7 @@ import numpy as np
 from benchmarks.bridge_questions import Model, Questions, prepare, second_round
 from benchmarks.listwise import Array, listwise
 from benchmarks.script import parser
-from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
-from chatbot_mvp.metrics.ranking.recall import recall_at
+from chatbot_mvp.metrics.ranking.measures import ndcg_at, recall_at
 from chatbot_mvp.retrieval.arrays import best_first
 from chatbot_mvp.retrieval.bridge.choice import HOP_STEP_FEATURES, POOL, STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import (

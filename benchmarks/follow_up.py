@@ -20,7 +20,7 @@ from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.documents.chunking import passage_chunk
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.llm.language_model import LanguageModel
-from chatbot_mvp.metrics.ranking.recall import recall_at
+from chatbot_mvp.metrics.ranking.measures import recall_at
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.types import last

@@ -26,17 +26,25 @@ from chatbot_mvp.documents.reading.readers import SUFFIXES
 from chatbot_mvp.evaluation.benchmark.plan import RunPlan
 from chatbot_mvp.evaluation.benchmark.presets import RUN_PARAMETERS, Preset
 from chatbot_mvp.evaluation.kb.jobs import EvaluationJob
-from chatbot_mvp.evaluation.kb.own_threshold import LEAST_LABELS, LEAST_OF_A_SIDE, PROVEN, OwnThreshold, own_threshold
+from chatbot_mvp.evaluation.kb.own_threshold import (
+    LEAST_LABELS,
+    LEAST_OF_A_SIDE,
+    PROVEN,
+    OwnThreshold,
+    ThresholdFigures,
+    curve,
+    few_of,
+    figures_at,
+    own_threshold,
+)
 from chatbot_mvp.evaluation.kb.passages import STATES as PASSAGE_STATES
 from chatbot_mvp.evaluation.kb.passages import PassageState, PassageUse
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
-from chatbot_mvp.evaluation.kb.spoken import spoken_questions
 from chatbot_mvp.evaluation.kb.strategies import StrategyFigure, StrategyFigures
-from chatbot_mvp.evaluation.kb.thresholds import ThresholdFigures, curve, few_of, figures_at
 from chatbot_mvp.evaluation.kb_map import KbMap
-from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed
+from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed, spoken_questions
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove
@@ -62,16 +70,13 @@ from chatbot_mvp.metrics.statistics.share import Share
 from chatbot_mvp.retrieval.search import OtherSearch
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.retrieval.systems import SYSTEMS
-from chatbot_mvp.runs.causes import GoldPath
+from chatbot_mvp.runs.causes import OUTCOMES as FLOW_OUTCOMES
+from chatbot_mvp.runs.causes import STAGES as FLOW_STAGES
+from chatbot_mvp.runs.causes import Flow, GoldPath
 from chatbot_mvp.runs.comparable import why_not_comparable
-from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta
-from chatbot_mvp.runs.configuration import RunSetting
-from chatbot_mvp.runs.flow import OUTCOMES as FLOW_OUTCOMES
-from chatbot_mvp.runs.flow import STAGES as FLOW_STAGES
-from chatbot_mvp.runs.flow import Flow
+from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, run_labels
 from chatbot_mvp.runs.headline import headlines
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
-from chatbot_mvp.runs.labels import run_labels
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.lists import (
     History,
@@ -85,6 +90,7 @@ from chatbot_mvp.runs.lists import (
     listed_kinds,
     main_metric,
 )
+from chatbot_mvp.runs.masking import RunSetting
 from chatbot_mvp.runs.notes import NO_NOTE, NOTE_CHARS
 from chatbot_mvp.runs.payloads import (
     GENERATE,

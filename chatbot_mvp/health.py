@@ -19,8 +19,7 @@ from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.plugins.registry import Registry
-from chatbot_mvp.retrieval.indexes.engines import LOCAL
-from chatbot_mvp.retrieval.indexes.words import describe as words
+from chatbot_mvp.retrieval.indexes.engines import LOCAL, words_described
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.files import make_folder
@@ -133,7 +132,7 @@ class Part:
 WORDS = Part(
     "words",
     identity=lambda app: LOCAL.name if app.settings.index_engine == LOCAL.name else "",
-    attempt=lambda _: words(),
+    attempt=lambda _: words_described(),
     on_home=False,
 )
 """The search for words on this machine."""

@@ -32,8 +32,7 @@ from chatbot_mvp.wings.promise.repeats import normalized
 from chatbot_mvp.wings.ragas.config import load_config
 from chatbot_mvp.wings.ragas.judging.package_files import PACKAGE_FILES, read_package_prompt
 from chatbot_mvp.wings.review.verdicts import reviewer_key, state_of, visible_name, with_labels
-from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER, Exchange
-from chatbot_mvp.wings.sharing.ledger import read_ledger
+from chatbot_mvp.wings.sharing.exchange import LEDGER, MARKER, Exchange, read_ledger
 from chatbot_mvp.wings.tune.space import read_space
 from chatbot_mvp.wings.tune.store import TuneFolder
 

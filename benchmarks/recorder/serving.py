@@ -21,7 +21,7 @@ from chatbot_mvp.knowledge_base.gathering import given_contents
 from chatbot_mvp.server.openai import build_server
 from chatbot_mvp.server.run import bounded_server
 from chatbot_mvp.settings.model import load_settings
-from chatbot_mvp.wings.mcp.serving import http_application
+from chatbot_mvp.wings.mcp.cli import http_application
 from tests.loopback import free_port
 from tests.waiting import wait_until
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from chatbot_mvp.api import DocumentFilter
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.records import record_of
 from chatbot_mvp.chat.transcripts import answer_text
@@ -20,16 +22,6 @@ from chatbot_mvp.cli.common import (
     print_json,
     stored_kb,
 )
-from chatbot_mvp.cli.filters import (
-    AndOption,
-    DatedOption,
-    DocumentOption,
-    FolderOption,
-    SinceOption,
-    TagOption,
-    UntilOption,
-    filter_of,
-)
 from chatbot_mvp.cli.progress import ProgressLine
 from chatbot_mvp.documents.origins import source_of
 from chatbot_mvp.errors import CacheUnusable, KbNotFound, RunError
@@ -37,6 +29,23 @@ from chatbot_mvp.settings.model import MODEL_SETTINGS
 from chatbot_mvp.terminal import say
 
 kb = typer.Typer()
+
+_FolderOption = Annotated[
+    list[str] | None, typer.Option("--folder", help="Only documents in this folder or below it; may be repeated")
+]
+_TagOption = Annotated[list[str] | None, typer.Option("--tag", help="Only documents with this tag; may be repeated")]
+_DocumentOption = Annotated[
+    list[str] | None, typer.Option("--document", help="Only the document with this path; may be repeated")
+]
+_AndOption = Annotated[
+    list[str] | None,
+    typer.Option("--and", help="Ask this knowledge base too: its name or id, or a file; may be repeated"),
+]
+_SinceOption = Annotated[str, typer.Option(help="Only documents from this day on, as 2026-01-31")]
+_UntilOption = Annotated[str, typer.Option(help="Only documents up to this day, inclusive")]
+_DatedOption = Annotated[
+    str, typer.Option(help="The date that --since and --until mean: updated, or created if the document bears one")
+]
 
 
 @kb.command("ask")
@@ -50,19 +59,19 @@ def kb_ask(
     ],
     question: str,
     mode: Annotated[str, typer.Option(help="strict or general")] = "strict",
-    also: AndOption = None,
-    folder: FolderOption = None,
-    tag: TagOption = None,
-    only: DocumentOption = None,
-    since: SinceOption = "",
-    until: UntilOption = "",
-    dated: DatedOption = "updated",
+    also: _AndOption = None,
+    folder: _FolderOption = None,
+    tag: _TagOption = None,
+    only: _DocumentOption = None,
+    since: _SinceOption = "",
+    until: _UntilOption = "",
+    dated: _DatedOption = "updated",
     preset: PresetOption = None,
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from a knowledge base, or from a document, which is saved as one."""
-    documents = filter_of(folder, tag, only, since, until, dated)
+    documents = _filter_of(folder, tag, only, since, until, dated)
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
     changes = preset_changes(preset, env)
@@ -163,3 +172,28 @@ def kb_questions(
     say(f"{out}: {', '.join(f'{number} {kind}' for kind, number in counts.items())} (by {by or 'rules'})")
     if made.dropped:
         say(f"left out: {', '.join(f'{number} {reason}' for reason, number in made.dropped.items())}")
+
+
+def _filter_of(
+    folders: Sequence[str] | None,
+    tags: Sequence[str] | None,
+    documents: Sequence[str] | None,
+    since: str,
+    until: str,
+    dated: str,
+) -> DocumentFilter:
+    """Return the filter of these options.
+
+    Raises:
+        FilterError (filter_illegal)
+    """
+    return DocumentFilter.from_json(
+        {
+            "folders": folders or [],
+            "tags": tags or [],
+            "documents": documents or [],
+            "since": since,
+            "until": until,
+            "dated": dated,
+        }
+    )

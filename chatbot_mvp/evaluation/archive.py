@@ -41,7 +41,7 @@ from chatbot_mvp.runs.records import RunFolder, run_folders
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
-from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.storage.lru import FileCache
 from chatbot_mvp.types import Document, ProgressCallback, ignore_progress
 
 _RESULTS_KEPT = 100_000_000

@@ -10,11 +10,10 @@ from chatbot_mvp.errors import RunUnreadable
 from chatbot_mvp.evaluation.archive import RunArchive
 from chatbot_mvp.llm.providers import Providers
 from chatbot_mvp.metrics.registry import METRICS
-from chatbot_mvp.runs.causes import GoldPath, gold_paths
+from chatbot_mvp.runs.causes import Flow, GoldPath, flow_of, gold_paths
 from chatbot_mvp.runs.comparison import Comparison, compare_runs
-from chatbot_mvp.runs.configuration import RunSetting, configuration_groups
-from chatbot_mvp.runs.flow import Flow, flow_of
 from chatbot_mvp.runs.manifest import TREC, RunManifest
+from chatbot_mvp.runs.masking import RunSetting, configuration_groups
 from chatbot_mvp.runs.payloads import RETRIEVE, Retrieved, retrieved_of
 from chatbot_mvp.runs.query_views import Distribution, QueryTable, distribution
 from chatbot_mvp.runs.records import QueryRecord, RunFolder

@@ -16,7 +16,7 @@ from chatbot_mvp.evaluation.kb_service import KbEvaluationService
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
-from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.storage.lru import FileCache
 
 _MOST_CONVERSATIONS = 1_000
 _CACHE_BYTES = 64 * 2**20

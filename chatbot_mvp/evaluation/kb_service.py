@@ -38,8 +38,8 @@ from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.clock import sortable_stamp
-from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import make_folder
+from chatbot_mvp.storage.lru import FileCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
 LEAST_ANSWERS = 5

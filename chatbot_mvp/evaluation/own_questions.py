@@ -14,22 +14,36 @@ from chatbot_mvp.chat.nearest import MAX_PASSAGES, find_nearest
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.evaluation.kb.references import reference_in
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion, new_question_id
-from chatbot_mvp.evaluation.kb.spoken import MOST
 from chatbot_mvp.evaluation.kb.strict_mode import chat_answer
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.places import paragraphs_around
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
+from chatbot_mvp.llm.extractive.values import VALUES, last_clause, plain_of, value_asked
 from chatbot_mvp.metrics.decisions import ANSWERABLE
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
 
 ENOUGH_OWN = 10
 """Questions of one's own from which a share says something."""
+
+MOST = 50
+"""Questions taken at a time."""
+_SHORTEST = 2  # words
+_LONGEST = 500  # characters, as in a question set
+_MARK = re.compile(r"^\s*(?:[-*+•–—]+|\(?\d{1,3}[.):]|[a-z]\))\s+")
+_SPEAKER = re.compile(
+    r"^\s*(?:\[[^\]\n]{1,40}\]|\d{1,2}:\d\d(?::\d\d)?)?\s*(?:[A-ZÁÉÍÓÚÑ][\wáéíóúñ.]*(?: [A-ZÁÉÍÓÚÑ]\w*)?:\s+)?"
+)
+_END = re.compile(r"(?<=\?)\s+")
+
+_KINDS = ("money", "duration", "deadline", "percentage", "temperature", "phone", "email")
+"""Kinds of values that a right answer repeats as they stand, in whatever words it is given."""
+_OF_NUMBERS = ".,%€$£"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +193,56 @@ def _labelled(question: str, source: Source | None) -> SetQuestion:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def spoken_questions(text: str) -> list[str]:
+    """Return the questions of a text, in its order, without repetitions; at most ``MOST``.
+
+    A line is a question, also without question marks. Of a line with several of them, or with other sentences before
+    an opening question mark, each question is taken; who said it, and when, is left out.
+    """
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        plain = _SPEAKER.sub("", _MARK.sub("", line))
+        for part in _END.split(plain) if "?" in plain else [plain]:
+            if "?" in plain and "?" not in part:
+                continue  # what is said after the last question
+            asked = " ".join(_asked(part).split())
+            if len(asked.split()) >= _SHORTEST and len(asked) <= _LONGEST:
+                found.setdefault(asked.casefold(), asked)
+    return list(found.values())[:MOST]
+
+
+def _asked(part: str) -> str:
+    """Return the question without the sentences before it: "Hola. Me apunté ayer. ¿Cuándo pago?" asks the last one."""
+    before, mark, question = part.rpartition("¿")
+    if not mark:
+        # In English, or without the opening mark, only whole sentences before it can be told apart.
+        return re.split(r"(?<=[.!…])\s+", part)[-1] if "?" in part else part
+    clause = re.split(r"(?<=[.!?…])\s+", before)[-1]  # "Si me lesiono, ¿puedo parar la cuota?" keeps its condition
+    return f"{clause}{mark}{question}" if clause.rstrip().endswith(",") else f"{mark}{question}"
+
+
+def reference_in(question: str, passage: str) -> str:
+    """Return the value that a question asks for as the passage has it, such as "20 euros".
+
+    "" if the question asks for no such value, or if the passage has none or several of them.
+    """
+    kind = value_asked(plain_of(last_clause(question)))[0]
+    folded = fold(passage)
+    if kind not in _KINDS or len(folded) != len(passage):
+        return ""
+    found = set()
+    for match in VALUES[kind].given.finditer(folded):
+        start, end = match.span()
+        while start > 0 and _in_number(passage[start - 1 : start + 1]):
+            start -= 1
+        while end < len(passage) and _in_number(passage[end - 1 : end + 1]):
+            end += 1
+        found.add(passage[start:end].strip(" ,.;"))
+    return found.pop() if len(found) == 1 else ""
+
+
+def _in_number(pair: str) -> bool:
+    """Return whether two neighbouring characters belong to one number or its sign."""
+    return all(one.isdigit() or one in _OF_NUMBERS for one in pair) and any(map(str.isdigit, pair))

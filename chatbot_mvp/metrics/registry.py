@@ -14,19 +14,26 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from chatbot_mvp.metrics import answers, ranking
-from chatbot_mvp.metrics.answers.accuracy import answer_contains, generation_score, label_accuracy
-from chatbot_mvp.metrics.answers.exact_match import exact_match
-from chatbot_mvp.metrics.answers.f1 import answer_f1
+from chatbot_mvp.metrics.answers.accuracy import (
+    answer_contains,
+    answer_f1,
+    exact_match,
+    generation_score,
+    label_accuracy,
+)
 from chatbot_mvp.metrics.answers.semantic_similarity import semantic_similarity
 from chatbot_mvp.metrics.decisions import accepted, false_tick, refused, solved, useful
-from chatbot_mvp.metrics.ranking.all_gold import all_gold_at
-from chatbot_mvp.metrics.ranking.average_precision import average_precision
 from chatbot_mvp.metrics.ranking.generation_context import generation_hit, generation_recall, reranker_rescue_count
-from chatbot_mvp.metrics.ranking.hit import hit_at
-from chatbot_mvp.metrics.ranking.ndcg import ndcg_at
-from chatbot_mvp.metrics.ranking.precision import precision_at
-from chatbot_mvp.metrics.ranking.recall import complement_recall_at, recall_at
-from chatbot_mvp.metrics.ranking.reciprocal_rank import reciprocal_rank
+from chatbot_mvp.metrics.ranking.measures import (
+    all_gold_at,
+    average_precision,
+    complement_recall_at,
+    hit_at,
+    ndcg_at,
+    precision_at,
+    recall_at,
+    reciprocal_rank,
+)
 from chatbot_mvp.metrics.relevance import CUTOFFS
 from chatbot_mvp.metrics.spec import Input, MetricSpec, Shown, at_cutoffs, refusal, shown_in
 from chatbot_mvp.plugins.registry import Names, Registry

@@ -15,14 +15,15 @@ from chatbot_mvp.metrics.statistics.noninferiority import paired_interval
 from chatbot_mvp.metrics.statistics.significance import holm, randomisation_p
 from chatbot_mvp.runs.comparable import ComparedRun, questions_of, refuse_different
 from chatbot_mvp.runs.headline import Headline, headlines
-from chatbot_mvp.runs.kinds import KB
-from chatbot_mvp.runs.labels import run_labels
-from chatbot_mvp.runs.line import line_of
+from chatbot_mvp.runs.kinds import KB, run_kind
+from chatbot_mvp.runs.line import RunLine, line_of
 from chatbot_mvp.runs.manifest import TREC, RunManifest
 from chatbot_mvp.runs.masking import masked_settings
 from chatbot_mvp.runs.result import RunResult
 
 _EQUAL = 1e-9  # a difference below it is rounding
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,3 +251,15 @@ def changes(
     gains.sort(key=lambda pair: (-round(abs(pair[0]), 9), pair[1].query_id))
     improved, worsened = (tuple(change for gain, change in gains if side * gain > _EQUAL) for side in (1, -1))
     return improved, worsened
+
+
+def run_labels(runs: Sequence[RunLine]) -> dict[str, str]:
+    """Return run id -> a letter with its strategy and provider/model, or the source of its answers.
+
+    The letter tells apart runs of the same system. Of more than 26 runs, the others have a number in its place.
+    """
+    marks = [*_LETTERS, *map(str, range(len(_LETTERS) + 1, len(runs) + 1))]
+    return {
+        run.run_id: f"{mark} · {run.system if run_kind(run.kind).retrieves else run.dataset}"
+        for mark, run in zip(marks, runs, strict=False)
+    }

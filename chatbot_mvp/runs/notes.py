@@ -14,10 +14,10 @@ from typing import Any
 
 from chatbot_mvp.errors import FileOfLaterVersion, RunError
 from chatbot_mvp.storage.clock import utc_now
-from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import lock_beside, make_folder
 from chatbot_mvp.storage.formats import RUN_NOTE, VERSION, IncompleteFile, known_version
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
+from chatbot_mvp.storage.lru import FileCache
 from chatbot_mvp.text import fold
 
 _log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from chatbot_mvp.errors import RunNotFound
 from chatbot_mvp.runs.lists import RunFilter, leaderboard
 from chatbot_mvp.runs.result import result_json
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.storage.lru import FileCache
 
 
 def test_a_file_is_read_once_and_again_when_it_changed(tmp_path: Path) -> None:

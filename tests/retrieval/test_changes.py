@@ -17,7 +17,7 @@ from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.languages import MixedAnalyzer
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.splicing import GONE
-from chatbot_mvp.retrieval.stages.kb_chat.reading import FlatWords
+from chatbot_mvp.retrieval.stages.kb_chat.words import FlatWords
 from chatbot_mvp.settings.model import Settings, load_settings
 from chatbot_mvp.text import Analyzer
 from chatbot_mvp.types import last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.runs.configuration import configuration_groups
+from chatbot_mvp.runs.masking import configuration_groups
 from chatbot_mvp.settings.kinds import RUN_GROUPS
 from chatbot_mvp.settings.model import MASK, SECRETS, Settings
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.runs.causes import Fate, GoldPath
-from chatbot_mvp.runs.flow import flow_of
+from chatbot_mvp.runs.causes import Fate, GoldPath, flow_of
 from tests.made_results import made_row
 
 

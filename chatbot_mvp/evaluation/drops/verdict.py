@@ -15,9 +15,9 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.metrics.statistics.noninferiority import GainTest, Verdict, gain_tests, level_verdict
 from chatbot_mvp.runs.comparable import refuse_different
 from chatbot_mvp.runs.comparison import QueryChange, changes
-from chatbot_mvp.runs.configuration import changed_settings
 from chatbot_mvp.runs.line import line_of
 from chatbot_mvp.runs.lists import main_metric
+from chatbot_mvp.runs.masking import changed_settings
 from chatbot_mvp.runs.result import RunResult
 
 TOLERANCE = 0.02

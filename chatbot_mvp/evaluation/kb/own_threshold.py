@@ -7,15 +7,21 @@ people's questions: docs/research/evidence.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from chatbot_mvp.evaluation.kb.thresholds import STEPS, UNANSWERABLE, Scores
 from chatbot_mvp.metrics.statistics.share import Share
 from chatbot_mvp.metrics.statistics.significance import randomisation_p
+
+_FEW = 20
+"""Number of questions of a kind below which its shares are unreliable."""
+_STEPS = 100
+"""Number of thresholds between 0 and 1, the same resolution as the slider."""
+
+UNANSWERABLE = ("near", "far")
 
 LEAST_LABELS = 10
 """Fewest labelled questions that choose a threshold, …"""
@@ -23,7 +29,7 @@ LEAST_OF_A_SIDE = 2
 """… and fewest with and without an answer in the knowledge base."""
 GENERAL = 20.0
 """Number of labels that count as much as the general threshold (``python -m benchmarks near --labels``)."""
-THRESHOLDS = np.array([step / STEPS for step in range(STEPS + 1)])
+THRESHOLDS = np.array([step / _STEPS for step in range(_STEPS + 1)])
 PROVEN = 0.05
 """Below this p the threshold decides the labels otherwise than the general one by more than chance."""
 
@@ -119,10 +125,56 @@ def _of_counts(counts: Mapping[str, Counts], totals: Mapping[str, int], toleranc
         counts: kind -> answered questions at each threshold, shape (STEPS + 1,).
         totals: kind -> questions.
     """
-    fine = np.ones(STEPS + 1, bool)
+    fine = np.ones(_STEPS + 1, bool)
     for kind in UNANSWERABLE:
         fine &= counts[kind] <= tolerance * totals[kind]
     if not fine.any():
         return 1.0
     best = np.flatnonzero(fine & (counts["answerable"] == counts["answerable"][fine].max()))
     return float(THRESHOLDS[best[(len(best) - 1) // 2]])
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdFigures:
+    """Which questions reach one threshold. What the chat then says is ``strict_mode.StrictMode``."""
+
+    threshold: float
+    coverage: Share
+    """Answerable questions that reach it."""
+    wrong_answers: Share
+    """Questions without an answer in the knowledge base that reach it nevertheless."""
+    by_kind: Mapping[str, Share]
+    """Kind -> questions that reach it, for each kind without an answer in the knowledge base."""
+
+
+Scores = Mapping[str, Sequence[float]]
+"""Kind -> evidence scores of its questions, 0-1."""
+
+
+def figures_at(scores: Scores, threshold: float) -> ThresholdFigures:
+    """Compute the figures at a threshold. A question reaches it if its score is at least the threshold."""
+
+    def answered(*kinds: str) -> Share:
+        values = [value for kind in kinds for value in scores.get(kind, ())]
+        return Share(sum(value >= threshold for value in values), len(values))
+
+    return ThresholdFigures(
+        threshold,
+        answered("answerable"),
+        answered(*UNANSWERABLE),
+        {kind: answered(kind) for kind in UNANSWERABLE},
+    )
+
+
+def curve(scores: Scores) -> list[ThresholdFigures]:
+    """Compute the figures at all thresholds from 0 to 1."""
+    return [figures_at(scores, step / _STEPS) for step in range(_STEPS + 1)]
+
+
+def few_of(scores: Scores) -> list[tuple[str, int]]:
+    """Return (side, number of questions) for the sides, "answerable" and "unanswerable", with too few questions."""
+    counts = [
+        ("answerable", len(scores.get("answerable", ()))),
+        ("unanswerable", sum(len(scores.get(kind, ())) for kind in UNANSWERABLE)),
+    ]
+    return [(kind, count) for kind, count in counts if count < _FEW]

@@ -10,9 +10,9 @@ from typing import Any
 
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.evaluation.kb.corpus import QUESTIONS
+from chatbot_mvp.evaluation.kb.own_threshold import Scores
 from chatbot_mvp.evaluation.kb.questions import KbQuestion, load_questions
 from chatbot_mvp.evaluation.kb.strict_mode import StrictMode, outcome_of
-from chatbot_mvp.evaluation.kb.thresholds import Scores
 from chatbot_mvp.knowledge_base.store import KbStore
 from chatbot_mvp.metrics.decisions import UNANSWERABLE, Outcome
 from chatbot_mvp.runs.payloads import RETRIEVE, Said, Span, retrieved_of

@@ -1,10 +1,12 @@
-"""Accuracy of yes/no and extractive answers, and RAG_P's primary metric."""
+"""Exact match, F1 and accuracy of answers by the official scripts of their languages; RAG_P's primary metric."""
 
 from __future__ import annotations
 
-from chatbot_mvp.metrics.answers.exact_match import exact_match
-from chatbot_mvp.metrics.answers.f1 import answer_f1
+from collections import Counter
+
 from chatbot_mvp.metrics.answers.text import AnswerCase, first_label, normalise
+
+_CLOSED = ("yes", "no", "noanswer")
 
 
 def label_accuracy(case: AnswerCase) -> float | None:
@@ -40,3 +42,34 @@ def answered_right(case: AnswerCase) -> bool | None:
     """Return whether an answer counts as right in the analysis of failure causes; None if it is not scored."""
     score = label_accuracy(case) if case.is_label else answer_contains(case)
     return None if score is None else score == 1.0
+
+
+def exact_match(case: AnswerCase) -> float | None:
+    """1.0 if answer and reference are equal after normalisation, else 0.0.
+
+    English follows hotpot_evaluate_v1.py (Yang et al. 2018), Spanish mlqa_evaluation_v1.py (Lewis et al. 2020).
+    None without an answer or without a reference; two texts that normalise to nothing are equal, as in the script.
+    """
+    if not case.scorable:
+        return None
+    return float(normalise(case.response or "", case.language) == normalise(case.gold, case.language))
+
+
+def answer_f1(case: AnswerCase) -> float | None:
+    """2PR / (P + R) over the multiset of normalised words that answer and reference share.
+
+    English follows hotpot_evaluate_v1.py: if either side is *yes*, *no* or *noanswer*, only an exact match scores, else
+    0.0 even if words are shared. Spanish follows mlqa_evaluation_v1.py, which has no such exception.
+    Range 0-1; None without an answer or without a reference, 0.0 when no word is shared (also when both are empty).
+    """
+    if not case.scorable:
+        return None
+    answer, gold = normalise(case.response or "", case.language), normalise(case.gold, case.language)
+    if case.language != "es" and answer != gold and (answer in _CLOSED or gold in _CLOSED):
+        return 0.0
+    answer_words, gold_words = answer.split(), gold.split()
+    shared = sum((Counter(answer_words) & Counter(gold_words)).values())
+    if shared == 0:
+        return 0.0
+    precision, recall = shared / len(answer_words), shared / len(gold_words)
+    return 2 * precision * recall / (precision + recall)

@@ -29,13 +29,12 @@ from chatbot_mvp.retrieval.indexes.dense_side import (
     passages_read,
     texts_of,
 )
-from chatbot_mvp.retrieval.indexes.engines import LocalIndexes
+from chatbot_mvp.retrieval.indexes.engines import LocalIndexes, words_engine
 from chatbot_mvp.retrieval.indexes.lexical import INDEX_VERSION, LexicalSearch
 from chatbot_mvp.retrieval.indexes.links import links
 from chatbot_mvp.retrieval.indexes.questions import KeptQuestions, QuestionCounts
 from chatbot_mvp.retrieval.indexes.vector_store import VectorStoreChoice
 from chatbot_mvp.retrieval.indexes.versions import words_in_memory
-from chatbot_mvp.retrieval.indexes.words import engine
 from chatbot_mvp.retrieval.kb.languages import analyzer_of
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex, build_bm25_index
 from chatbot_mvp.text import Analyzer
@@ -289,7 +288,7 @@ def tokens_cache_path(cache_dir: Path) -> Path:
 def is_indexed(chunks: Sequence[Chunk], language: str, cache_dir: Path) -> bool:
     """Return whether the cache has the inverted index of a corpus of whole passages."""
     analyzer = Analyzer(language)
-    return engine().is_complete(_folder(cache_dir, chunks, analyzer))
+    return words_engine().is_complete(_folder(cache_dir, chunks, analyzer))
 
 
 def _folder(cache_dir: Path, chunks: Sequence[Chunk], analyzer: Analyzer, owner: str = "") -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Protocol
 
@@ -12,10 +14,10 @@ from filelock import FileLock
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.errors import UnknownChoice
 from chatbot_mvp.plugins.registry import Registry
+from chatbot_mvp.retrieval.indexes.array_bm25 import ArrayIndex
 from chatbot_mvp.retrieval.indexes.chroma import chroma_vectors
 from chatbot_mvp.retrieval.indexes.dense import ExactVectors, VectorStore
-from chatbot_mvp.retrieval.indexes.lexical import LexicalSearch
-from chatbot_mvp.retrieval.indexes.words import engine as words_engine
+from chatbot_mvp.retrieval.indexes.lexical import LexicalIndex, LexicalSearch
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.text import Analyzer
@@ -112,7 +114,6 @@ class IndexEngine:
 
 LOCAL = IndexEngine("local", lambda settings: LocalIndexes(settings.chroma_dir, settings.chroma_host), in_files=True)
 
-
 INDEX_ENGINES: Mapping[str, IndexEngine] = Registry("index_engine", IndexEngine, (LOCAL,))
 """Name -> engine."""
 
@@ -132,3 +133,28 @@ def index_engine(settings: Settings) -> IndexEngine:
 def indexes_of(settings: Settings) -> Indexes:
     """Return the indexes of INDEX_ENGINE. Raises ConfigurationError if settings of the engine are missing or wrong."""
     return index_engine(settings).open(settings)
+
+
+def words_engine() -> type[LexicalIndex] | type[ArrayIndex]:
+    """Return the class that builds and opens inverted indexes. Both give the same rankings."""
+    return ArrayIndex if _why_not_tantivy() else LexicalIndex
+
+
+def words_described() -> str:
+    """Return one line that says which engine searches for words, and why if it is not Tantivy."""
+    if reason := _why_not_tantivy():
+        return f"BM25 by NumPy, slower to build, because Tantivy is missing ({reason})"
+    try:
+        return f"BM25 by Tantivy {version('tantivy')}"
+    except PackageNotFoundError:  # put on the path without its metadata
+        return "BM25 by Tantivy"
+
+
+@cache
+def _why_not_tantivy() -> str:
+    """Return why Tantivy cannot be imported, in one line; "" if it can."""
+    try:
+        import tantivy  # noqa: F401
+    except (ImportError, OSError) as error:  # not installed, or not built for this processor or system
+        return " ".join(str(error).split()) or type(error).__name__
+    return ""

@@ -19,9 +19,8 @@ from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.storage.clock import sortable_stamp, utc_now
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
-from chatbot_mvp.wings.effects.asking import fingerprint_of, judged
+from chatbot_mvp.wings.effects.asking import estimate_of, fingerprint_of, judged
 from chatbot_mvp.wings.effects.comparing import EffectsReport, report_of
-from chatbot_mvp.wings.effects.costs import estimate_of
 from chatbot_mvp.wings.effects.errors import EffectsError, EffectsStopped, EffectsStoppedEarly
 from chatbot_mvp.wings.effects.questions import questions_to_ask
 from chatbot_mvp.wings.effects.store import EffectsFolder, EffectsStore, digest_of

@@ -23,11 +23,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from chatbot_mvp.errors import ChatbotError, RunError
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
-from chatbot_mvp.storage.file_cache import FileCache
 from chatbot_mvp.storage.files import is_held, make_folder, make_new_folder, naming, write_json
 from chatbot_mvp.storage.formats import EFFECTS, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.jsonl import append_lines, read_lines
+from chatbot_mvp.storage.lru import FileCache
 from chatbot_mvp.wings.effects.errors import EffectsError
 from chatbot_mvp.wings.effects.types import SIDES, Answers, EffectsPlan, Side, SideAnswer
 

@@ -17,8 +17,7 @@ from chatbot_mvp.evaluation.drops.verdict import TOLERANCE
 from chatbot_mvp.storage.files import naming
 from chatbot_mvp.terminal import say
 from chatbot_mvp.wings.gate.baseline import Baseline, Source, read_baseline
-from chatbot_mvp.wings.gate.power import power_table, power_text
-from chatbot_mvp.wings.gate.reports import REPORTS, headline
+from chatbot_mvp.wings.gate.reports import REPORTS, headline, power_table, power_text
 from chatbot_mvp.wings.gate.service import Gate
 
 gate = typer.Typer()

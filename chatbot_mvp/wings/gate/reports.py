@@ -7,15 +7,22 @@ written; in text and XML control characters become spaces.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from xml.etree import ElementTree  # nosec B405 -- it writes XML and parses none
 
 from chatbot_mvp.evaluation.drops.lines import SAYS, explanation, interval, metric_line, number
 from chatbot_mvp.evaluation.drops.verdict import DropReport, MetricDrop
+from chatbot_mvp.metrics.statistics.noninferiority import deviation_of, power
 from chatbot_mvp.runs.comparison import QueryChange
 from chatbot_mvp.terminal import json_line
+from chatbot_mvp.wings.gate.baseline import Baseline
 
 _SHOWN = 10  # changed questions shown per direction; the JSON has all of them
 _TEXT = 100  # characters shown of a question
+
+_DROPS = (0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
+_CHANGED = (0.05, 0.1, 0.2)
+"""Shares of the questions whose score changes between 0 and 1."""
 
 
 def text_report(report: DropReport) -> str:
@@ -136,3 +143,34 @@ def _plain(text: str) -> str:
 def _code(text: str) -> str:
     """Return a text of others as Markdown code, in which neither links nor HTML nor mentions work."""
     return f"`{_plain(text).replace('`', chr(39)).replace('|', '¦')}`" if text.strip() else ""
+
+
+def power_table(baseline: Baseline, tolerance: float) -> dict[str, Any]:
+    """Return the power of the metrics that a baseline gates by default, as ``gate --power --json`` prints it.
+
+    "probabilities" of a metric has, for each share of ``_CHANGED`` and each drop of ``_DROPS``, the probability of the
+    verdict "worse", 0-1. Scores that change by less than 1, as of recall, vary less, so that their power is higher.
+    """
+    metrics = []
+    for name in baseline.gated:
+        count = sum(one.scores.get(name) is not None for one in baseline.measured.questions.values())
+        rows = [
+            [round(power(count, deviation_of(share, drop), drop, tolerance, step=1.0), 3) for drop in _DROPS]
+            for share in _CHANGED
+        ]
+        metrics.append({"metric": name, "questions": count, "probabilities": rows})
+    return {"tolerance": tolerance, "drops": _DROPS, "changed": _CHANGED, "metrics": metrics}
+
+
+def power_text(table: dict[str, Any]) -> str:
+    """Return the table as plain text."""
+    lines = [
+        f"probability of the verdict worse, tolerance {table['tolerance']:g}, by true drop of the mean",
+        "for scores of 0 and 1; scores that change in smaller steps vary less",
+    ]
+    for one in table["metrics"]:
+        lines += ["", f"{one['metric']}, {one['questions']} questions"]
+        lines.append("  questions that change" + "".join(f"{drop:>8.3f}" for drop in _DROPS))
+        for share, row in zip(_CHANGED, one["probabilities"], strict=True):
+            lines.append(f"  {share:>21.0%}" + "".join(f"{value:>8.2f}" for value in row))
+    return "\n".join(lines)

@@ -14,7 +14,7 @@ from chatbot_mvp.chat.conversations import ConversationStore, is_session
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import MIN_TOPIC
 from chatbot_mvp.errors import ConversationNotFound, FileOfLaterVersion
-from chatbot_mvp.storage.file_cache import FileCache
+from chatbot_mvp.storage.lru import FileCache
 from chatbot_mvp.types import Chunk
 from chatbot_mvp.wings.review.verdicts import ReviewItem, item_id_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 import uuid
 from collections import Counter
@@ -14,11 +15,11 @@ from pathlib import Path
 from filelock import FileLock
 
 from chatbot_mvp.remote.s3 import RemoteFile, S3Url, Storage
-from chatbot_mvp.storage.files import make_folder, recover_folders
-from chatbot_mvp.storage.formats import SHARED_ROOT, VERSION
+from chatbot_mvp.storage.files import make_folder, recover_folders, write_json
+from chatbot_mvp.storage.formats import SHARED_LEDGER, SHARED_ROOT, VERSION, known_version
+from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.wings.sharing.copying import Copier, Later, Outcome, Skipped
 from chatbot_mvp.wings.sharing.errors import SharingError
-from chatbot_mvp.wings.sharing.ledger import Ledger, read_ledger, write_ledger
 from chatbot_mvp.wings.sharing.places import RETRIED, is_odd, kb_of, place_of, record_of, shared_files
 from chatbot_mvp.wings.sharing.plan import OPPOSITE, Action, Deletions, Known, Stamp, plan
 from chatbot_mvp.wings.sharing.reading import json_of, sha256_of, stamp_of
@@ -28,6 +29,8 @@ MARKER = "chatbot-mvp.json"
 """Object that marks a shared root and names it."""
 LEDGER = "shared.json"
 _THREADS = 8
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class Exchange:
                     done = list(pool.map(copier.carry_out, able))
                 for (path, action), outcome in zip(able, done, strict=True):
                     tally.add(path, action, outcome)
-                write_ledger(self._ledger_path, Ledger(ledger.root, tally.entries))
+                _write_ledger(self._ledger_path, _Ledger(ledger.root, tally.entries))
         conflicts, seconds = tuple(sorted(copier.conflicts)), time.perf_counter() - started
         return Report(dict(tally.counts), conflicts, tally.later, tally.skipped, planned.waiting, seconds)
 
@@ -126,7 +129,7 @@ class Exchange:
         """
         return sum(place_of(file.path) is not None for file in self._storage.files(self._root))
 
-    def _identified(self, ledger: Ledger, remote: Mapping[str, RemoteFile]) -> Ledger:
+    def _identified(self, ledger: _Ledger, remote: Mapping[str, RemoteFile]) -> _Ledger:
         """Return the ledger of this shared root; an empty one if this machine meets the root for the first time."""
         if MARKER not in remote:
             if ledger.files and not any(place_of(path) for path in remote):
@@ -139,7 +142,7 @@ class Exchange:
                 )
             root = uuid.uuid4().hex
             self._storage.put(json.dumps({VERSION: SHARED_ROOT, "root": root}).encode(), self._root / MARKER, None)
-            return Ledger(root)
+            return _Ledger(root)
         marker = json_of(self._storage, self._root, remote[MARKER])
         try:
             found, root = int(marker[VERSION]), str(marker["root"])
@@ -149,7 +152,7 @@ class Exchange:
             ) from error
         if found > SHARED_ROOT:
             raise SharingError("shared_root_of_later_version", root=str(self._root), found=found, known=SHARED_ROOT)
-        return ledger if ledger.root == root else Ledger(root)
+        return ledger if ledger.root == root else _Ledger(root)
 
     def _refreshed(self, path: str, entry: Known, here: Stamp | None) -> Known:
         """Return the ledger's entry with the present stamp if the content is unchanged, as after a restored backup."""
@@ -189,3 +192,45 @@ class Exchange:
                     mine = [name for name in here if kb_of(name) == kb_id]
                     found[kb_id] = {name: deleted.get(name, "") for name in mine}
         return found
+
+
+@dataclass(frozen=True)
+class _Ledger:
+    """The file ``DATA_DIR/shared.json``."""
+
+    root: str = ""
+    """Id of the shared root, from its marker; "" before the first exchange."""
+    files: Mapping[str, Known] = field(default_factory=dict)
+
+
+def read_ledger(path: Path) -> _Ledger:
+    """Read the ledger. A missing or damaged one is empty: the next exchange then compares all files, deletes none.
+
+    Raises:
+        FileOfLaterVersion
+    """
+    if not path.is_file():
+        return _Ledger()
+    try:
+        value = known_version(parse_json(path.read_bytes()), path, SHARED_LEDGER)
+        files = {
+            str(name): Known(Stamp(int(size), int(mtime_ns)), str(etag), str(sha256))
+            for name, (size, mtime_ns, etag, sha256) in value["files"].items()
+        }
+        return _Ledger(str(value["root"]), files)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        _log.warning("%s is damaged and is written anew: %s", path.name, error)
+        return _Ledger()
+
+
+def _write_ledger(path: Path, ledger: _Ledger) -> None:
+    """Replace the ledger.
+
+    Raises:
+        OSError
+    """
+    rows = {
+        name: (known.here.size, known.here.mtime_ns, known.there, known.sha256)
+        for name, known in sorted(ledger.files.items())
+    }
+    write_json(path, {VERSION: SHARED_LEDGER, "root": ledger.root, "files": rows}, indent=None)

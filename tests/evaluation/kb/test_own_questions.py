@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.evaluation.kb.references import reference_in
-from chatbot_mvp.evaluation.kb.spoken import MOST, spoken_questions
+from chatbot_mvp.evaluation.own_questions import MOST, reference_in, spoken_questions
 from chatbot_mvp.settings.model import load_settings
 
 TEXT = """# Normas

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from chatbot_mvp.evaluation.kb.thresholds import curve, few_of, figures_at
+from chatbot_mvp.evaluation.kb.own_threshold import curve, few_of, figures_at
 from chatbot_mvp.metrics.statistics.share import Share
 
 SCORES = {"answerable": [0.9, 0.8, 0.6, 0.3], "near": [0.7, 0.2], "far": [0.1, 0.0, 0.05]}

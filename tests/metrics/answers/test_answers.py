@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.metrics.answers.accuracy import answer_contains, answered_right, generation_score, label_accuracy
-from chatbot_mvp.metrics.answers.exact_match import exact_match
-from chatbot_mvp.metrics.answers.f1 import answer_f1
+from chatbot_mvp.metrics.answers.accuracy import (
+    answer_contains,
+    answer_f1,
+    answered_right,
+    exact_match,
+    generation_score,
+    label_accuracy,
+)
 from chatbot_mvp.metrics.answers.text import AnswerCase, first_label, normalise
 from chatbot_mvp.metrics.registry import metrics_of
 from chatbot_mvp.metrics.spec import MetricSpec

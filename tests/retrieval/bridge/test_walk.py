@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chatbot_mvp.datasets import load_dataset
-from chatbot_mvp.metrics.ranking.recall import recall_at
+from chatbot_mvp.metrics.ranking.measures import recall_at
 from chatbot_mvp.retrieval.bridge.choice import HOP_STEP_FEATURES, STEP_FEATURES
 from chatbot_mvp.retrieval.bridge.features import HOP_FEATURES, LINK_FEATURES, OWN_FEATURES, VECTOR_FEATURES
 from chatbot_mvp.retrieval.bridge.walk import PATH, load_weights

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.wings.effects.cli import headline, report_text
 from chatbot_mvp.wings.effects.comparing import EffectsReport, kind_of, metric_tests, report_of
-from chatbot_mvp.wings.effects.reports import headline, report_text
 from chatbot_mvp.wings.effects.types import EffectsPlan, Kind, Passage, SideAnswer
 
 HERE = Passage("a.md", None, "A", "Son 23 días. Nada más.", ((0, 12),))

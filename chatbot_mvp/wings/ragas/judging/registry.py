@@ -10,14 +10,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import NeedsLanguageModel, UnknownChoice
 from chatbot_mvp.judges.asking import total_usage
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.wings.ragas.judging import (
-    answer_relevancy,
-    context_precision,
-    context_recall,
-    context_relevance,
-    faithfulness,
-    without_judge,
-)
+from chatbot_mvp.wings.ragas.judging import judged, without_judge
 from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, NotScored, Reason, Row, Scored
 from chatbot_mvp.wings.ragas.judging.prompts import Prompts
 from chatbot_mvp.wings.ragas.judging.session import Session
@@ -59,35 +52,35 @@ RAGAS_METRICS: dict[str, RagasMetric] = {
             "ragas_llm_context_precision_without_reference",
             "LLMContextPrecisionWithoutReference",
             _ANSWERED,
-            context_precision.without_reference,
+            judged.precision_without_reference,
             (("context_precision", "without_reference"),),
         ),
         RagasMetric(
             "ragas_llm_context_precision_with_reference",
             "LLMContextPrecisionWithReference",
             ("user_input", "reference", "retrieved_contexts"),
-            context_precision.with_reference,
+            judged.precision_with_reference,
             (("context_precision", "with_reference"),),
         ),
         RagasMetric(
             "ragas_context_recall",
             "LLMContextRecall",
             ("user_input", "retrieved_contexts", "reference"),
-            context_recall.recall,
+            judged.recall,
             (("context_recall", "classification"),),
         ),
         RagasMetric(
             "ragas_faithfulness",
             "Faithfulness",
             _ANSWERED,
-            faithfulness.faithful,
+            judged.faithful,
             (("faithfulness", "statements"), ("faithfulness", "verdicts")),
         ),
         RagasMetric(
             "ragas_answer_relevancy",
             "ResponseRelevancy",
             ("user_input", "response"),
-            answer_relevancy.relevancy,
+            judged.relevancy,
             (("answer_relevancy", "question"),),
             needs_embedder=True,
         ),
@@ -95,7 +88,7 @@ RAGAS_METRICS: dict[str, RagasMetric] = {
             "ragas_nv_context_relevance",
             "ContextRelevance",
             ("user_input", "retrieved_contexts"),
-            context_relevance.relevance,
+            judged.relevance,
             (("context_relevance", "first"), ("context_relevance", "second")),
         ),
         RagasMetric(
