@@ -45,6 +45,7 @@ from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetCheck, SetQuestion
 from chatbot_mvp.evaluation.kb.strategies import StrategyFigure, StrategyFigures
 from chatbot_mvp.evaluation.kb_map import KbMap
 from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN, Proposed, spoken_questions
+from chatbot_mvp.evaluation.run_sources import kb_reference
 from chatbot_mvp.health import Health
 from chatbot_mvp.jobs.manager import JobStatus
 from chatbot_mvp.knowledge_base.changes import Change, Describe, Move, Remove

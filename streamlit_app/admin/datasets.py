@@ -62,7 +62,7 @@ def _row(found: Found, entry: ListedDataset | None) -> dict[str, Any]:
         t("admin.data.col.name"): found.name,
         t("admin.data.col.place"): t(f"admin.data.place.{place}"),
         t("eval.queries"): _count(counts.queries),
-        t("admin.data.col.documents"): _count(counts.documents),
+        t("admin.kb_view.documents"): _count(counts.documents),
         t("admin.data.col.qrels"): _count(counts.qrels),
         t("admin.data.col.splits"): ", ".join(entry.splits) if entry and entry.splits else "–",
         t("admin.data.col.license"): (entry.license if entry else "") or t("admin.data.not_stated"),

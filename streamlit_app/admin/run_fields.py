@@ -88,7 +88,7 @@ def field(name: str) -> None:
     disabled = not counts(name)
     if name == "retrieval_strategy":
         summaries = get_app().runs.strategies()
-        _choice(name, list(summaries), lambda item: f"{item} · {t_or(f'strategy.{item}', summaries[item])}")
+        _choice(name, list(summaries), lambda item: t_or(f"strategy.{item}", summaries[item]))
     elif name in ("provider", "judge_provider"):
         able = [status.name for status in get_app().providers.statuses() if status.configured]
         _choice(name, able if name == "provider" else ["", *able], lambda item: item or t("admin.same_provider"))

@@ -8,6 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import GROUPS, SettingRow
 from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
+from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table, fitting_height
@@ -81,11 +82,7 @@ def _searched(row: SettingRow) -> str:
 def _value(row: SettingRow) -> str:
     if row.form.kind == "secret":
         return t("admin.settings.set" if row.is_set else "admin.settings.not_set")
-    return _yes_or_no(row.value) if isinstance(row.value, bool) else str(row.value)
-
-
-def _yes_or_no(value: bool) -> str:
-    return t("admin.settings.yes" if value else "admin.settings.no")
+    return value_text(row.value) if isinstance(row.value, bool) else str(row.value)
 
 
 def _one(row: SettingRow) -> None:
@@ -136,5 +133,5 @@ def _field(row: SettingRow, key: str) -> Any:
 def _shown_default(row: SettingRow) -> str:
     default = row.form.default
     if isinstance(default, bool):
-        return _yes_or_no(default)
+        return value_text(default)
     return plain(choice_text(str(default)) if row.form.kind == "choice" else str(default)) or "–"

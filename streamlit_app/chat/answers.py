@@ -76,11 +76,7 @@ def show_answer(turn: Turn, answer: AnswerRecord, asks: bool) -> None:
     st.markdown(linked(marked(answer), answer, anchor_of(turn)))
     show_reason(answer)
     if answer.unsupported:
-        said = t(
-            "chat.unsupported_one" if answer.unsupported == 1 else "chat.unsupported",
-            count=answer.unsupported,
-        )
-        st.caption(f":orange[:material/warning:] {said}")
+        st.caption(f":orange[:material/warning:] {t('chat.unsupported', count=answer.unsupported)}")
         show_differences(answer)
     if not (answer.from_kb or answer.abstained or answer.is_talk):
         st.caption(f":blue[:material/info:] {t('chat.not_from_kb')}")
@@ -106,7 +102,7 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
             if not live.join(_ALMOST_DONE_S):
                 text.caption(t("chat.searching"))
                 button.button(
-                    t("chat.stop"),
+                    t("job.stop"),
                     key=f"stop-{turn.turn_id}",
                     icon=":material/stop_circle:",
                     on_click=get_app().chat.stop,

@@ -117,7 +117,7 @@ def page_script(opened: str) -> None:
         opened: the turn that the address names, "" for none.
     """
     said = {
-        "skip": t("chat.skip"),
+        "skip": t("keys.input"),
         "copied": t("message.copied"),
         "keys": "on" if keys_are_on() else "off",
         "open": opened,

@@ -139,7 +139,7 @@ def _edit_form(turn: Turn) -> None:
             t("message.edit"), turn.question, max_chars=MAX_QUESTION_CHARS, key=f"edited-{turn.turn_id}"
         )
         with st.container(horizontal=True):
-            sent = st.form_submit_button(t("message.edit_send"), type="primary")
+            sent = st.form_submit_button(t("home.step.ask"), type="primary")
             cancelled = st.form_submit_button(t("message.edit_cancel"), type="tertiary")
     if sent and text.strip():
         ask(Asking(text.strip(), turn.after))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import streamlit as st
@@ -48,7 +48,7 @@ def show_outcome(answer: AnswerRecord) -> None:
     icon, said = _ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")] if answer.mode == "strict" else []
     if passages:
         count = len(passages)
-        said.append(t(f"outcome.passages.nearest.{_form(count)}", count=number(count)))
+        said.append(t("outcome.passages.nearest", count=number(count)))
         said += _notes(passages)
     if answer.outcome == "nearest" and answer.mode == "strict":
         st.markdown(_quiet_line(icon, said))
@@ -85,7 +85,7 @@ def outcome_words(turn: Turn, answer: AnswerRecord) -> Markdown:
 def source_count(answer: AnswerRecord) -> tuple[str, str]:
     """Return how many sources an answer has, and what is notable of them: a great age, files not read whole."""
     count = len(answer.sources)
-    said = t(f"outcome.passages.answered.{_form(count)}", count=number(count))
+    said = t("outcome.passages.answered", count=number(count))
     return said, " · ".join(_notes(answer.sources))
 
 
@@ -98,7 +98,7 @@ def _notes(passages: Sequence[Source]) -> list[str]:
     """Return how old the oldest passage is, if that is a year or more, and which files could not be read whole."""
     oldest = min((one.place.updated_at for one in passages if one.place and one.place.updated_at), default="")
     unit, count = age_of(oldest)
-    said = [t(f"outcome.old.{unit}", count=number(count))] if unit in ("year", "years") else []
+    said = [t("outcome.old", count=number(count))] if unit in ("year", "years") else []
     files = dict.fromkeys(one.place.file for one in passages if one.place and _lacks(address_of(one)))
     return [*said, t("outcome.lacks", files=plain(", ".join(files)))] if files else said
 
@@ -154,28 +154,26 @@ def show_counts(conversation: Conversation) -> None:
     counts = conversation.outcomes
     icons = _ICONS if all(one.tick for one in conversation.counted if one.outcome == "answered") else _UNTICKED
     if any(counts.values()):
-        said = {
-            name: t(f"outcome.turns.{name}.{_form(counts[name])}", count=number(counts[name]))
-            for name in OUTCOMES
-            if counts[name]
-        }
+        said = {name: t(f"outcome.turns.{name}", count=number(counts[name])) for name in OUTCOMES if counts[name]}
         st.caption(" · ".join(f"{icons[name]} {text}" for name, text in said.items()))
 
 
-def _form(count: int) -> str:
-    return "one" if count == 1 else "many"
+def _once(slot: str, key: object, find: Callable[[], Sequence[str]]) -> Sequence[str]:
+    """Return questions that are found once: later runs of the script keep them."""
+    if st.session_state.get(slot, (None,))[0] != key:
+        try:
+            st.session_state[slot] = key, find()
+        except ChatbotError:
+            return ()  # the user will see the error when asking a question
+    found: Sequence[str] = st.session_state[slot][1]
+    return found
 
 
 def show_follow_ups(kbs: Sequence[KbRecord], turns: Sequence[Turn], context: UserContext) -> None:
-    """Draw a button per question that may follow the last answer. Found once: later runs of the script keep them."""
+    """Draw a button per question that may follow the last answer."""
     key = (turns[-1].turn_id, *(kb.version for kb in kbs), context.documents, current_language())
-    kept, questions = st.session_state.get("chat_follow_ups", (None, ()))
-    if kept != key:
-        try:
-            questions = get_app().answering.follow_ups([kb.kb_id for kb in kbs], turns, context)
-        except ChatbotError:
-            return  # the user will see the error when asking a question
-        st.session_state.chat_follow_ups = key, questions
+    ids, answering = [kb.kb_id for kb in kbs], get_app().answering
+    questions = _once("chat_follow_ups", key, lambda: answering.follow_ups(ids, turns, context))
     if not questions:
         return
     st.caption(t("chat.follow_ups"))
@@ -191,18 +189,10 @@ def show_follow_ups(kbs: Sequence[KbRecord], turns: Sequence[Turn], context: Use
 
 
 def suggestions(kbs: Sequence[KbRecord], context: UserContext) -> None:
-    """Draw one button per suggestion about the chosen documents; clicking it asks the question.
-
-    Found once, because each is searched before: later runs of the script keep them.
-    """
+    """Draw one button per suggestion about the chosen documents, which asks the question. Each is searched before."""
     key = (tuple((kb.kb_id, kb.version) for kb in kbs), context)
-    kept, questions = st.session_state.get("chat_suggested", (None, ()))
-    if kept != key:
-        try:
-            questions = get_app().answering.first_questions([kb.kb_id for kb in kbs], context, _SUGGESTIONS)
-        except ChatbotError:
-            return  # the user will see the error when asking a question
-        st.session_state.chat_suggested = key, questions
+    ids, answering = [kb.kb_id for kb in kbs], get_app().answering
+    questions = _once("chat_suggested", key, lambda: answering.first_questions(ids, context, _SUGGESTIONS))
     if not questions:
         return
     grid = card_grid("suggestions", narrowest=320)

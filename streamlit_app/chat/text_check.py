@@ -26,7 +26,7 @@ def check_box(kb: KbRecord) -> None:
     with st.expander(t("check.title"), icon=":material/fact_check:"):
         st.caption(t("check.about", name=kb.kb_name))
         with st.form("check-form", border=False):
-            text = st.text_area(t("check.text"), max_chars=_MOST_CHARS, height=160, key="check-area")
+            text = st.text_area(t("kbdoc.view.text"), max_chars=_MOST_CHARS, height=160, key="check-area")
             sent = st.form_submit_button(t("check.do"), key="check-do")
         if sent and text.strip():
             with errors_shown():

@@ -14,9 +14,9 @@ from streamlit_app.evaluation.in_words import show_comparison_in_words
 from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared import links
 from streamlit_app.shared.configuration import setting_label, value_text
-from streamlit_app.shared.i18n import bare, number, plain, score, t
+from streamlit_app.shared.i18n import bare, code, number, plain, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label, signed_number
-from streamlit_app.shared.runs import data_namer, run_names
+from streamlit_app.shared.runs import data_namer, run_names, spoken
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
@@ -49,7 +49,7 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     with st.spinner(t("compare.working")):
         comparison = get_app().details.compare(ids)
     by_id = {run.run_id: run for run in runs}
-    labels = run_labels([by_id[run_id] for run_id in ids])
+    labels = {run_id: spoken(label) for run_id, label in run_labels([by_id[run_id] for run_id in ids]).items()}
     show_comparison_in_words(comparison, [by_id[run_id] for run_id in ids])
     _show_who([by_id[run_id] for run_id in ids], labels)
     _show_versions(comparison)
@@ -152,7 +152,9 @@ def _show_who(runs: Sequence[RunLine], labels: Mapping[str, str]) -> None:
     for place, run in enumerate(runs):
         run_id = run.run_id
         role = f" ({t('compare.is_base')})" if place == 0 else ""
-        st.caption(f"**{plain(labels[run_id][0])}**{role}: {plain(names[run_id])}")
+        st.caption(
+            f"**{plain(labels[run_id][0])}**{role}: {plain(names[run_id])}", help=code(f"{run.strategy} · {run_id}")
+        )
 
 
 def _show_verdict(comparison: Comparison, labels: Mapping[str, str]) -> None:
@@ -199,7 +201,7 @@ def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> No
         [
             {
                 t("compare.col.setting"): setting_label(name),
-                **dict(zip(heads, map(value_text, values), strict=True)),
+                **dict(zip(heads, (spoken(value_text(value)) for value in values), strict=True)),
                 t("compare.col.name"): name.upper(),
             }
             for name, values in table.items()

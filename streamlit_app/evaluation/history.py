@@ -13,8 +13,8 @@ from chatbot_mvp.api import BENCHMARK, History, Series, history_of
 from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import bare, moment, number, score, t, word
-from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
-from streamlit_app.shared.runs import data_namer
+from streamlit_app.shared.metrics import choose_figure, interval_text, metric_label
+from streamlit_app.shared.runs import data_namer, spoken
 from streamlit_app.shared.state import get_app
 
 _IN_CHART = 100  # maximum runs in the chart
@@ -22,19 +22,10 @@ _IN_CHART = 100  # maximum runs in the chart
 
 def show_history() -> None:
     """Draw the choice of data and metric, the sentence on the first run out of the band, and the chart."""
-    past = get_app().archive
-    every = past.series()
-    data_name = data_namer()
-    left, right = st.columns(2)
-    position = left.selectbox(
-        t("runs.history.series"),
-        range(len(every)),
-        format_func=lambda at: _series_text(every[at], data_name(every[at])),
-        key="runs-history-series",
-        help=t("runs.history.series_help"),
+    every, data_name = get_app().archive.series(), data_namer()
+    series, metric = choose_figure(
+        every, lambda one: _series_text(one, data_name(one)), "runs-history-series", t("runs.history.series_help")
     )
-    series = every[position]
-    metric = choose_metric(right, series.metrics, f"runs-history-metric-{series.kind}-{series.dataset}")
     if metric is None:
         return
     history = history_of(series, metric)
@@ -63,7 +54,7 @@ def show_history() -> None:
 
 
 def _series_text(series: Series, data: str) -> str:
-    name = data if series.kind == BENCHMARK else f"{data} ({word('runs.kind_short', series.kind)})"
+    name = data if series.kind == BENCHMARK else f"{data} ({word('runs.kind', series.kind)})"
     return bare("runs.history.a_series", dataset=name, runs=number(len(series.runs)))
 
 
@@ -77,7 +68,6 @@ def _tell_first(history: History) -> None:
     st.warning(
         t(
             "runs.history.outside",
-            run=first.run_id,
             when=moment(first.started_at),
             value=score(first.value),
             band=interval_text(first.band),
@@ -109,7 +99,6 @@ def _chart(history: History) -> alt.LayerChart | alt.FacetChart:
             scale=alt.Scale(type="band", paddingInner=0, paddingOuter=0.3),
         ),
         tooltip=[
-            alt.Tooltip("run_id:N", title=bare("runs.history.run")),
             alt.Tooltip("when:N", title=bare("eval.col.when")),
             alt.Tooltip("strategy:N", title=bare("eval.col.strategy")),
             alt.Tooltip("said:N", title=metric_label(history.metric)),
@@ -147,9 +136,8 @@ def _rows(history: History) -> Sequence[dict[str, Any]]:
             {
                 # Numbered, because two runs may begin in the same minute.
                 "run": f"{place} · {moment(point.started_at)}",
-                "run_id": point.run_id,
                 "when": moment(point.started_at),
-                "strategy": point.system or "–",
+                "strategy": spoken(point.system) or "–",
                 "value": point.value,
                 "low": low,
                 "high": high,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, RunResult, headlines
-from streamlit_app.shared.i18n import number, plain, t, t_or
-from streamlit_app.shared.runs import KB
+from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.runs import KB, spoken
 
 _FIRST = "hit@1"
 _ANSWERS = ("accuracy", "answer_contains")
@@ -116,6 +116,4 @@ def _name(run: RunLine, by_model: bool) -> str:
     """Return what people call the run: its model if that tells them apart, else how it searched."""
     if by_model:
         return plain(run.generator)
-    way = t_or(f"strategy.{run.strategy}", "")
-    said = t("words.way", way=way, name=run.strategy) if way else plain(run.strategy)
-    return f"{said} · {plain(run.generator)}" if run.generator else said
+    return plain(spoken(run.system))

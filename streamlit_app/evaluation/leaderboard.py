@@ -13,8 +13,8 @@ from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, leaderboard, run_kind
 from streamlit_app.pictures.picture import Picture, show_picture
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
-from streamlit_app.shared.metrics import choose_metric, interval_text, metric_label
-from streamlit_app.shared.runs import data_namer, run_names
+from streamlit_app.shared.metrics import choose_figure, interval_text, metric_label
+from streamlit_app.shared.runs import data_namer, run_names, spoken
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row
 
@@ -23,19 +23,10 @@ _IN_CHART = 15  # maximum runs in the chart
 
 def show_leaderboard() -> None:
     """Draw the choice of data and metric, the ranked runs, and a button to open one."""
-    past = get_app().archive
-    fields = past.groups()
-    data_name = data_namer()
-    left, right = st.columns(2)
-    position = left.selectbox(
-        t("runs.board.field"),
-        range(len(fields)),
-        format_func=lambda at: _field_text(fields[at], data_name(fields[at])),
-        key="runs-board-field",
-        help=t("runs.board.field_help"),
+    fields, data_name = get_app().archive.groups(), data_namer()
+    field, metric = choose_figure(
+        fields, lambda one: _field_text(one, data_name(one)), "runs-board-field", t("runs.board.field_help")
     )
-    field = fields[position]
-    metric = choose_metric(right, field.metrics, f"runs-board-metric-{field.sha256}-{field.kind}")
     if metric is None:
         return
     _tell_others(field, fields, data_name(field))
@@ -62,7 +53,7 @@ def _field_text(field: RunGroup, data: str) -> str:
         queries=number(field.queries),
         documents=number(field.documents),
         runs=number(len(field.runs)),
-        kind=word("runs.kind_short", field.kind),
+        kind=word("runs.kind", field.kind),
     )
 
 
@@ -119,7 +110,7 @@ def _table(places: Sequence[RankedRun], metric: str) -> list[dict[str, Any]]:
     return [
         {
             t("runs.board.rank"): place.rank,
-            t("eval.col.strategy"): place.run.strategy,
+            t("eval.col.strategy"): spoken(place.run.strategy),
             t("runs.col.model"): place.run.generator or place.run.judge,
             metric_label(metric): score(place.value),
             t("table.interval"): interval_text(place.interval),

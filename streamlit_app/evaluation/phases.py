@@ -11,7 +11,8 @@ import streamlit as st
 
 from chatbot_mvp.api import RunResult, Spent
 from streamlit_app.pictures.picture import Picture, ink, show_picture
-from streamlit_app.shared.i18n import bare, duration_text, number, t, word
+from streamlit_app.shared.i18n import bare, duration_text, number, t
+from streamlit_app.shared.jobs import phase_name
 from streamlit_app.shared.metrics import dollars
 
 _ORDER = (
@@ -51,7 +52,7 @@ def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Spent]) ->
     if spent:
         cost = t("eval.cost_unknown") if spent.unpriced else dollars(spent.cost_usd)
     return {
-        t("detail.phase_name"): word("detail.phase", name),
+        t("detail.phase_name"): phase_name(name),
         t("detail.time"): duration_text(seconds[name]) if name in seconds else "–",
         t("detail.requests"): number(spent.calls) if spent else "–",
         t("detail.cached"): number(spent.cached) if spent else "–",
@@ -61,9 +62,7 @@ def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Spent]) ->
 
 
 def _bars(values: Mapping[str, float], title: str, text: Any) -> alt.LayerChart | alt.FacetChart:
-    rows = [
-        {"phase": word("detail.phase", name), "value": value, "text": text(value)} for name, value in values.items()
-    ]
+    rows = [{"phase": phase_name(name), "value": value, "text": text(value)} for name, value in values.items()]
     bars = alt.Chart(pd.DataFrame(rows)).encode(
         x=alt.X(
             "value:Q",
@@ -75,7 +74,7 @@ def _bars(values: Mapping[str, float], title: str, text: Any) -> alt.LayerChart 
             "phase:N",
             title=None,
             sort=[row["phase"] for row in rows],
-            axis=alt.Axis(labelLimit=180, labelOverlap=False),
+            axis=alt.Axis(labelLimit=240, labelOverlap=False),
         ),
         tooltip=[alt.Tooltip("phase:N", title=t("detail.phase_name")), alt.Tooltip("text:N", title=title)],
     )

@@ -29,6 +29,7 @@ from chatbot_mvp.api import (
 from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Document
 from streamlit_app.shared.i18n import bare, duration_text, number, plain, score, t, word
+from streamlit_app.shared.jobs import phase_name
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.tables import draw_table
@@ -156,7 +157,7 @@ def _show_gold(result: RunResult, row: QueryRow, documents: Mapping[str, Documen
         st.markdown(f"{_title(documents, path.doc_id)}  \n:{colour}-badge[{t(f'detail.fate.{path.fate.value}')}]")
         st.caption(_way(path))
         if path.doc_id in documents:
-            with st.expander(t("detail.passage"), icon=":material/article:"):
+            with st.expander(t("kbdoc.view.text"), icon=":material/article:"):
                 st.text(documents[path.doc_id].text)
 
 
@@ -180,9 +181,7 @@ def _show_trace(result: RunResult, row: QueryRow) -> None:
             st.caption(t("detail.no_trace"))
             return
         for phase, record in records.items():
-            st.markdown(
-                f"**{plain(word('detail.phase', phase))}**" + ("" if record.status == "ok" else " :red-badge[✕]")
-            )
+            st.markdown(f"**{plain(phase_name(phase))}**" + ("" if record.status == "ok" else " :red-badge[✕]"))
             if record.error:
                 st.caption(plain(record.error))
             facts = _recorded(record)

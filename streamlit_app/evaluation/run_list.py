@@ -13,7 +13,7 @@ from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.runs import data_namer, run_names
+from streamlit_app.shared.runs import data_namer, run_names, spoken
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row
 
@@ -32,7 +32,7 @@ def show_list(runs: Sequence[RunLine]) -> None:
     """Draw the search, the table, and the chosen run below it."""
     data_name = data_namer()
     asked = _filter(runs, data_name)
-    found = get_app().archive.search(asked, data_name)
+    found = get_app().archive.search(asked, lambda run: f"{data_name(run)} {spoken(run.strategy)}")
     if not found:
         st.info(t("runs.no_match"), icon=":material/search_off:")
         st.button(t("runs.clear"), icon=":material/filter_alt_off:", on_click=_clear)
@@ -92,7 +92,7 @@ def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict
         t("eval.col.when"): [local_time(run.started_at) for run in runs],
         t("eval.col.dataset"): [data_name(run) for run in runs],
         **({t("runs.kind"): [[word("runs.kind", kind)] for kind in kinds]} if "kb" in kinds else {}),
-        t("eval.col.strategy"): [run.strategy for run in runs],
+        t("eval.col.strategy"): [spoken(run.strategy) for run in runs],
         t("eval.queries"): [run.queries for run in runs],
         **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
     }

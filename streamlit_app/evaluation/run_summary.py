@@ -51,7 +51,7 @@ def show_about(result: RunResult) -> None:
         st.badge(t("runs.kind.kb"), icon=":material/library_books:")
     st.caption(
         t("eval.identity", memory=number(result.peak_rss_mb) if result.peak_rss_mb else "–"),
-        help=f"{code(result.run_id)} · {code(result.fingerprint)}",
+        help=f"{code(result.strategy)} · {code(result.run_id)} · {code(result.fingerprint)}",
     )
     if result.generator:
         judge = result.judge

@@ -10,7 +10,7 @@ from chatbot_mvp.api import RunLine, main_metric, run_kind
 from streamlit_app.shared.i18n import moment, number, plain, score, t, word
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import data_namer, run_names
+from streamlit_app.shared.runs import data_namer, run_names, spoken
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.shared.style import card_grid
 
@@ -44,12 +44,12 @@ def metric_of_group(runs: Sequence[RunLine]) -> str:
 def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) -> None:
     name = metric_of_group(runs)
     shown = [run for run in runs if run.metrics.get(name) is not None][:_RUNS]
-    title = plain(data) if run_kind(kind).retrieves else f"{plain(data)} · {plain(word('runs.kind_short', kind))}"
+    title = plain(data) if run_kind(kind).retrieves else f"{plain(data)} · {plain(word('runs.kind', kind))}"
     st.markdown(f"**{title}**")
     newest = runs[0]
     value = newest.metrics.get(name)
     st.metric(plain(metric_label(name)) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
-    said = [plain(newest.system), moment(newest.started_at)]
+    said = [plain(spoken(newest.system)), moment(newest.started_at)]
     if interval := newest.intervals.get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))
     st.caption(" · ".join(part for part in said if part))

@@ -12,6 +12,7 @@ from chatbot_mvp.api import RunLine
 from streamlit_app.pictures.picture import show_chart
 from streamlit_app.shared.i18n import moment, score, t
 from streamlit_app.shared.metrics import interval_text, metric_label
+from streamlit_app.shared.runs import spoken
 
 
 def show_run_chart(runs: Sequence[RunLine], metric: str, key: str) -> list[str]:
@@ -34,7 +35,7 @@ def _chart(runs: Sequence[RunLine], name: str) -> alt.LayerChart | alt.FacetChar
                 "high": high,
                 "when": moment(run.started_at),
                 "metric": metric_label(name),
-                "strategy": run.system or "–",
+                "strategy": spoken(run.system) or "–",
                 "said": f"{score(run.metrics[name])} ({interval_text(interval)})",
             }
         )

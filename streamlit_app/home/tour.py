@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import streamlit as st
 
-from chatbot_mvp.api import JobStatus, UserContext
+from chatbot_mvp.api import JobStatus, UserContext, kb_reference
 from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.upload import take_sample
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end
 from streamlit_app.shared.links import open_run
+from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app
 from streamlit_app.shared.style import card_grid
@@ -27,12 +28,10 @@ _SIGNS: dict[str, tuple[str, Literal["green", "blue", "gray"]]] = {
     "later": (":material/radio_button_unchecked:", "gray"),
 }
 _ACTIONS = {"kb": Action.UPLOAD, "ask": Action.ASK, "measure": Action.MEASURE}
-SAMPLE_DATASET = "valle_multihop"
-_SAMPLE_RUN: dict[str, Any] = {
-    "mteb_dataset_name": SAMPLE_DATASET,
-    "retrieval_strategy": "BRIDGE",
-    "generation_enabled": False,
-}  # takes seconds and costs nothing with any provider: it needs neither vectors nor a model
+_RUN: dict[str, Any] = {"provider": "demo", "generation_enabled": False, "eval_max_queries": 0, "dev_mode": False}
+"""It costs nothing with any provider: answers are quotes."""
+_PROPOSED = 10
+"""Questions of a document that has none."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def show_tour() -> None:
         if not state.next:
             st.success(t("tour.finished"), icon=":material/celebration:")
             with st.container(horizontal=True):
-                for page, key in (("chat", "tour.own_ask"), ("mykb", "tour.own_measure")):
+                for page, key in (("chat", "tour.own_ask"), ("mykb", "tour.own_measure"), ("admin", "tour.public")):
                     st.page_link(PAGES[page][0], label=t(key), icon=PAGES[page][1])
 
 
@@ -153,9 +152,7 @@ def _show_action(step: str, state: TourState) -> None:
     elif step == "ask":
         _ask()
     elif step == "measure":
-        with errors_shown():
-            st.session_state.tour_run = get_app().runs.start_run(**_SAMPLE_RUN)
-            st.rerun()
+        _measure()
     else:
         st.session_state.tour_read = True
         open_run(state.result)
@@ -173,6 +170,25 @@ def _ask() -> None:
         st.switch_page(PAGES["chat"][0])
 
 
+def _measure() -> None:
+    """Run the newest questions of the document that is asked; without any, the bundled ones or some that rules make."""
+    app, record = get_app(), active_kb()
+    if record is None:
+        return  # deleted since this page was drawn
+    with errors_shown():
+        sample = next((app.settings.samples_dir / "kb").glob("*.md"))
+        if not (sets := app.question_sets.sets(record.kb_id)):
+            if record.files == (sample.name,):
+                bundled = next(sample.parent.glob("*.jsonl"))
+                sets = [app.question_sets.import_set(record.kb_id, bundled.name, bundled.read_bytes())]
+            else:
+                found = app.kb_evaluation.propose_now(record.kb_id, _PROPOSED, use_model=False)
+                sets = [app.question_sets.save(replace(found, name=bare("tour.measure.title")))]
+        asked = kb_reference(record.kb_id, sets[0].set_id)
+        st.session_state.tour_run = app.runs.start_run(mteb_dataset_name=asked, **_RUN)
+        st.rerun()
+
+
 def _watch(job_id: str) -> None:
     def job() -> JobStatus | None:
         return next((job for job in get_app().runs.jobs() if job.job_id == job_id and job.active), None)
@@ -180,7 +196,7 @@ def _watch(job_id: str) -> None:
     def draw() -> None:
         if (found := job()) is not None:
             phase = [phase_text(found)] if found.phase else []
-            st.progress(share_done(found), " · ".join([plain(found.title), *phase]))
+            st.progress(share_done(found), " · ".join([plain(spoken(found.title)), *phase]))
 
     draw_live(lambda: job() is not None, draw, seen_active=True)
 

@@ -12,7 +12,7 @@ import streamlit as st
 from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Passage, lost_of
 from streamlit_app.knowledge_bases.acting import apply_buttons
 from streamlit_app.knowledge_bases.upload_progress import pages_of
-from streamlit_app.shared.i18n import Markdown, ago, form_of, moment, number, plain, t
+from streamlit_app.shared.i18n import Markdown, ago, moment, number, plain, t
 from streamlit_app.shared.originals import has_pictures, page_of, show_page, show_text, text_starts
 from streamlit_app.shared.session import conversations
 from streamlit_app.shared.sources import place_text, show_passage
@@ -36,7 +36,7 @@ def facts_of(document: KbDocument) -> Markdown:
 def losses_of(document: KbDocument) -> str:
     """Return what of a document's file is not in its text, in one line; "" if it is all there."""
     found = lost_of(document).items()
-    what = ", ".join(t(f"kbdoc.lost.{kind}.{form_of(count)}", count=number(count)) for kind, count in found)
+    what = ", ".join(t(f"kbdoc.lost.{kind}", count=number(count)) for kind, count in found)
     return t("kbdoc.lost", what=Markdown(what)) if what else ""
 
 

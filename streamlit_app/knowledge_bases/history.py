@@ -66,7 +66,7 @@ def _step(record: KbRecord, step: Step, before: Step | None) -> None:
 def _counts(step: Step) -> list[str]:
     entry = step.entry
     parts = (("added", entry.added), ("changed", entry.changed), ("removed", entry.removed))
-    return [t(f"kbhistory.{name}", count=number(count)) for name, count in parts if count]
+    return [t(f"kbdiff.count.{name}", count=number(count)) for name, count in parts if count]
 
 
 def _compare(record: KbRecord, kept: Sequence[Step]) -> None:

@@ -53,7 +53,7 @@ def _entry(record: KbRecord, active: bool) -> None:
     mark = f" · :green-badge[{t('admin.kb_active')}]" if active else ""
     text.markdown(f"**{plain(record.kb_name)}**{mark}")
     text.caption(" · ".join(_facts(record)))
-    if bar.button(t("admin.kb_use"), key=f"use-{record.kb_id}", icon=":material/forum:"):
+    if bar.button(t("home.step.ask"), key=f"use-{record.kb_id}", icon=":material/forum:"):
         st.session_state.kb_id, st.session_state.kb_name = record.kb_id, record.kb_name
         st.switch_page(PAGES["chat"][0])
     opened = st.session_state.get("kb_open") == record.kb_id

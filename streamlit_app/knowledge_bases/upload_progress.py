@@ -8,7 +8,7 @@ from chatbot_mvp.api import FileState, Upload
 from streamlit_app.knowledge_bases.dropped import tell_left_out
 from streamlit_app.knowledge_bases.ready import show_added
 from streamlit_app.shared.guard import is_admin
-from streamlit_app.shared.i18n import form_of, number, plain, t
+from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, show_end, show_progress, show_provider, stop_button
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import failure_text, get_app
@@ -181,7 +181,7 @@ def _files(files: tuple[FileState, ...], added: bool = False) -> None:
 
 
 def pages_of(count: int) -> str:
-    return t(f"upload.pages.{form_of(count)}", pages=number(count))
+    return t("upload.pages", count=number(count))
 
 
 def _notes(file: FileState) -> list[str]:

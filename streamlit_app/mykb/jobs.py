@@ -18,6 +18,7 @@ from streamlit_app.shared.jobs import (
     show_provider,
     stop_button,
 )
+from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.state import errors_shown, get_app
 
 QUESTIONS, RESULTS, MAP = "questions", "results", "map"  # the own steps of the page
@@ -78,13 +79,13 @@ def _job(kb: KbRecord, job_id: str | None) -> EvaluationJob | None:
 def _show_active(job: EvaluationJob) -> None:
     status = job.status
     with st.container(border=True, key="mykb-job"):
-        show_progress(status, f"**{plain(status.title)}** · {t(f'mykb.job.{job.kind}')}")
+        show_progress(status, f"**{plain(spoken(status.title))}** · {t(f'mykb.job.{job.kind}')}")
         stop_button(status, "mykb_stop", lambda: get_app().kb_evaluation.stop(status.job_id), Action.MEASURE)
 
 
 def _show_ended(job: EvaluationJob) -> None:
     show_provider(job.status)
-    show_end(job.status, t(f"mykb.ended.{job.kind}", title=plain(job.status.title)))
+    show_end(job.status, t(f"mykb.ended.{job.kind}", title=plain(spoken(job.status.title))))
 
     def resume() -> None:
         get_app().runs.resume_run(job.made)

@@ -71,7 +71,7 @@ def _choose(found: KbMap) -> int | None:
             placeholder=t("picture.map_open_hint"),
             key="mykb-map-choice",
         )
-        pressed = st.button(t("picture.map_open_button"), icon=":material/open_in_new:", disabled=chosen is None)
+        pressed = st.button(t("runs.open"), icon=":material/open_in_new:", disabled=chosen is None)
     return chosen if pressed else None
 
 

@@ -38,7 +38,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     kinds = {kind: t(f"mykb.kind.{kind}") for kind in _KINDS}
     place = f"{questions.set_id}-{questions.changed_at}-{which}"
     with st.form(f"mykb-one-form-{place}", border=False):
-        text = st.text_area(t("mykb.col.question"), before.question.question, max_chars=500, key=f"mykb-q-{place}")
+        text = st.text_area(t("eval.col.question"), before.question.question, max_chars=500, key=f"mykb-q-{place}")
         kind = st.selectbox(
             t("mykb.col.kind"),
             _KINDS,
@@ -66,7 +66,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
             help=t("mykb.one_answer_help"),
             key=f"mykb-a-{place}",
         )
-        keep = st.checkbox(t("mykb.col.keep"), before.keep, key=f"mykb-x-{place}")
+        keep = st.checkbox(t("providers.use"), before.keep, key=f"mykb-x-{place}")
         sent = st.form_submit_button(
             t("mykb.one_save"),
             icon=":material/save:",

@@ -62,8 +62,7 @@ def _ask(kb: KbRecord) -> None:
     st.markdown(t("own.about"))
     asked = get_app().own_questions.asked_in_chat(kb.kb_id, session_name())
     if asked:
-        form = "one" if len(asked) == 1 else "many"
-        st.caption(f":material/forum: {t(f'own.from_chat.{form}', count=number(len(asked)))}")
+        st.caption(f":material/forum: {t('own.from_chat', count=number(len(asked)))}")
     key = f"own-text-{kb.kb_id}-{len(asked)}"
     with st.form(f"own-form-{kb.kb_id}", border=False):
         text = st.text_area(

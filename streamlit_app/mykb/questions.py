@@ -80,7 +80,7 @@ def _show_set(kb: KbRecord, questions: QuestionSet) -> None:
         if saved:
             run_set(kb, saved.set_id)
     export.download_button(
-        t("mykb.export"),
+        t("talk.export"),
         question_sets.export(edited),
         f"{questions.name}.jsonl",
         icon=":material/download:",
@@ -149,8 +149,8 @@ def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
         width="stretch",
         height=min(_ROWS_SHOWN, len(frame) + 2) * 36 + 4,
         column_config={
-            "keep": column.CheckboxColumn(t("mykb.col.keep"), default=True, width="small"),
-            "question": column.TextColumn(t("mykb.col.question"), required=True, width="large", max_chars=500),
+            "keep": column.CheckboxColumn(t("providers.use"), default=True, width="small"),
+            "question": column.TextColumn(t("eval.col.question"), required=True, width="large", max_chars=500),
             "kind": column.SelectboxColumn(
                 t("mykb.col.kind"),
                 options=list(kinds.values()),
@@ -161,7 +161,7 @@ def _table(questions: QuestionSet, check: SetCheck) -> QuestionSet:
             "paragraph": column.TextColumn(t("mykb.col.paragraph"), width="large", help=t("mykb.col.paragraph_help")),
             "heading": column.TextColumn(t("mykb.col.heading")),
             "place": column.TextColumn(t("mykb.col.place"), disabled=True, width="small"),
-            "origin": column.TextColumn(t("mykb.col.origin"), disabled=True, width="small"),
+            "origin": column.TextColumn(t("admin.data.col.place"), disabled=True, width="small"),
             "id": None,
         },
     )

@@ -15,8 +15,9 @@ from streamlit_app.mykb.headline import show_headline
 from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.strategy_bars import show_strategies
 from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
-from streamlit_app.shared.i18n import code, moment, number, score, t, t_or
+from streamlit_app.shared.i18n import code, moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
+from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.sections import draw_tabs, with_added
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import draw_table
@@ -110,7 +111,7 @@ def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
 
 
 def _signed(delta: float, name: str) -> str:
-    text = number(abs(delta), 3) if name == "mrr" else t("mykb.points", points=number(100 * abs(delta)))
+    text = number(abs(delta), 3) if name == "mrr" else t("compare.right_points", points=number(100 * abs(delta)))
     return f"{'-' if delta < 0 else '+'}{text}"
 
 
@@ -140,7 +141,7 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
 
 
 def _way(result: KbResult) -> str:
-    return t_or(f"strategy.{result.strategy}", result.strategy)
+    return spoken(result.strategy)
 
 
 def _show_all(results: Sequence[KbResult]) -> None:

@@ -40,7 +40,7 @@ def show_rows(result: KbResult, threshold: float) -> None:
             t("mykb.col.said"): t(f"mykb.said.{row.outcome or 'unknown'}"),
             t("mykb.col.evidence"): number(row.evidence, 2),
             t("mykb.col.decision"): t("mykb.accepted" if row.accepted(threshold) else "mykb.refused"),
-            t("mykb.col.rank"): _rank(row),
+            t("mykb.col.paragraph"): _rank(row),
         }
         for row in rows
     ]
@@ -80,7 +80,7 @@ def _matches(row: ResultRow, name: str | None) -> bool:
 def _rank(row: ResultRow) -> str:
     if not row.places:
         return "–"
-    return t("mykb.rank", rank=number(row.rank)) if row.rank else t("mykb.rank_none")
+    return t("detail.rank", rank=number(row.rank)) if row.rank else t("mykb.rank_none")
 
 
 def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
@@ -94,7 +94,7 @@ def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
         st.markdown(" ".join(badges))
         st.caption(
             t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))
-            + (f" · {t('mykb.col.rank')}: {_rank(row)}" if row.places else "")
+            + (f" · {t('mykb.col.paragraph')}: {_rank(row)}" if row.places else "")
         )
         try:
             found = get_app().kb_evaluation.found(result, row)

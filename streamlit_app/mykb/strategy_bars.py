@@ -12,6 +12,7 @@ from streamlit_app.pictures.picture import show_picture
 from streamlit_app.pictures.strategies import strategies_picture
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.state import errors_shown, get_app
 
 
@@ -28,7 +29,11 @@ def show_strategies(kb: KbRecord, result: KbResult) -> None:
         t("picture.strategies_start", count=number(len(found.missing))),
         icon=":material/play_arrow:",
         key="mykb_strategies",
-        **guarded(Action.MEASURE, t("picture.strategies_help", strategies=", ".join(found.missing)), disabled=busy(kb)),
+        **guarded(
+            Action.MEASURE,
+            t("picture.strategies_help", strategies="; ".join(map(spoken, found.missing))),
+            disabled=busy(kb),
+        ),
     ):
         with errors_shown():
             evaluation.start_strategies(kb.kb_id, result.set_id, found.missing)

@@ -55,8 +55,8 @@ def flow_picture(name: str, flow: Flow, colours: Palette) -> Picture | None:
         ),
         [
             {
-                bare("picture.flow_from"): _told(source),
-                bare("picture.flow_to"): _told(target),
+                bare("kbhistory.from"): _told(source),
+                bare("kbhistory.to"): _told(target),
                 bare("eval.queries"): number(count),
             }
             for (source, target), count in links.items()

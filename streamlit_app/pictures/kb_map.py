@@ -182,8 +182,8 @@ def _chart(
                 ),
             ),
             tooltip=[
-                alt.Tooltip("document:N", title=bare("picture.map_document")),
-                alt.Tooltip("section:N", title=bare("picture.map_section")),
+                alt.Tooltip("document:N", title=bare("nav.document")),
+                alt.Tooltip("section:N", title=bare("mykb.col.heading")),
                 alt.Tooltip("uses:N", title=bare("picture.map_uses")),
             ],
         )
@@ -207,7 +207,7 @@ def _uses(passages: Sequence[PassageUse]) -> str:
 
 def _table(passages: Sequence[PassageUse]) -> list[dict[str, str | int]]:
     """Return a row for each heading; of many headings, for each document."""
-    document, section = bare("picture.map_document"), bare("picture.map_section")
+    document, section = bare("nav.document"), bare("mykb.col.heading")
     states = {state: bare(f"picture.passage.{state}") for state in PASSAGE_STATES}
     groups = _grouped(passages, by_section=True)
     if len(groups) > _MOST_ROWS:

@@ -99,7 +99,7 @@ def squares_picture(
             }
             for cause in order
         ],
-        bare("picture.squares_hint" if share == 1 else "picture.squares_hint_many"),
+        bare("picture.squares_hint", count=share),
     )
 
 

@@ -8,7 +8,8 @@ import pandas as pd
 from chatbot_mvp.api import Share, StrategyFigure, StrategyFigures
 from streamlit_app.pictures.palette import Palette
 from streamlit_app.pictures.picture import Picture
-from streamlit_app.shared.i18n import bare, number, word
+from streamlit_app.shared.i18n import bare, number
+from streamlit_app.shared.runs import spoken
 
 _BAR, _AXIS = 44, 70  # pixels of each strategy, and of the axis with its title
 
@@ -23,8 +24,8 @@ def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Pal
         return None
     rows = [
         {
-            "strategy": one.strategy,
-            "about": word("strategy", one.strategy),
+            "strategy": spoken(one.strategy),
+            "code": one.strategy,
             "share": one.first.value,
             **dict(zip(("low", "high"), one.first.interval or (None, None), strict=True)),
             "told": _of(one.first),
@@ -36,12 +37,12 @@ def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Pal
         y=alt.Y(
             "strategy:N",
             title=None,
-            sort=[one.strategy for one in found.figures],
-            axis=alt.Axis(labelLimit=130, labelOverlap=False, ticks=False, domain=False),
+            sort=[spoken(one.strategy) for one in found.figures],
+            axis=alt.Axis(labelLimit=230, labelOverlap=False, ticks=False, domain=False),
         ),
         tooltip=[
             alt.Tooltip("strategy:N", title=bare("eval.col.strategy")),
-            alt.Tooltip("about:N", title=" "),
+            alt.Tooltip("code:N", title=" "),
             alt.Tooltip("told:N", title=bare("mykb.figure.hit@1")),
         ],
     )
@@ -70,19 +71,18 @@ def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Pal
 
 def _sentence(found: StrategyFigures) -> str:
     best = found.figures[0]
-    said = bare("picture.strategies_said", strategy=best.strategy, first=_of(best.first))
+    said = bare("picture.strategies_said", strategy=spoken(best.strategy), first=_of(best.first))
     if len(found.figures) == 1:
         return said
     unclear = found.unclear
     if not unclear:
         return f"{said} {bare('picture.strategies_clear')}"
-    return f"{said} {bare('picture.strategies_unclear', others=', '.join(unclear))}"
+    return f"{said} {bare('picture.strategies_unclear', others='; '.join(map(spoken, unclear)))}"
 
 
 def _row(one: StrategyFigure) -> dict[str, str]:
     return {
-        bare("eval.col.strategy"): one.strategy,
-        bare("picture.strategy_about"): word("strategy", one.strategy),
+        bare("eval.col.strategy"): spoken(one.strategy),
         bare("mykb.figure.hit@1"): _of(one.first),
         bare("table.interval"): _span(one.first),
         bare("mykb.figure.hit@3"): _of(one.third),

@@ -9,6 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import SYSTEMS, ChatProfile
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import code, plain, t
+from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
 
 _KEY = "chat_profile"
@@ -104,10 +105,10 @@ def show_profile() -> None:
     with st.container(border=True):
         text, more, back = st.columns([5, 2.4, 2.6], vertical_alignment="center")
         if profile.system:
-            said = t("detail.in_use_system", system=_system_title(profile.system), strategy=plain(profile.strategy))
+            said = t("detail.in_use_system", system=_system_title(profile.system), strategy=spoken(profile.strategy))
         else:
-            said = t("detail.in_use", strategy=plain(profile.strategy), run=plain(profile.run_id))
-        text.markdown(f":material/tune: {said}")
+            said = t("detail.in_use", strategy=spoken(profile.strategy))
+        text.markdown(f":material/tune: {said}", help=code(" · ".join((profile.strategy, profile.run_id))))
         with more.popover(t("detail.in_use_more"), icon=":material/difference:", width="stretch"):
             _show_taken(profile)
         back.button(

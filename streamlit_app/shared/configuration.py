@@ -24,7 +24,7 @@ def show_configuration(result: RunResult) -> None:
     facts = {
         t("detail.fingerprint"): manifest.fingerprint,
         t("detail.code_version"): manifest.code_version,
-        t("detail.dataset_hash"): manifest.dataset_sha256[:16],
+        t("detail.group.data"): manifest.dataset_sha256[:16],
         t("detail.kb_version"): str(manifest.evaluation.get("kb_version") or ""),
         t("detail.prompts"): manifest.prompts,
         t("detail.generator_fingerprint"): manifest.generator_fingerprint,

@@ -95,14 +95,16 @@ def t(key: str, **values: object) -> str:
     Args:
         values: values of its placeholders. All but numbers and ``Markdown`` are escaped, so that they appear literally.
     """
-    return Markdown(
-        catalogue(current_language())[key].format(**{name: _shown(value) for name, value in values.items()})
-    )
+    return Markdown(bare(key, **{name: _shown(value) for name, value in values.items()}))
 
 
 def bare(key: str, **values: object) -> str:
-    """Return the text of a key for a place where Markdown is not read: tables, options of lists, charts, file names."""
-    return catalogue(current_language())[key].format(**values)
+    """Return the text of a key for a place where Markdown is not read: tables, options of lists, charts, file names.
+
+    Of a text "one | several", the second part is for a ``count`` other than 1.
+    """
+    one, _, several = catalogue(current_language())[key].partition(" | ")
+    return (several if several and str(values["count"]) != "1" else one).format(**values)
 
 
 def t_or(key: str, otherwise: str, **values: object) -> str:
@@ -124,11 +126,6 @@ def number(value: float, decimals: int = 0) -> str:
     if current_language() == "es":
         text = text.translate(str.maketrans(",.", ".,"))
     return Markdown(text)
-
-
-def form_of(count: int) -> str:
-    """Return the last part of the key of a text that counts something: "one" or "many"."""
-    return "one" if count == 1 else "many"
 
 
 def score(value: float | None) -> str:
@@ -177,8 +174,7 @@ def ago(iso: str) -> str:
     seconds = (datetime.now() - local).total_seconds()
     for unit, length in (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if (count := int(seconds // length)) >= 1:
-            form = "one" if count == 1 else "more"
-            return t(f"ago.{unit}.{form}", count=number(count))
+            return t(f"ago.{unit}", count=number(count))
     return t("ago.now")
 
 

@@ -12,10 +12,10 @@ from chatbot_mvp.errors import ChatbotError, all_errors
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain, score, t
+from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain, score, t, word
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.runs import data_namer
+from streamlit_app.shared.runs import data_namer, spoken
 from streamlit_app.shared.state import confirm, error_text, errors_shown, get_app
 
 
@@ -35,6 +35,11 @@ def _drawn(was_active: bool, is_active: Callable[[], bool], draw: Callable[[], o
     draw()
 
 
+def phase_name(name: str) -> str:
+    """Return what is done in a phase; the name of one that this version does not know."""
+    return word("phase", name).partition(":")[0]
+
+
 def show_progress(job: JobStatus, title: str = "") -> None:
     """Draw what a job is and how far it is.
 
@@ -42,7 +47,7 @@ def show_progress(job: JobStatus, title: str = "") -> None:
         title: in Markdown; "" for the job's own.
     """
     said = f" · {t(f'job.state.{job.state}')}" if job.active else ""  # it may have ended since it was listed
-    st.markdown(f"{title or f'**{plain(job.title)}**'}{said}")
+    st.markdown(f"{title or f'**{plain(spoken(job.title))}**'}{said}")
     if job.phase:
         st.progress(share_done(job), progress_text(job))
     show_provider(job)
@@ -144,7 +149,7 @@ def show_end(job: JobStatus, stopped: str = "", title: str = "") -> None:
             reason = t("job.failed_unknown", job_id=job.job_id)
         else:
             reason = error_text(known(code, **job.error_params))
-        st.error(t("job.failed", title=title or plain(job.title), error=reason), icon=":material/error:")
+        st.error(t("job.failed", title=title or plain(spoken(job.title)), error=reason), icon=":material/error:")
     elif stopped and job.state in ("stopped", "interrupted"):
         st.warning(stopped, icon=":material/block:")
 
@@ -223,7 +228,7 @@ def _show_last(jobs: Sequence[JobStatus], place: str) -> None:
     if ended.state == "failed" and all(run.run_id != ended.job_id for run in get_app().archive.unfinished()):
         discard_button(f"{place}forget-last", partial(runs.discard_run, ended.job_id))
     if ended.state == "done":
-        st.success(t("job.done", title=ended.title), icon=":material/check_circle:")
+        st.success(t("job.done", title=spoken(ended.title)), icon=":material/check_circle:")
         if st.button(t("job.open"), key=f"{place}open-last", icon=":material/monitoring:"):
             open_run(ended.job_id)
 
@@ -232,7 +237,7 @@ def _show_unfinished(place: str) -> None:
     data_name = data_namer()
     for run in get_app().archive.unfinished():
         with st.container(border=True):
-            st.markdown(f"**{plain(data_name(run))} · {plain(run.strategy)}**")
+            st.markdown(f"**{plain(data_name(run))} · {plain(spoken(run.strategy))}**")
             recorded, queries = number(run.recorded), number(run.queries)
             st.caption(t("job.unfinished", when=moment(run.started_at), recorded=recorded, queries=queries))
             with st.container(horizontal=True):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import METRICS
+from chatbot_mvp.api import METRICS, RunGroup, Series
 from streamlit_app.shared.i18n import number, t, t_or
+
+_Runs = TypeVar("_Runs", RunGroup, Series)
 
 
 def metric_label(name: str) -> str:
@@ -25,14 +27,19 @@ def metric_help(name: str) -> str:
     return t_or(f"metric_help.{METRICS[name].family}", "", k=METRICS[name].k)
 
 
-def choose_metric(where: DeltaGenerator, names: Sequence[str], key: str) -> str | None:
-    """Draw the choice of a metric and what it measures; None, with a message, if the runs scored nothing."""
-    metric = where.selectbox(t("eval.metric"), names, format_func=metric_label, key=key)
+def choose_figure(
+    groups: Sequence[_Runs], text: Callable[[_Runs], str], key: str, about: str
+) -> tuple[_Runs, str | None]:
+    """Draw the choice of runs on the same data and of a metric; no metric, with a message, if they scored nothing."""
+    left, right = st.columns(2)
+    names = list(map(text, groups))
+    at = left.selectbox(t("runs.kind"), range(len(groups)), format_func=names.__getitem__, key=key, help=about)
+    metric = right.selectbox(t("eval.metric"), groups[at].metrics, format_func=metric_label, key=f"{key}-{names[at]}")
     if metric is None:
         st.info(t("runs.board.nothing"), icon=":material/info:")
     else:
         st.caption(metric_help(metric))
-    return metric
+    return groups[at], metric
 
 
 def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 from chatbot_mvp.api import KbDocument, Passage, Source
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import bare, t
-from streamlit_app.shared.readable import readable
+from streamlit_app.shared.readable import marked_html
 from streamlit_app.shared.state import error_text, get_app
 from streamlit_app.web.scripts import SOURCES, run_script
 
@@ -19,7 +19,6 @@ _STYLE = """<style>
 .kbtext {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; max-width: 46rem;
   max-height: 34rem; overflow-y: auto; padding: .6rem .9rem; border-radius: .6rem;
   border: 1px solid color-mix(in srgb, currentColor 18%, transparent);}
-.kbtext mark {background: #fde68a; color: #1c1f1e; border-radius: 3px; padding: 0 2px;}
 .kbpage {position: relative; max-width: 56rem; line-height: 0; border-radius: .4rem; overflow: hidden;
   border: 1px solid color-mix(in srgb, currentColor 25%, transparent); background: #fff;}
 .kbpage img {width: 100%; height: auto;}
@@ -71,23 +70,12 @@ def show_page(kb_id: str, document: KbDocument, version: str, page: int, passage
 
 def show_text(text: str, begin: int, end: int, passages: Iterable[Passage], path: str) -> None:
     """Draw the characters of a text from ``begin`` to ``end``, without the marks of Markdown, with passages marked."""
-    while begin < end and text[begin] in "\n":
-        begin += 1
-    parts: list[str] = []
-    shown, position = readable(text[begin:end]), begin
-
-    def part(start: int, stop: int) -> str:
-        return html.escape("".join(shown[start - begin : stop - begin]))
-
-    for one in sorted(passages, key=lambda one: one.start):
-        start, stop = max(position, one.start), min(end, one.end)
-        if start < stop:
-            first = "" if parts else " data-first-mark=1"
-            parts += [part(position, start), f"<mark{first}>{part(start, stop)}</mark>"]
-            position = stop
-    parts.append(part(position, end).rstrip("\n"))
+    shown = text[begin:end].lstrip("\n")
+    begin = end - len(shown)
+    marks = [(one.start - begin, one.end - begin) for one in passages]
+    inside = marked_html(shown.rstrip("\n"), marks, " data-first-mark=1")
     label = html.escape(bare("kbdoc.text_label", path=path), quote=True)
-    st.html(f'{_STYLE}<div class="kbtext" role="group" tabindex="0" aria-label="{label}">{"".join(parts)}</div>')
+    st.html(f'{_STYLE}<div class="kbtext" role="group" tabindex="0" aria-label="{label}">{inside}</div>')
     run_script(SOURCES)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Protocol
 
 from chatbot_mvp.api import RunLine
-from streamlit_app.shared.i18n import moment
+from streamlit_app.shared.i18n import moment, word
 from streamlit_app.shared.state import get_app, kb_names
 
 KB = "kb"  # the kind of a run over a knowledge base
@@ -41,11 +41,21 @@ def data_namer() -> Callable[[Measured], str]:
     return name
 
 
+def spoken(name: str) -> str:
+    """Return a name that the core made of parts, such as a run's system or a job's title, its strategy in words."""
+    return " · ".join(word("strategy", part) for part in name.split(" · "))
+
+
 def run_names(runs: Sequence[RunLine], parts: Callable[[RunLine], Sequence[str]]) -> dict[str, str]:
-    """Return run_id -> its date and these parts; equal texts are completed with the id.
+    """Return run_id -> its date and these parts; equal texts are numbered, from the last run on.
 
     Streamlit sends a selection as its text, so two equal texts could not be told apart.
     """
-    texts = {run.run_id: " · ".join([moment(run.started_at), *parts(run)]) for run in runs}
-    counts = Counter(texts.values())
-    return {run_id: text if counts[text] == 1 else f"{text} · {run_id}" for run_id, text in texts.items()}
+    texts = {run.run_id: spoken(" · ".join([moment(run.started_at), *parts(run)])) for run in runs}
+    left = Counter(texts.values())
+    alike = {text for text, count in left.items() if count > 1}
+    for run_id, text in texts.items():
+        if text in alike:
+            texts[run_id] = f"{text} ({left[text]})"
+            left[text] -= 1
+    return texts

@@ -12,6 +12,7 @@ from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_end, stop_button
 from streamlit_app.shared.links import open_comparison
+from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.state import get_app
 
 _SERIES = "series"
@@ -56,6 +57,6 @@ def _show(title: str, run_ids: Sequence[str]) -> None:
         for job in jobs:
             if job.active:
                 said = phase_text(job) if job.phase else t("series.waiting")
-                st.progress(share_done(job), f"{plain(job.title)} · {said}")
+                st.progress(share_done(job), f"{plain(spoken(job.title))} · {said}")
                 stop = partial(get_app().runs.stop_run, job.job_id)
                 stop_button(job, f"series_stop_{job.job_id}", stop, Action.MEASURE)

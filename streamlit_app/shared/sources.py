@@ -13,13 +13,12 @@ from chatbot_mvp.api import Source, Whereabouts, age_of
 from chatbot_mvp.types import Chunk
 from streamlit_app.shared.i18n import bare, number, plain, t
 from streamlit_app.shared.originals import address_of
-from streamlit_app.shared.readable import readable
+from streamlit_app.shared.readable import marked_html
 from streamlit_app.shared.state import get_app
 
 _STYLE = """<style>
 .passage {white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.55; max-height: 28rem; overflow-y: auto;
   scroll-margin-top: 8rem;}
-.passage mark {background: #fde68a; color: #1c1f1e; border-radius: 3px; padding: 0 2px;}
 details.source {border: 1px solid color-mix(in srgb, currentColor 22%, transparent); border-radius: 0.6rem;
   margin-bottom: 0.5rem; overflow-wrap: anywhere;}
 details.source > summary {cursor: pointer; padding: 0.5rem 0.8rem; border-radius: 0.6rem;}
@@ -91,16 +90,11 @@ def passage_html(chunk: Chunk, highlights: Sequence[tuple[int, int]], name: str 
         highlights: (start, end) offsets in the document, in characters, in order and without overlaps.
         name: HTML id, so that a link can point to it; "" for none.
     """
-    text, start, position = readable(chunk.text), chunk.start, 0
+    marks = [(begin - chunk.start, end - chunk.start) for begin, end in highlights]
     # A long passage scrolls, so it needs keyboard focus, and a label for screen readers.
     about = f'role="group" aria-label="{html.escape(chunk.section)}" tabindex="0"'
-    parts = [f'<div class="passage" {about}' + (f' id="{html.escape(name)}">' if name else ">")]
-    for begin, end in highlights:
-        parts.append(html.escape("".join(text[position : begin - start])))
-        parts.append(f"<mark>{html.escape(''.join(text[begin - start : end - start]))}</mark>")
-        position = end - start
-    parts.append(html.escape("".join(text[position:])) + "</div>")
-    return "".join(parts)
+    own = f' id="{html.escape(name)}"' if name else ""
+    return f'<div class="passage" {about}{own}>{marked_html(chunk.text, marks)}</div>'
 
 
 def _source_html(source: Source, anchor: str) -> str:
@@ -172,10 +166,10 @@ def _place(source: Source) -> str:
         return ""
     parts = [place.title]
     if place.page:
-        parts.append(t("chat.source_page", page=number(place.page)))
+        parts.append(t("check.page", page=number(place.page)))
     if place.version:
         parts.append(t("chat.source_version", number=number(place.version)))
     unit, count = age_of(place.updated_at)
     if unit:
-        parts.append(t(f"chat.updated.{unit}", count=number(count)))
+        parts.append(t(f"chat.updated.{unit.rstrip('s')}", count=number(count)))
     return ", ".join(parts)

@@ -53,6 +53,12 @@ _FRAME = """<style>
 /* Questions stand on the second grey, answers on the page. */
 [data-testid="stChatMessage"]:has([aria-label="Chat message from user"], [aria-label="Pregunta"]) {
   background: light-dark(#f2f4ee, #1c2221);}
+/* What is cited of a text is marked, and its tables are tables. */
+:is(.passage, .kbtext) :is(mark, td:has(mark)) {background: #fde68a; color: #1c1f1e;}
+:is(.passage, .kbtext) mark {border-radius: 3px; padding: 0 2px;}
+:is(.passage, .kbtext) table {border-collapse: collapse; margin: .2rem 0; line-height: 1.4;}
+:is(.passage, .kbtext) :is(td, th) {border: 1px solid color-mix(in srgb, currentColor 25%, transparent);
+  padding: .2rem .5rem; text-align: left; overflow-wrap: break-word;}
 /* A table that is wider than the page shows its scroll bar. */
 [data-testid="stDataFrame"] .dvn-scroller {
   scrollbar-width: auto; scrollbar-color: light-dark(#9aa5a1, #5a6662) transparent;}

@@ -37,7 +37,7 @@ def test_sample_question_benchmark_and_result_from_button_to_button(page, server
     page.locator(".st-key-source-pane mark").first.wait_for()
     press(page, "Seguir con el paso 3")
 
-    press(page, "Lanzar la ejecución de ejemplo")
+    press(page, "Medir con sus preguntas")
     page.reload()
     press(page, "Abrir el resultado")
     page.get_by_text("40 de 40 puntuadas").first.wait_for()

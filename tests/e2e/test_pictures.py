@@ -185,10 +185,10 @@ def test_a_click_on_a_cell_opens_its_passage(page: Any, worked_in: Server) -> No
 def test_what_is_missing_of_the_strategies_is_measured_with_one_click(page: Any, worked_in: Server) -> None:
     results(page, worked_in, "2. Resultados")
     page.get_by_role("tab", name="Qué estrategia encuentra mejor").click()
-    assert picture(page, "strategies").locator("text=LEXICAL").count()
+    assert picture(page, "strategies").locator("text=solo palabras").count()
     page.get_by_role("button", name="Medir las 3 que faltan").click()
     page.locator(".st-key-mykb_strategies").wait_for(state="detached", timeout=90_000)
     settle(page)
     drawn = picture(page, "strategies")
-    for strategy in ("LEXICAL", "HYBRID", "BRIDGE_HYBRID", "KB_CHAT"):
+    for strategy in ("solo palabras", "palabras y vectores", "palabras, vectores y enlaces"):
         drawn.get_by_text(strategy, exact=True).first.wait_for(state="attached")

@@ -143,7 +143,7 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     assert page.get_by_text("Correctos", exact=True).is_visible()
 
     visit(page, server)
-    assert page.get_by_text("BRIDGE_HYBRID ·").is_visible()
+    assert page.get_by_text("palabras, vectores y enlaces ·").is_visible()
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def run_with(page, strategy: str) -> None:  # type: ignore[no-untyped-def]
     go(page, "Administración")
     page.get_by_role("tab", name="Ejecuciones").click()
     panel = page.get_by_role("tabpanel", name="Ejecuciones")
-    choose(page, "Estrategia", f"{strategy} ·")
+    choose(page, "Estrategia", strategy)
     panel.get_by_role("button", name="Lanzar la ejecución").click()
     page.get_by_text(f"Terminada: valle_multihop · {strategy}").first.wait_for(timeout=90_000)
     settle(page)
@@ -53,13 +53,13 @@ def test_from_an_own_document_to_measured_questions_of_ones_own(page, server) ->
     mark.wait_for()
     assert mark.inner_text() == "Cada día de retraso cuesta quince céntimos por libro."
 
-    run_with(page, "LEXICAL")
-    run_with(page, "BRIDGE")
+    run_with(page, "solo palabras")
+    run_with(page, "palabras y enlaces entre documentos")
     page.get_by_text("40 de 40 puntuadas").first.wait_for()
     page.get_by_role("radio", name="Comparación").click()
     page.get_by_role("combobox", name="Ejecución de partida").wait_for()
     settle(page)
-    choose(page, "Comparada con", "LEXICAL")
+    choose(page, "Comparada con", "solo palabras")
     page.get_by_text("Diferencias de configuración").wait_for()
     settle(page)
     compared = page.url

@@ -188,7 +188,7 @@ def test_the_sentence_says_whether_the_intervals_tell_the_strategies_apart() -> 
     close = StrategyFigures((STRATEGIES.figures[0], StrategyFigure("LEXICAL", "r2", Share(18, 20), Share(20, 20))), ())
     picture = strategies_picture("strategies", close, "r1", LIGHT)
     assert picture is not None
-    assert "se solapan con LEXICAL" in picture.said
+    assert "se solapan con los de otras (solo palabras)" in picture.said
 
 
 def test_each_picture_has_a_file_of_its_own() -> None:

@@ -45,7 +45,7 @@ def test_two_providers_are_told_apart_and_one_figure_stands_first(data_dir: Path
     assert said.split().count(one) == said.split().count(two) == 1  # ids are told once; all else goes by names
     page = open_page("evaluation", compare=f"{one},{two}")
     labels = [metric.label for metric in page.metric]
-    assert labels == ["A · LEXICAL · openai/gpt-4.1-mini", "B · LEXICAL · openai/gpt-4.1-nano"]
+    assert labels == ["A · solo palabras · openai/gpt-4.1-mini", "B · solo palabras · openai/gpt-4.1-nano"]
     assert [metric.value for metric in page.metric] == ["0 %", "0 %"]
     assert "0 de 3" in texts(page)
     [base] = [box for box in page.selectbox if box.key == "compare-base"]

@@ -196,7 +196,9 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
     home = home.button(key="tour-go-read").click().run()
     [run] = get_app().archive.runs()[0]
     assert home.session_state["run_id"] == run.run_id
-    assert (run.dataset, run.queries, run.generator) == (tour.SAMPLE_DATASET, 40, "")
+    [asked] = get_app().question_sets.sets(kb_id := get_app().kbs.records()[0].kb_id)
+    assert (run.dataset, run.queries, run.generator) == (f"{kb_id}/{asked.name}", len(asked.kept), "")
+    assert len(asked.kept) == 30
     home = home.switch_page("views/0_Inicio.py").run()
     assert "Ya conoce el recorrido completo" in texts(home)
 
@@ -226,7 +228,7 @@ def test_those_who_have_been_here_are_not_guided(data_dir: Path) -> None:
 def test_a_benchmark_that_fails_says_why_and_can_be_launched_again(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(tour._SAMPLE_RUN, "mteb_dataset_name", "nowhere")
+    monkeypatch.setitem(tour._RUN, "retrieval_strategy", "nowhere")
     get_app().kbs.add_sample()
     home = open_page("home")
     home.session_state["tour"] = "on"

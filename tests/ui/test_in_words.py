@@ -21,7 +21,7 @@ def test_other_metrics_do_not_make_a_difference_of_the_first_passage_less_sure(
     said: list[str] = []
     monkeypatch.setattr("streamlit_app.evaluation.in_words.st", SimpleNamespace(markdown=said.append, caption=str))
     runs: Any = [
-        SimpleNamespace(run_id=name, generator="", strategy=name, kind="benchmark") for name in ("BM25", "HYBRID")
+        SimpleNamespace(run_id=name, generator="", system=name, kind="benchmark") for name in ("BM25", "HYBRID")
     ]
     first = SimpleNamespace(metric="hit@1", base=2 / 9, other=1.0, pairs=9, delta=7 / 9, p=0.0078, p_holm=0.0625)
     comparison: Any = SimpleNamespace(runs=[SimpleNamespace(run_id="HYBRID", metrics=(first,))], headlines=())
@@ -46,7 +46,7 @@ def test_only_a_figure_that_got_better_makes_a_better_run_sure(
 ) -> None:
     said: list[str] = []
     monkeypatch.setattr("streamlit_app.evaluation.in_words.st", SimpleNamespace(markdown=said.append, caption=str))
-    runs: Any = [SimpleNamespace(run_id=name, generator=f"p/{name}", strategy="HYBRID") for name in ("a", "b")]
+    runs: Any = [SimpleNamespace(run_id=name, generator=f"p/{name}", system="HYBRID") for name in ("a", "b")]
     comparison: Any = SimpleNamespace(
         runs=[SimpleNamespace(run_id="b", metrics=(contains, yes_no))], headlines=[side(20), side(30)]
     )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot_mvp.types import Chunk
-from streamlit_app.shared.readable import readable
+from streamlit_app.shared.readable import marked_html, readable
 from streamlit_app.shared.sources import passage_html
 
 
@@ -15,7 +15,6 @@ from streamlit_app.shared.sources import passage_html
     ("text", "shown"),
     [
         ("## Cuotas\nLa **cuota** es de 30 €.", "Cuotas\nLa cuota es de 30 €."),
-        ("| Plan | Precio |\n|---|---:|\n| Oro | 30 € |", "Plan · Precio\nOro · 30 €"),
         ("- uno\n* dos\n1. tres", "• uno\n• dos\n1. tres"),
         ("Vea [la página](https://a.es/b) y ![el plano](p.png).", "Vea la página y el plano."),
         ("> Una cita", "Una cita"),
@@ -26,12 +25,42 @@ from streamlit_app.shared.sources import passage_html
     ],
 )
 def test_marks_of_markdown_are_left_out_and_code_stays(text: str, shown: str) -> None:
-    assert "".join(readable(text)) == shown
+    assert "".join(readable(text)[0]) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "shown"),
+    [
+        (
+            "Cuotas\n\n| Plan | Precio |\n|---|---:|\n| Oro | 30 € |\nFin",
+            "| Oro | 30 € |",
+            "Cuotas\n\n<table><tr><th>Plan</th><th>Precio</th></tr>"
+            "<tr><td><mark>Oro</mark></td><td><mark>30 €</mark></td></tr></table>Fin",
+        ),
+        # One cell; what is empty stays a cell, and what is code or escaped is no border.
+        (
+            "| a \\| b |  | `c|d` |",
+            "`c|d`",
+            "<table><tr><td>a | b</td><td></td><td><mark>c|d</mark></td></tr></table>",
+        ),
+        # A passage that begins within a table, and text before a second one.
+        (
+            "| 1 |\n| 2 |\n\n| <3> |",
+            "2",
+            "<table><tr><td>1</td></tr><tr><td><mark>2</mark></td></tr></table>\n<table><tr><td>&lt;3&gt;</td></tr></table>",
+        ),
+        ("```\n| no |\n```", "no", "| <mark>no</mark> |\n"),
+    ],
+)
+def test_a_table_is_a_table_with_its_cited_row_or_cell_marked(text: str, marked: str, shown: str) -> None:
+    at = text.index(marked)
+    assert marked_html(text, [(at, at + len(marked))]) == shown
 
 
 @given(st.text("a *_`#|>-[]()!\\\n1:", max_size=60))
 def test_any_text_keeps_an_entry_per_character_and_its_words(text: str) -> None:
-    shown = readable(text)
+    shown, tags = readable(text)
+    assert all(0 <= at <= len(text) for at in tags)
     assert len(shown) == len(text)
     # Only what stands in the address of a link, or names the language of a block of code, may go.
     if "(" not in text and "```" not in text:

@@ -15,6 +15,7 @@ from streamlit_app.shared.state import get_app
 from tests.conversation_set import write_garden
 from tests.ui.test_pages import PAGES, every_question, open_newest, open_page, texts
 
+WAYS = ("solo palabras", "palabras y enlaces entre documentos")
 QUESTION = "¿Cuántos días laborables de vacaciones hay por año?"
 
 
@@ -152,7 +153,7 @@ def test_five_runs_are_compared_and_a_question_is_seen_in_all_of_them(data_dir: 
     [settings] = [table.value for table in page.dataframe if "KB_TOP_K" in set(table.value.iloc[:, -1])][-1:]
     assert list(settings.columns) == [
         "Ajuste",
-        *("A · LEXICAL", "B · BRIDGE", "C · LEXICAL", "D · LEXICAL", "E · LEXICAL"),
+        *(f"{letter} · {WAYS[letter == 'B']}" for letter in "ABCDE"),
         "Nombre en la configuración",
     ]
     [top_k] = [list(row)[1:] for row in settings.to_numpy() if row[-1] == "KB_TOP_K"]
@@ -182,7 +183,7 @@ def test_the_chat_searches_as_a_run_did_until_it_is_told_not_to(data_dir: Path) 
     app.kbs.add_sample()
     run_id = str(app.runs.run_now(retrieval_strategy="BRIDGE", kb_top_k=2, eval_max_queries=3).run_id)
     page = chat_after(open_newest(), run_id)
-    assert f"El chat busca con la configuración de la ejecución **BRIDGE** ({run_id})" in texts(page).replace("\\", "")
+    assert f"El chat busca con la configuración de la ejecución **{WAYS[1]}**" in texts(page).replace("\\", "")
     assert "`retrieval_strategy` = BRIDGE" in texts(page).replace("\\_", "_")
     assert "una base no las tiene" in texts(page)
     [top_k] = [slider for slider in page.slider if "kb_top_k" in slider.key]

@@ -112,7 +112,7 @@ def test_a_run_that_fails_while_somebody_looks_is_told_on_evaluation(
     page = open_page("evaluation")
     held.end()
     page.run()
-    assert "No se pudo terminar valle · LEXICAL" in page.error[0].value
+    assert "No se pudo terminar valle · solo palabras" in page.error[0].value
     assert said in page.error[0].value
     assert not open_page("evaluation").error
 

@@ -84,7 +84,7 @@ def _server_form(connection: Connection, asks_key: bool) -> None:
                 autocomplete="off",
                 help=t("providers.key_help"),
             )
-            labels = {one: t(f"providers.keep.{one}") for one in places}
+            labels = {one: t(f"providers.place.{one}") for one in places}
             place = st.radio(
                 t("providers.keep"), places, format_func=labels.__getitem__, key=f"keep-{name}", horizontal=True
             )

@@ -67,10 +67,7 @@ def show_report(report: EffectsReport) -> None:
 
 def _headline(report: EffectsReport) -> str:
     counts = report.counts
-    parts = {
-        kind: t(f"effects.n.{kind}.{'one' if counts[kind] == 1 else 'many'}", count=number(counts[kind]))
-        for kind in ("changed", "lost", "new")
-    }
+    parts = {kind: t(f"effects.n.{kind}", count=number(counts[kind])) for kind in ("changed", "lost", "new")}
     return t("effects.headline", total=number(len(report.effects)), **parts)
 
 
