@@ -96,7 +96,6 @@ def parse_upload(
 
     Raises:
         UploadError: the file cannot be used.
-        MissingPackage: the reader of its format is not installed.
         ReaderFailed: it cannot work here, whatever the file.
     """
     name = clean_file_name(name)

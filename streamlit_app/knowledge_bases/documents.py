@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Remove
+from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Remove, lacks
 from chatbot_mvp.text import fold
 from streamlit_app.knowledge_bases.acting import apply_buttons, round_
 from streamlit_app.knowledge_bases.document_page import facts_of, show_document
@@ -94,7 +94,8 @@ def _row(kb_id: str, document: KbDocument) -> None:
             name = document.path.rpartition("/")[2]
             title = f" · {plain(document.title)}" if document.title else ""
             tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in document.tags)
-            st.markdown(f"**{plain(name)}**{title}{tags}")
+            unread = f" :orange-badge[{t('kbdoc.lacks')}]" if lacks(document) else ""
+            st.markdown(f"**{plain(name)}**{title}{tags}{unread}")
             st.caption(facts_of(document))
         st.button(
             t("runs.open"),

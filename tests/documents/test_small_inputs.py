@@ -604,6 +604,7 @@ def test_columns_are_read_one_after_the_other() -> None:
     left = [f"En la primera columna va la línea {n} del texto" for n in range(8)]
     right = [f"En la segunda columna va la línea {n} del texto" for n in range(8)]
     pieces = [(x, 700 - 13 * n, 9.0, line) for n in range(8) for x, line in ((60, left[n]), (320, right[n]))]
+    pieces.append((60, 740, 9.0, "Un título que está sobre las dos columnas de la página y " + "las separa " * 5))
     text = read(".pdf", pdf_of([pieces])).text
     assert text.index(left[-1]) < text.index(right[0])
 

@@ -177,6 +177,17 @@ def test_a_document_says_what_of_its_file_is_not_in_its_text() -> None:
     assert [pages_of(count) for count in (1, 2)] == ["1 página", "2 páginas"]
 
 
+def test_the_list_marks_the_documents_that_could_not_be_read_whole() -> None:
+    losses = {"a.md": {"charts": 1}, "b.md": {"hidden": 3, "pictures": 1, "menus": 9}, "c.md": {}}
+    files = [
+        NewDocument(path, ParsedText(f"# {path}\n\nDos.\n", "utf-8", 14, False, lost=lost))
+        for path, lost in losses.items()
+    ]
+    page = opened(get_app().kbs.store.keep(files, 100_000, "normas"))
+    marked = [line.value.split("**")[1] for line in page.markdown if "no se pudo leer todo" in line.value]
+    assert marked == ["a.md"]
+
+
 def test_an_answer_names_the_sources_that_could_not_be_read_whole() -> None:
     text = "# Uno\n\nEl texto.\n"
     losses = {"a.md": {"charts": 1}, "b.md": {"hidden": 3, "pictures": 1, "menus": 9}, "c.md": {"bytes": 2}}

@@ -26,7 +26,6 @@ def read_with(source: str, kind: str, file: GivenFile) -> Extracted:
 
     Raises:
         UploadError: the file cannot be read, or its text is too large.
-        MissingPackage: the reader's package is not installed.
         ReaderFailed: it lacks a module, or was refused a file or a call. The document comes as bytes: no fault of it.
     """
     try:

@@ -13,7 +13,7 @@ def chart_rows(part: Any) -> tuple[str, list[list[str]]]:
     """Return (title or "", rows of a table: names of the series, then a category and its values a row)."""
     title = part.find(f"{_C}chart/{_C}title")
     series = [
-        (" ".join(_points(one, "tx").values()), _points(one, "cat") or _points(one, "xVal"), _values(one))
+        (" ".join(_points(one, "tx").values()), _points(one, "cat", "xVal"), _points(one, "val", "yVal"))
         for one in part.iter(f"{_C}ser")
     ]
     labels = {place: label for _, categories, _ in reversed(series) for place, label in categories.items()}
@@ -23,18 +23,9 @@ def chart_rows(part: Any) -> tuple[str, list[list[str]]]:
     return "".join(text.text or "" for text in title.iter(f"{_A}t")) if title is not None else "", rows
 
 
-def _values(series: Any) -> dict[int, str]:
-    return _points(series, "val") or _points(series, "yVal")
-
-
-def _points(series: Any, name: str) -> dict[int, str]:
-    found = series.find(f"{_C}{name}")
-    if found is None:
-        return {}
-    return {
-        int(point.get("idx", "0")): (point.findtext(f"{_C}v") or "").removesuffix(".0")
-        for point in found.iter(f"{_C}pt")
-    }
+def _points(series: Any, *names: str) -> dict[int, str]:
+    points = [point for name in names for found in series.findall(f"{_C}{name}") for point in found.iter(f"{_C}pt")]
+    return {int(point.get("idx", "0")): (point.findtext(f"{_C}v") or "").removesuffix(".0") for point in points}
 
 
 def diagram_texts(part: Any) -> list[str]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from typing import TYPE_CHECKING
+
+import mammoth
+from bs4 import BeautifulSoup
 
 from chatbot_mvp.documents.reading.extracted import Extracted
-from chatbot_mvp.documents.reading.html import leave_out, lower_headings_under_title, missing, soup_to_text
+from chatbot_mvp.documents.reading.html import leave_out, lower_headings_under_title, soup_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_word, check_zip
 from chatbot_mvp.documents.reading.word_xml import prepared
-
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
 
 _STYLES = """
 p[style-name='Title'] => h1.title:fresh
@@ -31,18 +30,12 @@ def read(file: GivenFile) -> Extracted:
     """Read the body text, with each footnote at its reference. Omits headers, footers, comments, deletions, pictures.
 
     Raises:
-        MissingPackage: mammoth or beautifulsoup4 is not installed.
         UploadError (upload_damaged): the file is not a readable zip archive.
         UploadError: it would become too large; nothing was unpacked.
         UploadError: it is not a document that people write.
     """
     parts = check_zip(file.name, file.content, ".docx")
     check_word(file.name, [part for name, part in parts.items() if name.lower().endswith(".xml")])
-    try:
-        import mammoth
-        from bs4 import BeautifulSoup
-    except ImportError as error:
-        raise missing(error.name or "mammoth") from error
     lost: Counter[str] = Counter()
     html = mammoth.convert_to_html(
         io.BytesIO(prepared(parts, lost)),

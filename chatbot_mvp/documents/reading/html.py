@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+from bs4.dammit import EncodingDetector
+from markdownify import MarkdownConverter
 
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_text, raised
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
-from chatbot_mvp.errors import MissingPackage
-
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, Tag
 
 _UNSEEN = frozenset(
     "script style template noscript iframe object embed applet svg canvas audio video picture img map option "
@@ -47,7 +47,6 @@ def read(file: GivenFile) -> Extracted:
     """Read the text of an HTML page, but not its menus, and nothing that a browser does not show.
 
     Raises:
-        MissingPackage: beautifulsoup4, lxml or markdownify is not installed.
         UploadError (upload_too_many_elements, upload_too_deep): the page is not one that people write.
     """
     lost: Counter[str] = Counter()
@@ -62,18 +61,11 @@ def html_to_text(name: str, content: bytes | str, lost: Counter[str] | None = No
         lost: receives what was left out, as in ``Extracted.lost``.
         titled: whether the page's title is to be the heading of a page without any.
     """
-    try:
-        from bs4 import BeautifulSoup, FeatureNotFound
-    except ImportError as error:
-        raise missing("beautifulsoup4") from error
     lost = Counter() if lost is None else lost
-    try:
-        # lxml knows which end tags are optional, and for HTML it loads neither DTDs nor external entities.
-        markup = content if isinstance(content, str) else _decoded(content, lost)
-        check_html(name, markup)
-        soup = BeautifulSoup(markup, "lxml")
-    except FeatureNotFound as error:
-        raise missing("lxml") from error
+    markup = content if isinstance(content, str) else _decoded(content, lost)
+    check_html(name, markup)
+    # lxml knows which end tags are optional, and for HTML it loads neither DTDs nor external entities.
+    soup = BeautifulSoup(markup, "lxml")
     title = clean_text(soup.title.get_text(" ")) if soup.title else ""
     leave_out(soup, lost)
     lower_headings_under_title(soup)
@@ -162,8 +154,6 @@ def _raise(mark: Tag) -> None:
 
 
 def _decoded(content: bytes, lost: Counter[str]) -> str:
-    from bs4.dammit import EncodingDetector
-
     # Look for the declaration at the beginning only: the search takes quadratic time.
     declared = EncodingDetector.find_declared_encoding(content[:4_096], is_html=True, search_entire_document=True)
     text, _, lost["bytes"] = decode(content, declared or "")
@@ -172,10 +162,6 @@ def _decoded(content: bytes, lost: Counter[str]) -> str:
 
 def soup_to_text(root: BeautifulSoup | Tag) -> str:
     """Convert an element to Markdown without emphasis, links, images and escapes."""
-    try:
-        from markdownify import MarkdownConverter
-    except ImportError as error:
-        raise missing("markdownify") from error
     for text in root.find_all(string=_LONG_BLANK):
         # The converter's own expressions take quadratic time in the length of a run of blanks.
         text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if "\n" in run.group() else " ", text))
@@ -292,8 +278,3 @@ def _is_bold(cell: Tag) -> bool:
     if cell.name == "th" or not any(getattr(part, "name", None) in ("b", "strong") for part in parts):
         return cell.name == "th" or not any(isinstance(part, str) and part.strip() for part in parts)
     return not any(text.strip() and not text.find_parent(["b", "strong", "th"]) for text in cell.find_all(string=True))
-
-
-def missing(package: str) -> MissingPackage:
-    """Create the error for a reader whose package is not installed."""
-    return MissingPackage(feature="This kind of document", package=package, command=f"pip install {package}")

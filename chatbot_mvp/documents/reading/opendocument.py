@@ -16,15 +16,8 @@ _NS = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _TABLE, _STYLE, _OFFICE, _DRAW = (_NS % name for name in ("text", "table", "style", "office", "drawing"))
 _WEIGHT = f"{_NS % 'xsl-fo-compatible'}font-weight"
 _LINK = "{http://www.w3.org/1999/xlink}href"
-_SILENT = {
-    "tracked-changes",
-    "sequence-decls",
-    "forms",
-    "soft-page-break",
-    "bookmark",
-    "variable-decls",
-    "user-field-decls",
-}
+_SILENT = "tracked-changes sequence-decls forms soft-page-break bookmark variable-decls user-field-decls".split()
+_KINDS = {"annotation": "comments", "placeholder": "placeholders"}
 _MOST_REPEATED = 1_000
 
 
@@ -64,12 +57,7 @@ class _Page:
         style: str = element.get(f"{_TEXT}style-name", "")
         if name in _SILENT:
             return ""
-        if name in ("annotation", "placeholder"):
-            self._lost["comments" if name == "annotation" else "placeholders"] += len(
-                "".join(element.itertext()).split()
-            )
-            return ""
-        if name in ("h", "p", "span") and (kind := self._left_out(style)):
+        if kind := self._left_out(style) if name in ("h", "p", "span") else _KINDS.get(name, ""):
             self._lost[kind] += len("".join(element.itertext()).split())
             return ""
         if name == "s":
@@ -90,7 +78,9 @@ class _Page:
             row = f"<tr>{self.inner(element)}</tr>"
             return row * (again if "".join(element.itertext()).strip() else 1)
         if name == "table-cell":
-            return self._cell(element)
+            across, down = (element.get(f"{_TABLE}number-{kind}-spanned", "1") for kind in ("columns", "rows"))
+            again = min(int(element.get(f"{_TABLE}number-columns-repeated", 1)), 100)
+            return f'<td colspan="{across}" rowspan="{down}">{self.inner(element)}</td>' * again
         if name == "image":
             self._lost["pictures"] += 1
             return ""
@@ -108,11 +98,6 @@ class _Page:
             return f"<h1>{inside.replace('<p>', ' ').replace('</p>', ' ')}</h1>"
         inner = {"list-item": "li", "list-header": "li", "table-header-rows": "thead", "page": "div"}.get(name)
         return f"<{inner}>{inside}</{inner}>" if inner else inside
-
-    def _cell(self, element: Any) -> str:
-        across, down = (element.get(f"{_TABLE}number-{kind}-spanned", "1") for kind in ("columns", "rows"))
-        again = min(int(element.get(f"{_TABLE}number-columns-repeated", 1)), 100)
-        return f'<td colspan="{across}" rowspan="{down}">{self.inner(element)}</td>' * again
 
     def _object(self, element: Any) -> str:
         """Return the table of a chart, or the formula of an object in a document."""

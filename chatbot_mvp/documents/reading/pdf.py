@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from liteparse import LiteParse
+from pypdfium2 import PdfiumError
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
-from chatbot_mvp.documents.reading.html import missing
+from chatbot_mvp.documents.reading.pdf_glyphs import Document
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
+from chatbot_mvp.documents.reading.pdf_page import lines_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.errors import UploadError, UploadScanned
-
-if TYPE_CHECKING:
-    from chatbot_mvp.documents.reading.pdf_glyphs import Document
 
 _MAX_OUTLINE = 5_000
 _MAX_DEPTH = 6
@@ -41,18 +42,9 @@ def read(file: GivenFile) -> Extracted:
     """Read the text of a PDF of at most ``file.max_pages`` pages.
 
     Raises:
-        MissingPackage: liteparse or pypdfium2 is not installed.
         UploadScanned: no page has text.
         UploadError (upload_encrypted, upload_too_many_pages, upload_expands, upload_damaged): the file cannot be read.
     """
-    try:
-        from liteparse import LiteParse
-        from pypdfium2 import PdfiumError
-
-        from chatbot_mvp.documents.reading.pdf_glyphs import Document
-        from chatbot_mvp.documents.reading.pdf_page import lines_of
-    except ImportError as error:
-        raise missing(error.name or "liteparse") from error
     name = file.name
     try:
         # Many files restrict only printing or copying: their password for reading is empty.

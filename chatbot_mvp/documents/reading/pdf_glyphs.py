@@ -259,7 +259,12 @@ def _char(text: pdfium.PdfTextPage, index: int, char: str) -> _Char:
 
 
 def _place(page: pdfium.PdfPage, x: float, y: float) -> tuple[float, float]:
-    width, height = (round(_UNIT * size) for size in (page.get_width(), page.get_height()))
+    across, down = drawn_at(page, round(_UNIT * page.get_width()), round(_UNIT * page.get_height()), x, y)
+    return across / _UNIT, down / _UNIT
+
+
+def drawn_at(page: pdfium.PdfPage, width: int, height: int, x: float, y: float) -> tuple[int, int]:
+    """Return where a point of a page is as it is drawn in a size: turned, cut, and from the upper left corner."""
     across, down = ctypes.c_int(), ctypes.c_int()
     raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, across, down)
-    return across.value / _UNIT, down.value / _UNIT
+    return across.value, down.value

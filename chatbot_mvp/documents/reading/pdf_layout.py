@@ -19,8 +19,6 @@ _RUNNING_SHARE = 0.4
 """A line is a running head if it occurs at one height on this share of the pages (numbers may differ)."""
 _RUNNING_PAGES = 3
 """Minimum number of pages with a running head."""
-_STAMP = 60
-"""Characters per page that the scanner may have added to a scan."""
 _EDGE = 3
 """Number of lines at the top, and at the bottom, that can be running heads."""
 _HEADING_SCALE = 1.12
@@ -151,9 +149,6 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         # If all lines of a page recur, as on forms, running heads cannot be told from text: keep the page.
         whole = len(page) > _EDGE and all(map(running, page))
         kept.append([line for line in page if whole or not running(line) or stays(line)])
-    chars = sum(len(line.text) for page in pages for line in page)
-    if not any(kept) and chars > _STAMP * len(pages):
-        return [list(page) for page in pages]
     return kept
 
 

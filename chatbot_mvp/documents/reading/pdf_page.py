@@ -16,8 +16,6 @@ from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs
 from chatbot_mvp.documents.reading.pdf_layout import Line
 from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
 
-_EMPHASIS = re.compile(r"(\*\*\*|\*\*|~~)(?=\S)(.+?)(?<=\S)\1")
-_ESCAPED = re.compile(r"\\([^\w\s])")
 _NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
 _FUSED = 0.1
 """Share of cells with several numbers from which on the rows of a table were not found."""
@@ -39,7 +37,12 @@ _COLUMN = 25
 def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     """Return the lines of a page as liteparse found it, with a table as one line."""
     seen = [found for found in page.text_items if clean_line(found.text)]
-    dark = [shape.bbox for shape in page.vector_graphics.shapes if shape.fill and not _is_white(shape.fill_color)]
+    dark = [
+        (left, top, left + width, top + height)
+        for shape in page.vector_graphics.shapes
+        for left, top, width, height in [shape.bbox]
+        if shape.fill and not _is_white(shape.fill_color)
+    ]
     pictures = page.complexity is not None and page.complexity.image_block_count > 0
     # A scan has its text in white, or not drawn at all, over or under the picture.
     hidden = [one for one in seen if not pictures and _is_hidden(one, dark, glyphs.invisible)]
@@ -91,16 +94,9 @@ class _Table:
         if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
             return []  # what is not in its cells would be lost
         filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
-        fused = [text for text in filled if _NUMBERS.fullmatch(text)]
-        beside = len(level) - len(inside)
-        if len(fused) > _FUSED * len(filled) or beside > _BESIDE * len(self.rows):
-            return []
-        heights: dict[str, set[int]] = {}
-        for item in read:
-            heights.setdefault(item.text, set()).add(round(item.middle))
-        rows = ([heights.get(number, set()) for number in text.split(" ")] for text in fused)
-        # Numbers of one cell that stand below each other are of two rows.
-        return [] if any(all(places) and not set.intersection(*places) for places in rows) else read
+        fused = sum(bool(_NUMBERS.fullmatch(text)) for text in filled)
+        lacks = fused > _FUSED * len(filled) or len(level) - len(inside) > _BESIDE * len(self.rows)
+        return [] if lacks else read
 
 
 def _item(found: Any, glyphs: Glyphs) -> Item:
@@ -134,15 +130,17 @@ def _value(field: Any, items: Sequence[Item]) -> Item:
 
 
 def _cell_text(cell: Any, glyphs: Glyphs) -> str:
-    text = _plain(cell.text)
+    text = clean_line(cell.text)
     return glyphs.as_written(text, _box(cell.bbox)) if cell.bbox is not None else text
 
 
-def _is_hidden(found: Any, dark: Sequence[tuple[float, float, float, float]], invisible: Sequence[Box]) -> bool:
+def _is_hidden(found: Any, dark: Sequence[Box], invisible: Sequence[Box]) -> bool:
     x, y = found.x + found.width / 2, found.y + found.height / 2
-    if any(left <= x <= right and top - 1 <= y <= bottom + 1 for left, top, right, bottom in invisible):
-        return True
-    return _is_white(found.fill_color) and not _over(found, dark)
+
+    def within(boxes: Sequence[Box], more: int) -> bool:
+        return any(left <= x <= right and top - more <= y <= bottom + more for left, top, right, bottom in boxes)
+
+    return within(invisible, 1) or (_is_white(found.fill_color) and not within(dark, 0))
 
 
 def _box(found: Any) -> Box:
@@ -152,11 +150,6 @@ def _box(found: Any) -> Box:
 def _is_white(color: str | None) -> bool:
     """Return whether a colour, as in "ffrrggbb", is white."""
     return color is not None and all(int(color[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
-
-
-def _over(found: Any, boxes: Sequence[tuple[float, float, float, float]]) -> bool:
-    x, y = found.x + found.width / 2, found.y + found.height / 2
-    return any(left <= x <= left + width and top <= y <= top + height for left, top, width, height in boxes)
 
 
 def is_rubbish(text: str) -> bool:
@@ -175,10 +168,6 @@ def _is_right_to_left(text: str) -> bool:
     return 2 * sum(kind in ("R", "AL") for kind in letters) > len(letters)
 
 
-def _plain(text: str) -> str:
-    return clean_line(_ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", text)))
-
-
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
@@ -195,19 +184,13 @@ def _regions(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _gutter(items: Sequence[Item]) -> list[list[Item]]:
-    """Split at an empty vertical strip with columns of text on both sides.
-
-    What liteparse found as a table across the strip is none, where there are such columns outside it.
-    """
-    tables, edge = [item for item in items if not item.size], -math.inf
+    """Split at an empty vertical strip with columns of text on both sides; a table across it is none."""
+    edge = -math.inf
     for item in sorted((item for item in items if item.size), key=lambda item: item.left):
         if -math.inf < edge < item.left - 5:
             middle = (edge + item.left) / 2
-            across = [table for table in tables if table.left < middle < table.right]
-            kept = [one for one in items if all(one is not table for table in across)]
-            sides = [[i for i in kept if i.right < middle], [i for i in kept if i.left > middle]]
-            outside = [[i for i in side if not any(t.top <= i.middle <= t.bottom for t in across)] for side in sides]
-            if all(_is_column(side) for side in outside):
+            sides = [[i for i in items if i.right < middle], [i for i in items if i.left > middle]]
+            if all(map(_is_column, sides)):
                 return sides
         edge = max(edge, item.right)
     return [list(items)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ctypes
 import io
 import json
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from PIL import PngImagePlugin  # noqa: F401 -- Pillow looks for it otherwise when it writes
 
+from chatbot_mvp.documents.reading.pdf_glyphs import drawn_at
 from chatbot_mvp.documents.reading.reader import GivenFile
 
 
@@ -56,14 +56,7 @@ def _chars(page: pdfium.PdfPage, most: int, unit: int) -> tuple[str, list[int]]:
         if not 32 < code < 0x110000 or 0xD800 <= code < 0xE000:
             continue
         left, bottom, right, top = text.get_charbox(index, loose=True)
-        (x, y), (x2, y2) = _place(page, unit, left, top), _place(page, unit, right, bottom)
+        (x, y), (x2, y2) = (drawn_at(page, unit, unit, *corner) for corner in ((left, top), (right, bottom)))
         chars.append(chr(code))
         boxes += [min(x, x2), min(y, y2), max(x, x2), max(y, y2)]
     return "".join(chars), boxes
-
-
-def _place(page: pdfium.PdfPage, unit: int, x: float, y: float) -> tuple[int, int]:
-    """Return where a point of the page is as it is drawn: turned, cut, and from the upper left corner."""
-    across, down = ctypes.c_int(), ctypes.c_int()
-    raw.FPDF_PageToDevice(page, 0, 0, unit, unit, 0, x, y, across, down)
-    return across.value, down.value

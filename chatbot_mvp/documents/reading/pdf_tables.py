@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of, spread
@@ -33,6 +33,8 @@ class Item:
     size: float
     """Font size; for a table that is written already, that of its text below zero."""
     bold: bool
+    last: int = 0
+    """Of a cell, the last column that it spans."""
 
     @property
     def middle(self) -> float:
@@ -88,8 +90,8 @@ def _cells(row: Row) -> Row:
     for item in row:
         last = out[-1] if out else None
         if last is not None and item.left - last.right < _GAP * max(item.size, last.size):
-            text = f"{last.text} {item.text}"
-            out[-1] = Item(text, last.left, last.top, max(last.right, item.right), item.bottom, last.size, last.bold)
+            joined = f"{last.text} {item.text}"
+            out[-1] = replace(last, text=joined, right=max(last.right, item.right), bottom=item.bottom)
         else:
             out.append(item)
     return out
@@ -138,39 +140,21 @@ def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
     edges = sorted(
         [(item.left, 1) for row in full for item in row] + [(item.right, -1) for row in full for item in row]
     )
+    size = max((row[0].size for row in full), default=10.0)
     columns: list[tuple[float, float]] = []
     depth, begin = 0, 0.0
     for x, step in edges:
         if depth <= 0 < depth + step:
-            begin = x
+            begin = columns.pop()[0] if columns and x - columns[-1][1] < 0.25 * size else x
         depth += step
         if depth <= 0 < depth - step:
             columns.append((begin, x))
-    size = max((row[0].size for row in full), default=10.0)
-    out: list[tuple[float, float]] = []
-    for left, right in columns:
-        if out and left - out[-1][1] < 0.25 * size:
-            out[-1] = (out[-1][0], right)
-        else:
-            out.append((left, right))
-    return out
+    return columns
 
 
-@dataclass(slots=True)
-class _Placed:
-    text: str
-    last: int
-    """Last column that it spans."""
-    left: float
-    right: float
-    top: float
-    bottom: float
-    size: float
-
-
-def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> dict[int, _Placed]:
+def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> dict[int, Item]:
     """Return first column -> cell."""
-    out: dict[int, _Placed] = {}
+    out: dict[int, Item] = {}
     for item in row:
         over = [
             number
@@ -183,39 +167,33 @@ def _placed(row: Row, columns: Sequence[tuple[float, float]]) -> dict[int, _Plac
             out[first].text += f" {item.text}"
             out[first].last = max(out[first].last, last)
         else:
-            out[first] = _Placed(item.text, last, item.left, item.right, item.top, item.bottom, item.size)
+            out[first] = replace(item, last=last)
     return out
 
 
-def _merged(rows: Sequence[dict[int, _Placed]], columns: Sequence[tuple[float, float]]) -> Iterator[dict[int, _Placed]]:
+def _merged(rows: Sequence[dict[int, Item]], columns: Sequence[tuple[float, float]]) -> list[dict[int, Item]]:
     """Join the lines of cells that have several."""
     pitches = [_top(b) - _top(a) for a, b in pairwise(rows)]
     tight = min((pitch for pitch in pitches if pitch > 0), default=0.0) * 1.25
     uniform = all(pitch <= tight for pitch in pitches)
-    last: dict[int, _Placed] | None = None
+    out: list[dict[int, Item]] = []
     for number, row in enumerate(rows):
-        if last is not None and pitches[number - 1] <= tight and _goes_on(last, row, columns, uniform):
-            for column, cell in row.items():
-                if column in last:
-                    last[column].text += f" {cell.text}"
-                    last[column].right = cell.right
-                    last[column].last = max(last[column].last, cell.last)
-                else:
-                    last[column] = cell
-            continue
-        if last is not None:
-            yield last
-        last = dict(row)
-    if last is not None:
-        yield last
+        if not out or pitches[number - 1] > tight or not _goes_on(out[-1], row, columns, uniform):
+            out.append({})
+        for column, cell in row.items():
+            above = out[-1].setdefault(column, cell)
+            if above is not cell:
+                above.text += f" {cell.text}"
+                above.right, above.last = cell.right, max(above.last, cell.last)
+    return out
 
 
-def _top(row: dict[int, _Placed]) -> float:
+def _top(row: dict[int, Item]) -> float:
     return min(cell.top for cell in row.values())
 
 
 def _goes_on(
-    last: dict[int, _Placed], row: dict[int, _Placed], columns: Sequence[tuple[float, float]], uniform: bool
+    last: dict[int, Item], row: dict[int, Item], columns: Sequence[tuple[float, float]], uniform: bool
 ) -> bool:
     """Return whether a row is the next line of the cells above it."""
     numbers = [any(is_number(cell.text) for column, cell in part.items() if column) for part in (last, row)]
@@ -230,14 +208,14 @@ def _goes_on(
     return bool(broken) and all(broken)
 
 
-def _is_full(above: _Placed, below: _Placed, columns: Sequence[tuple[float, float]]) -> bool:
+def _is_full(above: Item, below: Item, columns: Sequence[tuple[float, float]]) -> bool:
     word = below.text.split(" ", 1)[0]
     letter = (above.right - above.left) / max(1, len(above.text))
     right = max(columns[min(above.last, len(columns) - 1)][1], above.right, below.right)
     return above.right + (len(word) + 1) * letter > right - 0.5 * letter
 
 
-def _row(row: dict[int, _Placed], width: int) -> list[Cell]:
+def _row(row: dict[int, Item], width: int) -> list[Cell]:
     out: list[Cell] = []
     column = 0
     while column < width:
@@ -260,10 +238,6 @@ def heads_of(rows: Sequence[Sequence[Cell]]) -> int | None:
 def _heads(grid: Sequence[Sequence[Cell]]) -> int | None:
     """Return how many rows stand above the first one with a number; None if that says nothing."""
     for place, row in enumerate(grid[:6]):
-        column, numbers = 0, []
-        for cell in row:
-            numbers.append(column > 0 and is_number(cell.text) and not _YEAR.fullmatch(cell.text))
-            column += cell.across
-        if any(numbers):
-            return place if place else None
+        if any(is_number(cell.text) and not _YEAR.fullmatch(cell.text) for cell in row[1:]):
+            return place or None
     return None

@@ -104,7 +104,6 @@ def read_apart(
 
     Raises:
         UploadError: the file cannot be read, or exceeds a limit.
-        MissingPackage: the reader of its format is not installed.
         ReaderFailed: the reader cannot work here, whatever the file.
     """
     found = reading_of(kind, reader)

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
+
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_line
 from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
-from chatbot_mvp.documents.reading.html import missing
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_zip
 from chatbot_mvp.errors import UploadError
@@ -27,13 +28,8 @@ def read(file: GivenFile) -> Extracted:
     """Read the values of the visible sheets, of formulas the results that the file has.
 
     Raises:
-        MissingPackage: python-calamine is not installed.
         UploadError (upload_encrypted, upload_too_many_rows, upload_damaged): the file cannot be read.
     """
-    try:
-        from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
-    except ImportError as error:
-        raise missing("python-calamine") from error
     lost: Counter[str] = Counter()
     names: Iterable[str] = ()
     if file.content.startswith(b"PK"):

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from pptx import Presentation
+
 from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, joined
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
-from chatbot_mvp.documents.reading.html import missing
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_zip, parsed_xml
 
@@ -18,7 +19,6 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_DRAWN = ("chart", "dm")
 _LISTS = ("", "body", "obj")
 """Kinds of placeholders whose paragraphs have bullets unless they say otherwise."""
 
@@ -27,14 +27,9 @@ def read(file: GivenFile) -> Extracted:
     """Read titles, texts, tables, values of charts, texts of diagrams and the speaker's notes.
 
     Raises:
-        MissingPackage: python-pptx is not installed.
         UploadError: the file cannot be read.
     """
     check_zip(file.name, file.content, ".pptx")
-    try:
-        from pptx import Presentation
-    except ImportError as error:
-        raise missing("python-pptx") from error
     lost: Counter[str] = Counter()
     pages: list[str] = []
     for number, slide in enumerate(Presentation(io.BytesIO(file.content)).slides, 1):

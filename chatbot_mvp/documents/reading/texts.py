@@ -13,7 +13,7 @@ from typing import Any
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, clean_text
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
-from chatbot_mvp.documents.reading.html import html_to_text, missing
+from chatbot_mvp.documents.reading.html import html_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
 from chatbot_mvp.text import fold
@@ -39,15 +39,9 @@ _CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d{3}\s+-->")
 
 
 def read_rtf(file: GivenFile) -> Extracted:
-    """Read the text of a Rich Text file; its tables as rows, its headings as paragraphs.
+    """Read the text of a Rich Text file; its tables as rows, its headings as paragraphs."""
+    from striprtf.striprtf import rtf_to_text
 
-    Raises:
-        MissingPackage: striprtf is not installed.
-    """
-    try:
-        from striprtf.striprtf import rtf_to_text
-    except ImportError as error:
-        raise missing("striprtf") from error
     converted: Any = rtf_to_text
     text = clean_text(converted(file.content.decode("latin-1"), errors="ignore"))
     parts = []

@@ -6,14 +6,12 @@ import io
 import re
 import zipfile
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
 from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
 from chatbot_mvp.documents.reading.formulas import linear
-from chatbot_mvp.documents.reading.numerals import numeral
 from chatbot_mvp.documents.reading.structure import parsed_xml
 
 LABEL = ("\ue000", "\ue001")
@@ -30,6 +28,8 @@ _CODE_NAME = re.compile(
     r"(?:source ?code|code(?: ?block)?|html preformatted|preformatted(?: text)?|verbatim|código)", re.I
 )
 _MONOSPACED = re.compile(r"courier|consolas|mono\b|menlo|monaco|lucida console|fixed", re.I)
+_ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+_ROMAN = tuple(zip(_ROMAN_VALUES, "m cm d cd c xc l xl x ix v iv i".split(), strict=True))
 _LIKE_CODE = re.compile(r"[{}();=<>\\$_#]|^\s{2}")
 
 
@@ -170,7 +170,7 @@ class _Looks:
     """What the styles of a document say about its runs and paragraphs."""
 
     def __init__(self, styles: Any) -> None:
-        self._styles = {} if styles is None else {s.get(f"{_W}styleId"): s for s in styles.iter(f"{_W}style")}
+        self._styles = {style.get(f"{_W}styleId"): style for style in _each(styles, "style")}
         self._code = {key for key, style in self._styles.items() if _CODE_NAME.fullmatch(_value(style, "name") or "")}
 
     def left_out(self, run: Any) -> str:
@@ -213,47 +213,30 @@ class _Looks:
         return said not in (None, "0", "false", "off", "none")
 
 
-@dataclass
-class _Level:
+class _Level(NamedTuple):
     start: int = 1
     form: str = "decimal"
     text: str = ""
-    plain: bool = False
-    """Whether all numbers in its text are decimal."""
 
 
-@dataclass
 class _Numbers:
     """Counts the numbers that Word shows before paragraphs."""
 
-    numbering: Any
-    styles: Any
-    _lists: dict[str, str] = field(default_factory=dict)
-    _levels: dict[str, dict[int, _Level]] = field(default_factory=dict)
-    _starts: dict[tuple[str, int], int] = field(default_factory=dict)
-    _of_style: dict[str, tuple[str | None, str | None, str | None]] = field(default_factory=dict)
-    _counts: dict[str, dict[int, int]] = field(default_factory=dict)
-    _met: set[tuple[str, int]] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        links: dict[str, str] = {}
-        for found in () if self.numbering is None else self.numbering.iter(f"{_W}abstractNum"):
-            name = found.get(f"{_W}abstractNumId")
-            self._levels[name] = dict(map(_level, found.iter(f"{_W}lvl")))
-            if style := _value(found, "styleLink"):
-                links[style] = name
-        for found in () if self.numbering is None else self.numbering.iter(f"{_W}abstractNum"):
-            if (style := _value(found, "numStyleLink")) in links:
-                self._levels[found.get(f"{_W}abstractNumId")] = self._levels[links[style or ""]]
-        for found in () if self.numbering is None else self.numbering.iter(f"{_W}num"):
+    def __init__(self, numbering: Any, styles: Any) -> None:
+        self._levels = {found.get(f"{_W}abstractNumId"): _levels(found) for found in _each(numbering, "abstractNum")}
+        self._lists: dict[str, str] = {}
+        self._starts: dict[tuple[str, int], int] = {}
+        for found in _each(numbering, "num"):
             number = found.get(f"{_W}numId")
             self._lists[number] = _value(found, "abstractNumId") or ""
             for override in found.iter(f"{_W}lvlOverride"):
                 if (start := _value(override, "startOverride") or "").isdecimal():
                     self._starts[number, int(override.get(f"{_W}ilvl", "0"))] = int(start)
-        for style in () if self.styles is None else self.styles.iter(f"{_W}style"):
-            parts = (_value(style, "pPr/numPr/numId"), _value(style, "pPr/numPr/ilvl"), _value(style, "basedOn"))
-            self._of_style[style.get(f"{_W}styleId")] = parts
+        paths = ("pPr/numPr/numId", "pPr/numPr/ilvl", "basedOn")
+        self._of_style = {
+            style.get(f"{_W}styleId"): [_value(style, path) for path in paths] for style in _each(styles, "style")
+        }
+        self._counts: dict[str, dict[int, int]] = {}
 
     def label(self, paragraph: Any) -> str:
         """Return the number of a paragraph as Word shows it; "" for none or a bullet."""
@@ -262,7 +245,7 @@ class _Numbers:
         for _ in range(10):
             if number is not None or style is None:
                 break
-            number, of_style, style = self._of_style.get(style, (None, None, None))
+            number, of_style, style = self._of_style.get(style, [None, None, None])
             level = level or of_style
         depth = int(level) if level and level.isdecimal() else 0
         name = self._lists.get(number or "", "")
@@ -270,9 +253,8 @@ class _Numbers:
         if depth not in levels or not number:
             return ""
         counts = self._counts.setdefault(name, {})
-        if (number, depth) in self._starts and (number, depth) not in self._met:
-            counts[depth] = self._starts[number, depth] - 1
-        self._met.add((number, depth))
+        if (start := self._starts.pop((number, depth), None)) is not None:
+            counts[depth] = start - 1
         counts[depth] = counts.get(depth, levels[depth].start - 1) + 1
         for deeper in [key for key in counts if key > depth]:
             del counts[deeper]
@@ -281,14 +263,33 @@ class _Numbers:
 
         def shown(match: re.Match[str]) -> str:
             at = int(match.group(1)) - 1
-            form = "decimal" if levels[depth].plain else levels.get(at, _Level()).form
-            return numeral(counts.get(at, levels.get(at, _Level()).start), form)
+            level = levels.get(at, _Level())
+            return _numeral(counts.get(at, level.start), level.form)
 
         return re.sub(r"%(\d)", shown, levels[depth].text).strip()
 
 
-def _level(found: Any) -> tuple[int, _Level]:
-    start = _value(found, "start") or "1"
-    plain = _value(found, "isLgl") not in (None, "0", "false")
-    form, text = _value(found, "numFmt") or "decimal", _value(found, "lvlText") or ""
-    return int(found.get(f"{_W}ilvl", "0")), _Level(int(start) if start.isdecimal() else 1, form, text, plain)
+def _each(root: Any, name: str) -> list[Any]:
+    return [] if root is None else list(root.iter(f"{_W}{name}"))
+
+
+def _levels(found: Any) -> dict[int, _Level]:
+    levels = {}
+    for level in found.iter(f"{_W}lvl"):
+        start, form, text = (_value(level, name) for name in ("start", "numFmt", "lvlText"))
+        first = int(start) if start and start.isdecimal() else 1
+        levels[int(level.get(f"{_W}ilvl", "0"))] = _Level(first, form or "decimal", text or "")
+    return levels
+
+
+def _numeral(number: int, form: str) -> str:
+    """Return a number in a form of Word: "upperRoman", "lowerLetter", "decimalZero"; others as digits."""
+    said = f"{number:02}" if form == "decimalZero" else str(number)
+    if form.endswith("Letter"):
+        said = (chr(97 + (number - 1) % 26) * (1 + (number - 1) // 26))[:10]
+    elif form.endswith("Roman") and 0 < number < 4_000:
+        said = ""
+        for value, letters in _ROMAN:
+            said += letters * (number // value)
+            number %= value
+    return said.upper() if form.startswith("upper") else said
