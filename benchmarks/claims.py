@@ -32,10 +32,9 @@ from benchmarks.claims_made import Case, made
 from benchmarks.claims_spans import print_spans
 from benchmarks.script import ROOT, SAMPLES, head, parser, row
 from chatbot_mvp.chat.claims.alignment import align, source_of
-from chatbot_mvp.chat.claims.checks import signs
 from chatbot_mvp.chat.claims.comparison import USUAL, WEIGHTS_PATH, doubt, features, less
 from chatbot_mvp.chat.claims.reading import read
-from chatbot_mvp.chat.claims.sign import Sign
+from chatbot_mvp.chat.claims.signs import Sign, signs
 from chatbot_mvp.chat.verification import MIN_SUPPORT
 from chatbot_mvp.evaluation.kb.questions import auroc
 from chatbot_mvp.text import Analyzer

@@ -25,9 +25,9 @@ from benchmarks.claims import regression
 from benchmarks.script import add_keep, data_folder, head, parser, row
 from chatbot_mvp.app import build_app
 from chatbot_mvp.chat.claims.alignment import Idf, align, source_of
-from chatbot_mvp.chat.claims.checks import signs
 from chatbot_mvp.chat.claims.comparison import doubt, features
 from chatbot_mvp.chat.claims.reading import read
+from chatbot_mvp.chat.claims.signs import signs
 from chatbot_mvp.evaluation.kb.questions import auroc, load_questions
 from chatbot_mvp.settings.model import load_settings
 from chatbot_mvp.text import Analyzer

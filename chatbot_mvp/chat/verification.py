@@ -10,10 +10,10 @@ from functools import lru_cache
 
 from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.claims.alignment import Idf, Source, align, source_of
-from chatbot_mvp.chat.claims.checks import signs as signs_of
 from chatbot_mvp.chat.claims.comparison import Difference, differences, doubt, features, less
 from chatbot_mvp.chat.claims.reading import Reading, read
-from chatbot_mvp.chat.claims.sign import Sign
+from chatbot_mvp.chat.claims.signs import Sign
+from chatbot_mvp.chat.claims.signs import signs as signs_of
 from chatbot_mvp.chat.code_blocks import code_blocks
 from chatbot_mvp.text import Analyzer, sentences
 from chatbot_mvp.types import Chunk

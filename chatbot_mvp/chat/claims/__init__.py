@@ -1,5 +1,5 @@
 """Compare what a sentence says with what a passage says, without a model.
 
 ``reading`` takes a text apart, ``quantities`` finds its figures, ``alignment`` lays a statement beside its passage.
-``checks`` finds the signs that it says otherwise, and ``comparison`` weighs and names them.
+``signs`` finds what it says otherwise, and ``comparison`` weighs and names that.
 """

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from chatbot_mvp.chat.claims.matching import Places
 from chatbot_mvp.chat.claims.quantities import Quantity
 from chatbot_mvp.chat.claims.reading import Reading, Token, read
 from chatbot_mvp.text import Analyzer
@@ -21,6 +20,10 @@ _PLACES = 12
 """Places of a word that are looked at: a text may repeat one word for pages."""
 _LEAST_WORDS = 14
 """Words that a window has at least, if its passage has them."""
+_STEM = 5
+"""Words with this many letters in common at their beginning are forms of one word …"""
+_TAIL = 5
+"""… if no more letters than this follow in either."""
 _LIGHT = 0.25
 """Factor for the weight of words that only say that something is said, or may be."""
 _SAYING = frozenset(
@@ -28,6 +31,39 @@ _SAYING = frozenset(
     states noted according source note mentioned mentions
     may might must shall would could""".split()
 )
+
+
+class Places:
+    """Where the words of a passage stand."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._rows: dict[str, list[int]] = {}
+        self._by_start: dict[str, list[int]] = {}
+        for row, token in enumerate(reading.tokens):
+            self._rows.setdefault(token.stem, []).append(row)
+            if token.plain != token.stem:
+                self._rows.setdefault(token.plain, []).append(row)
+            if len(token.plain) >= _STEM and not token.stop:
+                self._by_start.setdefault(token.plain[:_STEM], []).append(row)
+        self._tokens = reading.tokens
+
+    def of(self, token: Token) -> list[int]:
+        """Return the rows where a word stands, as it is or in another form."""
+        if found := self._rows.get(token.stem) or self._rows.get(token.plain):
+            return found
+        if token.stop or len(token.plain) < _STEM or token.plain.isdigit():
+            return []
+        same = len(token.plain)
+        return [
+            row
+            for row in self._by_start.get(token.plain[:_STEM], ())
+            if max(same, len(self._tokens[row].plain)) - _common(token.plain, self._tokens[row].plain) <= _TAIL
+        ]
+
+
+def _common(one: str, other: str) -> int:
+    most = min(len(one), len(other))
+    return next((at for at in range(most) if one[at] != other[at]), most)
 
 
 @dataclass(frozen=True)

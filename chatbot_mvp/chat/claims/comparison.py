@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from chatbot_mvp.chat.claims.sign import Kind, Sign
+from chatbot_mvp.chat.claims.signs import Kind, Sign
 
 WEIGHTS_PATH = Path(__file__).with_name("weights.json")
 USUAL = 2.0

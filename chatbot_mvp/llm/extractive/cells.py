@@ -18,7 +18,7 @@ from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
 from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, last_clause, plain_of, says_no, value_asked
-from chatbot_mvp.text import LANGUAGES, detect_language, fold
+from chatbot_mvp.text import fold
 
 _LEAST = re.compile(
     r"\b(?:mas (?:baj|barat|cort|tempran|pequen|liger)\w*|menor(?:es)?|minim[oa]s?|menos|lowest|shortest|smallest|"
@@ -52,9 +52,6 @@ class Cells:
 
 def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
     """Return what the tables of the passages of ``grounding`` answer; None if none does, or two differ."""
-    own = detect_language(grounding.question)
-    if {own, reader.analyzer.language} <= {*LANGUAGES} and own not in reader.analyzer.languages:
-        reader = Reader(own)  # of a document in another language than most
     question = _Question(grounding, reader)
     if question.kind in ("yes_no", "why", "how", "") or says_no(question.clause):
         return None

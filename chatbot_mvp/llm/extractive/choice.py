@@ -17,7 +17,7 @@ from chatbot_mvp.llm.extractive.cells import answer_from_cells
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
 from chatbot_mvp.llm.extractive.proof import prove
-from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.llm.extractive.reader import Reader, reader_of
 from chatbot_mvp.llm.extractive.scoring import Scores, compare
 from chatbot_mvp.llm.extractive.units import Unit, units_of
 from chatbot_mvp.llm.extractive.values import says_no
@@ -66,10 +66,10 @@ def choose(grounding: Grounding) -> Choice:
             return Choice([], value)
         said = "; ".join(part.said for part in found if part.said)
         return Choice(list(dict.fromkeys(unit for part in found for unit in part.units)), value, said)
-    reader = Reader(grounding.language, grounding.analyzer)
-    units = _new_ones(grounding, reader)
     if grounding.least_proof is None:
-        return Choice(_nearest(grounding, units, reader) if units else [], None)
+        return Choice(_nearest(grounding, Reader(grounding.language, grounding.analyzer)), None)
+    reader = reader_of(grounding)
+    units = _new_ones(grounding, reader)
     if not units:
         return Choice([], 0.0)
     if cells := answer_from_cells(grounding, reader):
@@ -79,7 +79,9 @@ def choose(grounding: Grounding) -> Choice:
     return Choice([proof.unit] if value >= 1 else [], value)
 
 
-def _nearest(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> list[Unit]:
+def _nearest(grounding: Grounding, reader: Reader) -> list[Unit]:
+    if not (units := _new_ones(grounding, reader)):
+        return []
     wanted = asked(grounding.question, reader)
     scores = compare(grounding, units, wanted, reader)
     single = scores.cover @ scores.weights + FIT * scores.fit + CLOSE * scores.closeness

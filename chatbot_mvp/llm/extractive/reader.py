@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatbot_mvp.text import LANGUAGES, Analyzer, Word
+from chatbot_mvp.llm.base import Grounding
+from chatbot_mvp.text import LANGUAGES, Analyzer, Word, detect_language
 
 
 class Reader:
@@ -36,3 +37,10 @@ class Reader:
     def ordered_terms(self, text: str) -> list[str]:
         """Return the distinct terms of a text in order, without stop words."""
         return list(dict.fromkeys(word.stem for word in self.words(text) if not word.is_stop))
+
+
+def reader_of(grounding: Grounding) -> Reader:
+    """Return the reader of a proof: a question in a language that no passage is said to have is read in its own."""
+    reader, own = Reader(grounding.language, grounding.analyzer), detect_language(grounding.question)
+    known = {own, reader.analyzer.language} <= {*LANGUAGES} and own not in reader.analyzer.languages
+    return Reader(own) if known and any(word.is_stop for word in Analyzer(own).words(grounding.question)) else reader

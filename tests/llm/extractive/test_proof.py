@@ -127,6 +127,16 @@ def test_a_sentence_goes_on_about_what_its_passage_says_but_items_names_and_numb
     assert bool(asked(question, [0.1, 0.9], words, text).text) == answers
 
 
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [("What is served as lunch?", True), ("How many people serve lunch?", False), ("Who serves lunch?", False)],
+)
+def test_a_question_in_another_language_than_the_passages_is_read_in_its_own(question: str, answers: bool) -> None:
+    near = dict.fromkeys("served serves serve lunch people".split(), 1.0)
+    assert bool(asked(question, [0.9, 0.1], near).text) == answers
+    assert bool(asked(question, [0.9, 0.1], {**near, **dict.fromkeys("how many who".split(), 1.0)}).text) == answers
+
+
 def test_late_interaction_and_vectors_decide_together() -> None:
     def proof(close: float) -> float | None:
         passage = Chunk("c", "d", "Comedor", TEXT, 0, len(TEXT))
