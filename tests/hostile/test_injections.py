@@ -41,7 +41,6 @@ PLACES = (
     ),
     *("general: question", "general: conversation", "follow-up: question", "follow-up: conversation"),
     *("doubt: passage", "doubt: heading or file name", "doubt: question", "expansion: question"),
-    *("readings: passage", "readings: heading or file name", "readings: question", "readings: conversation"),
     *("context: document", "context: heading", "context: lone passage", "context: title"),
     *("rerank: question", "rerank: passage", "rerank: heading"),
     *("run: question of the data set", "run: yes or no question", "run: passage of the data set"),
