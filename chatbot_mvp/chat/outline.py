@@ -37,6 +37,8 @@ _THE_WHOLE = frozenset(
 _POINTS = frozenset("eso esto anterior ello that it lo previous".split())
 _LIST = re.compile(r"[-*+•|] ?|\d+[.)] |[^\n.]+:\s*\n\s*(?:[-*+•]|\d+[.)]) ")
 _MARKUP = re.compile(r"[][*_`<>|$~#]")
+_HEADINGS = 2
+"""Headings that name a section: its own, and the one above."""
 _MOST_SECTIONS = 12
 _MOST_PARTS = 6
 _MOST_PASSAGES = 99
@@ -125,8 +127,9 @@ def outline_of(question: str, index: CorpusIndex, places: Places, budget: int) -
             kept = list(joined.items())[:_MOST_SECTIONS]
             shortest = min(len(path) for path, _ in kept) - 1
             common = next((at for at in range(shortest) if len({path[at] for path, _ in kept}) > 1), shortest)
+            heading = {path: " › ".join(path[max(common, len(path) - _HEADINGS) :]) for path, _ in kept}
             return Outline(
-                tuple((" › ".join(path[common:]), tuple(chunks)) for path, chunks in kept),
+                tuple((heading[path], tuple(chunks)) for path, chunks in kept),
                 budget,
                 len(joined) - len(kept),
             )

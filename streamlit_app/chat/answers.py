@@ -122,6 +122,7 @@ def watch(conversation: Conversation, turn: Turn, live: LiveTurn, debug: bool) -
                 time.sleep(_FRAME_S)
                 progress = live.wait(progress.version, 0.5)
     ended = get_app().chat.conversation(conversation.session, conversation.conversation_id)
+    found.empty(), button.empty()  # what a container had stays below what it has until the page is drawn
     with place.container():
         show_turn(ended, ended.turn(turn.turn_id), debug)
 
