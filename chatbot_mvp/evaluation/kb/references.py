@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatbot_mvp.llm.extractive.values import VALUES, last_clause, plain_of, value_asked
 from chatbot_mvp.text import fold
 
-_KINDS = ("money", "duration", "deadline", "percentage", "temperature", "phone", "email")
+_KINDS = ("money", "duration")
 """Kinds of values that a right answer repeats as they stand, in whatever words it is given."""
 _OF_NUMBERS = ".,%€$£"
 
