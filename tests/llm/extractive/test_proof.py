@@ -184,9 +184,6 @@ def test_a_follow_up_has_to_be_met_by_its_own_words() -> None:
         ("measure", "pesa 1,4 kilos", "cuanto pesa el deposito", True),
         ("measure", "caben 1,4 litros", "cuanto cabe", True),
         ("measure", "pesa 3 kilos", "cuanto mide de alto", False),
-        ("duration", "menores de 16 anos", "cuanto tarda", False),
-        ("duration", "menores de 16 anos", "cuantos anos hay que tener", True),
-        ("duration", "dura 16 anos", "cuanto dura", True),
         ("duration", "dura hora y media", "cuanto dura", True),
         ("duration", "it takes half an hour", "how long does it take", True),
         ("when", "se pasa el dia 5", "cuando se pasa", True),
@@ -201,13 +198,10 @@ def test_a_value_is_of_the_kind_and_the_unit_asked_for(kind: str, text: str, que
     ("plain", "value", "rest"),
     [
         ("cuanto me cobran por el agua", "money", "por el agua"),
-        ("cada cuanto se revisa la caldera", "frequency", "se revisa la caldera"),
         ("hasta cuando puedo apuntarme", "when", "puedo apuntarme"),
         ("a que hora abre", "time", "abre"),
         ("how long does it take", "duration", "does it take"),
         ("how much is home delivery", "money", "home delivery"),
-        ("que rebaja hay", "percentage", "hay"),
-        ("con cuanto tiempo se reserva", "deadline", "se reserva"),
         ("que sabor tiene", "", "que sabor tiene"),
     ],
 )
