@@ -45,17 +45,17 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     ]
     pictures = page.complexity is not None and page.complexity.image_block_count > 0
     # A scan has its text in white, or not drawn at all, over or under the picture.
-    hidden = [one for one in seen if not pictures and _is_hidden(one, dark, glyphs.invisible)]
-    lost["hidden"] += sum(len(one.text.split()) for one in hidden)
-    items = [_item(one, glyphs) for one in seen if all(one is not other for other in hidden)]
+    shown = [one for one in seen if pictures or not _is_hidden(one, dark, glyphs.invisible)]
+    lost["hidden"] += sum(len(one.text.split()) for one in seen) - sum(len(one.text.split()) for one in shown)
+    items = [_item(one, glyphs) for one in shown]
     items += [_value(field, items) for field in page.form_fields or () if _is_filled(field)]
     if is_rubbish(" ".join(item.text for item in items)):
         lost["unreadable"] += 1
         return []
     tables = [_Table(block, glyphs) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
-    marks = {id(table.mark): table for table in tables}
+    marks = {table.mark: table for table in tables}
     lines: list[Line] = []
-    placed = [*items, *(table.mark for table in tables)]
+    placed = [*items, *marks]
     if _is_right_to_left(" ".join(item.text for item in items)):
         # Mirrored, its first column is on the left.
         for item in placed:
@@ -63,13 +63,11 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
         for found in tables:
             found.rows = [row[::-1] for row in found.rows]
     for region in _regions(placed):
-        texts = [item for item in region if id(item) not in marks]
-        for item in region:
-            if (table := marks.get(id(item))) is not None and (read := table.read_from(texts)):
-                texts = [item for item in texts if all(item is not one for one in read)]
-                texts.append(
-                    replace(table.mark, text=rows_of(table.rows, heads_of(table.rows)), size=-usual_size(read))
-                )
+        texts = [item for item in region if item not in marks]
+        for table in (marks[item] for item in region if item in marks):
+            if read := set(table.read_from(texts)):
+                written, size = rows_of(table.rows, heads_of(table.rows)), usual_size(list(read))
+                texts = [*(item for item in texts if item not in read), replace(table.mark, text=written, size=-size)]
         lines += _lines(texts)
     return lines
 

@@ -15,13 +15,11 @@ _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
 _PROSE = 90
 """Usual characters of a cell from which on what looks like a table is text in columns."""
-_MOST_HEADS = 3
-"""Rows of names at most, where a library found the table."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Item:
     """A piece of text without wide gaps."""
 
@@ -140,12 +138,11 @@ def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
     edges = sorted(
         [(item.left, 1) for row in full for item in row] + [(item.right, -1) for row in full for item in row]
     )
-    size = max((row[0].size for row in full), default=10.0)
     columns: list[tuple[float, float]] = []
     depth, begin = 0, 0.0
     for x, step in edges:
         if depth <= 0 < depth + step:
-            begin = columns.pop()[0] if columns and x - columns[-1][1] < 0.25 * size else x
+            begin = x
         depth += step
         if depth <= 0 < depth - step:
             columns.append((begin, x))
@@ -231,8 +228,7 @@ def _row(row: dict[int, Item], width: int) -> list[Cell]:
 def heads_of(rows: Sequence[Sequence[Cell]]) -> int | None:
     """Return how many rows hold names if the first one, as above several columns, leaves some out; else None."""
     grid = spread(rows)
-    found = _heads(grid) if grid and not all(cell.text for cell in grid[0][1:]) else None
-    return found if found is not None and found <= _MOST_HEADS else None
+    return _heads(grid) if grid and not all(cell.text for cell in grid[0][1:]) else None
 
 
 def _heads(grid: Sequence[Sequence[Cell]]) -> int | None:
