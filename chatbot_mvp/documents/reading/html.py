@@ -38,8 +38,6 @@ _BLANKS = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SPANS = ("colspan", "rowspan")
-_LAYOUT_CELL = 500
-"""Characters of a cell with a heading or a table inside from which on the table around it only arranges a page."""
 
 
 def read(file: GivenFile) -> Extracted:
@@ -234,12 +232,11 @@ def _is_layout(table: Tag) -> bool:
     """Return whether a table only arranges a page."""
     if table.get("role") == "presentation":
         return True
-    if table.find(["caption", "th"]) or not (inner := table.find_all(["table", *_HEADINGS])):
+    if table.find(["caption", "th"]) or not table.find(["table", *_HEADINGS]):
         return False
-    around = {id(cell): cell for element in inner if (cell := element.find_parent("td")) is not None}
     rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
     widest = max((len(row.find_all("td", recursive=False)) for row in rows), default=0)
-    return widest < 2 or len(rows) < 2 or any(len(cell.get_text()) > _LAYOUT_CELL for cell in around.values())
+    return widest < 2 or len(rows) < 2
 
 
 def table_rows(table: Tag, text_of: Callable[[Tag], str]) -> str:

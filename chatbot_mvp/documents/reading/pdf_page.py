@@ -17,8 +17,6 @@ from chatbot_mvp.documents.reading.pdf_layout import Line
 from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
 
 _NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
-_FUSED = 0.1
-"""Share of cells with several numbers from which on the rows of a table were not found."""
 _BESIDE = 0.5
 """Pieces of text beside a table, a row, from which on it lacks a column."""
 _PASSWORD = 1 << 13
@@ -26,8 +24,8 @@ _PASSWORD = 1 << 13
 _WHITE = 0xF8
 _LETTERS = 100
 """Letters in words of four and more from which on their vowels are counted."""
-_VOWELS = 0.24
-"""Share of vowels below which they are no words; in Spanish and English 0.38 to 0.5."""
+_VOWELS = 0.3
+"""Share of vowels below which they are no words; in Spanish and English 0.31 to 0.5."""
 _MARK = 4
 """Characters of a piece that may be no more than the mark of a list's item."""
 _COLUMN = 25
@@ -92,9 +90,16 @@ class _Table:
         if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
             return []  # what is not in its cells would be lost
         filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
-        fused = sum(bool(_NUMBERS.fullmatch(text)) for text in filled)
-        lacks = fused > _FUSED * len(filled) or len(level) - len(inside) > _BESIDE * len(self.rows)
-        return [] if lacks else read
+        if len(level) - len(inside) > _BESIDE * len(self.rows):
+            return []
+        heights: dict[str, set[int]] = {}
+        for item in read:
+            heights.setdefault(item.text, set()).add(round(item.middle))
+        fused = (
+            [heights.get(number, set()) for number in text.split(" ")] for text in filled if _NUMBERS.fullmatch(text)
+        )
+        # Numbers of one cell that stand below each other are of two rows.
+        return [] if any(all(places) and not set.intersection(*places) for places in fused) else read
 
 
 def _item(found: Any, glyphs: Glyphs) -> Item:

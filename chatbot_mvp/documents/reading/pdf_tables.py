@@ -13,8 +13,6 @@ _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
 _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
-_PROSE = 90
-"""Usual characters of a cell from which on what looks like a table is text in columns."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
 
@@ -123,9 +121,8 @@ def _table(rows: Sequence[Row]) -> str | None:
     placed = [_placed(row, columns) for row in rows]
     first = [row[0].text for row in placed if 0 in row]
     marks = sum(bool(_MARK.fullmatch(text)) for text in first)
-    lengths = sorted(len(item.text) for row in body for item in row)
     filled = sum(len(row) for row in placed if len(row) > 1) / (len(columns) * len(body))
-    if (len(columns) == 2 and marks > len(first) / 2) or lengths[len(lengths) // 2] > _PROSE or filled < 0.4:
+    if (len(columns) == 2 and marks > len(first) / 2) or filled < 0.4:
         return None
     grid = [_row(row, len(columns)) for row in _merged(placed, columns)]
     return rows_of(grid, _heads(grid))

@@ -96,7 +96,9 @@ def _without_front(text: str) -> tuple[str, dict[str, Any], int]:
     about: dict[str, Any] = {}
     for name, keys in _ABOUT.items():
         key = next((key for key in keys if given.get(key)), "")
-        parts = [str(one.get("name", "")) if isinstance(one, dict) else str(one) for one in _listed(given.get(key))]
+        value = given.get(key, [])
+        listed = value if isinstance(value, list) else [value]
+        parts = [str(one.get("name", "")) if isinstance(one, dict) else str(one) for one in listed]
         if name == "tags":
             parts = [part.strip() for one in parts for part in re.split("[,;]", one)]
         elif name == "created":
@@ -105,10 +107,6 @@ def _without_front(text: str) -> tuple[str, dict[str, Any], int]:
             about[name] = parts if name == "tags" else ", ".join(parts)
             del given[key]
     return text[found.end() :].lstrip("\n"), about, len(" ".join(map(str, given.values())).split())
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _day(text: str) -> str:
