@@ -54,6 +54,9 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     marks = {table.mark: table for table in tables}
     lines: list[Line] = []
     placed = [*items, *marks]
+    turned = Counter(round(one.rotation) for one in shown).most_common(1)
+    for item in placed:
+        _turn(item, turned[0][0] if turned else 0)
     if _is_right_to_left(" ".join(item.text for item in items)):
         # Mirrored, its first column is on the left.
         for item in placed:
@@ -164,6 +167,14 @@ def is_rubbish(text: str) -> bool:
         return unknown > 0.2 * len(text)
     latin = sum(char.isascii() for char in text if char.isalpha()) > 0.6 * sum(map(str.isalpha, text))
     return latin and sum(letters.count(vowel) for vowel in "aeiouy") < _VOWELS * len(letters)
+
+
+def _turn(item: Item, degrees: int) -> None:
+    """Put a piece of a page whose text is turned where it would be if the page were turned back."""
+    if degrees == 90:
+        item.left, item.top, item.right, item.bottom = item.top, -item.right, item.bottom, -item.left
+    elif degrees == 270:
+        item.left, item.top, item.right, item.bottom = -item.bottom, item.left, -item.top, item.right
 
 
 def _is_right_to_left(text: str) -> bool:
