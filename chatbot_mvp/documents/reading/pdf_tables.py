@@ -13,6 +13,8 @@ _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
 _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
+_MOST_HEADS = 3
+"""Rows of names at most, where a library found the table."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
 
@@ -225,7 +227,8 @@ def _row(row: dict[int, Item], width: int) -> list[Cell]:
 def heads_of(rows: Sequence[Sequence[Cell]]) -> int | None:
     """Return how many rows hold names if the first one, as above several columns, leaves some out; else None."""
     grid = spread(rows)
-    return _heads(grid) if grid and not all(cell.text for cell in grid[0][1:]) else None
+    found = _heads(grid) if grid and not all(cell.text for cell in grid[0][1:]) else None
+    return found if found is not None and found <= _MOST_HEADS else None
 
 
 def _heads(grid: Sequence[Sequence[Cell]]) -> int | None:
