@@ -360,6 +360,13 @@ def test_a_recipe_is_read_right_whatever_its_words(name: str) -> None:
     assert list(wrong(name, range(3))) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "seed"), [("a_table_with_empty_cells", 3), ("a_turned_page", 26), ("a_font_without_a_map", 35)]
+)
+def test_a_seed_that_came_out_wrong_is_read_right(name: str, seed: int) -> None:
+    assert list(wrong(name, range(seed, seed + 1))) == []
+
+
 if __name__ == "__main__":
     for each in RECIPES:
         found = list(wrong(each, range(int(sys.argv[1]))))

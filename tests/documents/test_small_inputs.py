@@ -611,7 +611,7 @@ def test_columns_are_read_one_after_the_other() -> None:
 
 def drawn(*items: tuple[float, float, float, str], blocks: Sequence[object] = ()) -> SimpleNamespace:
     """A page as liteparse gives it: pieces of text (left, right, top, text) of 10 points."""
-    look = {"font_name": "F", "font_height": 10.0, "fill_color": None}
+    look = {"font_name": "F", "font_height": 10.0, "fill_color": None, "rotation": 0.0}
     texts = [SimpleNamespace(text=t, x=x, y=y, width=x2 - x, height=10.0, **look) for x, x2, y, t in items]
     return SimpleNamespace(
         text_items=texts,

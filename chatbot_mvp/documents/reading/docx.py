@@ -30,9 +30,7 @@ def read(file: GivenFile) -> Extracted:
     """Read the body text, with each footnote at its reference. Omits headers, footers, comments, deletions, pictures.
 
     Raises:
-        UploadError (upload_damaged): the file is not a readable zip archive.
-        UploadError: it would become too large; nothing was unpacked.
-        UploadError: it is not a document that people write.
+        UploadError: the file is damaged, or none that people write.
     """
     parts = check_zip(file.name, file.content, ".docx")
     check_word(file.name, [part for name, part in parts.items() if name.lower().endswith(".xml")])

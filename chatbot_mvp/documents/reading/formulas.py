@@ -21,17 +21,16 @@ def linear(element: Any) -> str:
         found = element.find("/".join(f"{_M}{step}" for step in path.split("/")))
         return usual if found is None else str(found.get(f"{_M}val", ""))
 
+    below, above = part("sub"), part("sup")
+    limits = (below and f"_{_grouped(below)}") + (above and f"^{_grouped(above)}")
     if name in ("sSup", "sSub", "sSubSup", "sPre"):
-        below, above = part("sub"), part("sup")
-        return _grouped(part("e")) + (below and f"_{_grouped(below)}") + (above and f"^{_grouped(above)}")
+        return _grouped(part("e")) + limits
     if name == "f":
         line = "¦" if said("fPr/type", "") == "noBar" else "/"
         return f"{_grouped(part('num'))}{line}{_grouped(part('den'))}"
     if name == "rad":
         return f"{part('deg')}√{_grouped(part('e'))}"
     if name == "nary":
-        below, above = part("sub"), part("sup")
-        limits = (below and f"_{_grouped(below)}") + (above and f"^{_grouped(above)}")
         return f"{said('naryPr/chr', '∫')}{limits} {part('e')}"
     if name == "d":
         inside = said("dPr/sepChr", "|").join(linear(child) for child in element.findall(f"{_M}e"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
@@ -39,8 +38,6 @@ _BLANKS = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SPANS = ("colspan", "rowspan")
-_LAYOUT_CELL = 500
-"""Characters of a cell with a heading or a table inside from which on the table around it only arranges a page."""
 
 
 def read(file: GivenFile) -> Extracted:
@@ -182,17 +179,10 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
                 return f"\n\n{cells}\n\n"
             return f"\n\n{table_rows(node, lambda cell: str(self.process_tag(cell, {*inside, 'data'})))}\n\n"
 
-        def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            return text
-
-        def convert_tr(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-            return f"\n\n{text}\n\n"
-
         def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             return f"\n\n{text}\n\n"
 
-        convert_th = convert_td
-        convert_summary = convert_td
+        convert_table = convert_tr = convert_th = convert_summary = convert_hr = convert_td
 
         def convert_li(self, el: Tag, text: str, parent_tags: set[str]) -> str:
             """Write an item with its mark or number; the library counts all previous items for each."""
@@ -212,9 +202,6 @@ def soup_to_text(root: BeautifulSoup | Tag) -> str:
             body = text.rstrip(" \n")
             first = body.rfind("\n", 0, len(body) - len(body.lstrip(" \n"))) + 1
             return f"\n\n```\n{body[first:]}\n```\n\n"
-
-        def convert_hr(self, el: Any, text: str, parent_tags: Any) -> str:
-            return "\n\n"
 
     converter = Converter(
         heading_style="atx",
@@ -245,12 +232,11 @@ def _is_layout(table: Tag) -> bool:
     """Return whether a table only arranges a page."""
     if table.get("role") == "presentation":
         return True
-    if table.find(["caption", "th"]) or not (inner := table.find_all(["table", *_HEADINGS])):
+    if table.find(["caption", "th"]) or not table.find(["table", *_HEADINGS]):
         return False
-    around = {id(cell): cell for element in inner if (cell := element.find_parent("td")) is not None}
     rows = [row for row in table.find_all("tr") if row.find_parent("table") is table]
     widest = max((len(row.find_all("td", recursive=False)) for row in rows), default=0)
-    return widest < 2 or len(rows) < 2 or any(len(cell.get_text()) > _LAYOUT_CELL for cell in around.values())
+    return widest < 2 or len(rows) < 2
 
 
 def table_rows(table: Tag, text_of: Callable[[Tag], str]) -> str:
@@ -274,7 +260,5 @@ def _cell(cell: Tag, in_head: bool, text_of: Callable[[Tag], str]) -> Cell:
 
 
 def _is_bold(cell: Tag) -> bool:
-    parts = list(cell.descendants)  # to search them costs more
-    if cell.name == "th" or not any(getattr(part, "name", None) in ("b", "strong") for part in parts):
-        return cell.name == "th" or not any(isinstance(part, str) and part.strip() for part in parts)
-    return not any(text.strip() and not text.find_parent(["b", "strong", "th"]) for text in cell.find_all(string=True))
+    texts = (part for part in cell.descendants if isinstance(part, str) and part.strip())  # to search costs more
+    return all(any(above.name in ("b", "strong", "th") for above in text.parents) for text in texts)

@@ -30,8 +30,8 @@ class _Page:
         self._styles: dict[str, Any] = {}
         self._numbered: dict[str, dict[str, bool]] = {}
 
-    def of(self, folder: str = "") -> str:
-        for name in (f"{folder}styles.xml", f"{folder}content.xml"):
+    def whole(self) -> str:
+        for name in ("styles.xml", "content.xml"):
             root = parsed_xml(self._parts.get(name, b""))
             for style in () if root is None else root.iter(f"{_STYLE}style", f"{_TEXT}list-style"):
                 name_ = style.get(f"{_STYLE}name")
@@ -60,10 +60,8 @@ class _Page:
         if kind := self._left_out(style) if name in ("h", "p", "span") else _KINDS.get(name, ""):
             self._lost[kind] += len("".join(element.itertext()).split())
             return ""
-        if name == "s":
-            return " " * min(int(element.get(f"{_TEXT}c", 1)), 100)
-        if name in ("tab", "line-break"):
-            return " " if name == "tab" else "<br>"
+        if name in ("s", "tab", "line-break"):
+            return "<br>" if name == "line-break" else " "
         if name == "note":
             inside = self.inner(element.find(f"{_TEXT}note-body")).replace("<p>", " ").replace("</p>", " ")
             return f" ({inside.strip()})"
@@ -148,7 +146,7 @@ def read(file: GivenFile) -> Extracted:
     parts = check_zip(file.name, file.content, ".odt")
     lost: Counter[str] = Counter()
     page = _Page(parts, lost)
-    if not (body := page.of()):
+    if not (body := page.whole()):
         raise UploadError("upload_damaged", name=file.name, kind=".odt", reason="its content.xml cannot be read")
     text = html_to_text(file.name, f"<body>{body}</body>", lost)
     return Extracted(text, lost=dict(+lost))

@@ -35,8 +35,7 @@ _GAP = 1.35
 _FULL = 0.7
 """A line of at least this share of the usual length continues in the next line."""
 
-_BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·\uf0b7\uf0a7\uf0d8\uf0fc]|-)\s+(?=\S)")
-_TICK = re.compile(r"^(?=\[[x ]\] \S)")
+_BULLET = re.compile(r"^(?:[•▪◦‣●○■□–—*·\uf0b7\uf0a7\uf0d8\uf0fc-]\s+(?=\S)|(?=\[[x ]\] \S))")
 _LABELLED = re.compile(r"[^\W\d][^:.]{0,40}: \S")
 """Of a form: what stands in it, behind what it is."""
 _PAGE_NUMBER = re.compile(r"^[-–— ]*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|de|of)\s*\d{1,4})?[-–— ]*$")
@@ -84,7 +83,7 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
         first = True
         for row, line in enumerate(page):
             level = levels.get((number, row), 0)
-            text = _TICK.sub("- ", _BULLET.sub("- ", line.text)) if line.size > 0 else line.text
+            text = _BULLET.sub("- ", line.text) if line.size > 0 else line.text
             if last is None:
                 joint = ""
             elif min(line.size, last.size) <= 0:
@@ -123,32 +122,26 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     def key(line: Line) -> tuple[str, int]:
         return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text[:_COMPARED])), round(line.y / 3)
 
-    seen = Counter(found for page in pages for found in {key(line) for line in page})
-    first = {key(line): number for number, page in reversed([*enumerate(pages)]) for line in page}
-    last = {key(line): number for number, page in enumerate(pages) for line in page}
+    keys = [{line: key(line) for line in page} for page in pages]
+    seen = Counter(its for page in keys for its in {*page.values()})
+    first = {its: number for number, page in reversed([*enumerate(keys)]) for its in page.values()}
+    last = {its: number for number, page in enumerate(keys) for its in page.values()}
     often = max(_RUNNING_PAGES, _RUNNING_SHARE * sum(bool(page) for page in pages))
     kept: list[list[Line]] = []
     for number, page in enumerate(pages):
         heights = sorted({line.y for line in page})
-        edges = {*heights[:_EDGE], *heights[-_EDGE:]}
-
-        def running(line: Line, edges: set[float] = edges, heights: list[float] = heights) -> bool:
-            if line.y not in edges or line.size <= 0:
-                return False
+        bottom, top = heights[:_EDGE], heights[-_EDGE:]
+        running: dict[Line, bool] = {}
+        for line, its in keys[number].items():
             # The outermost line may change with each chapter, so fewer repetitions suffice. A lone number there is
             # the page number.
             outermost = line.y in (heights[0], heights[-1])
-            return seen[key(line)] >= (_RUNNING_PAGES if outermost else often) or bool(
-                outermost and _PAGE_NUMBER.match(line.text)
-            )
-
-        def stays(line: Line, number: int = number, heights: list[float] = heights) -> bool:
-            its = key(line)
-            return "#" not in its[0] and number == (first if line.y in heights[-_EDGE:] else last)[its]
-
+            again = seen[its] >= (_RUNNING_PAGES if outermost else often)
+            if line.size > 0 and line.y in bottom + top and (again or (outermost and _PAGE_NUMBER.match(line.text))):
+                running[line] = "#" not in its[0] and number == (first if line.y in top else last)[its]  # it stays
         # If all lines of a page recur, as on forms, running heads cannot be told from text: keep the page.
-        whole = len(page) > _EDGE and all(map(running, page))
-        kept.append([line for line in page if whole or not running(line) or stays(line)])
+        whole = len(page) > _EDGE and all(line in running for line in page)
+        kept.append([line for line in page if whole or running.get(line, True)])
     return kept
 
 

@@ -17,8 +17,6 @@ from chatbot_mvp.documents.reading.pdf_layout import Line
 from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
 
 _NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
-_FUSED = 0.1
-"""Share of cells with several numbers from which on the rows of a table were not found."""
 _BESIDE = 0.5
 """Pieces of text beside a table, a row, from which on it lacks a column."""
 _PASSWORD = 1 << 13
@@ -26,8 +24,8 @@ _PASSWORD = 1 << 13
 _WHITE = 0xF8
 _LETTERS = 100
 """Letters in words of four and more from which on their vowels are counted."""
-_VOWELS = 0.24
-"""Share of vowels below which they are no words; in Spanish and English 0.38 to 0.5."""
+_VOWELS = 0.3
+"""Share of vowels below which they are no words; in Spanish and English 0.31 to 0.5."""
 _MARK = 4
 """Characters of a piece that may be no more than the mark of a list's item."""
 _COLUMN = 25
@@ -45,17 +43,20 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     ]
     pictures = page.complexity is not None and page.complexity.image_block_count > 0
     # A scan has its text in white, or not drawn at all, over or under the picture.
-    hidden = [one for one in seen if not pictures and _is_hidden(one, dark, glyphs.invisible)]
-    lost["hidden"] += sum(len(one.text.split()) for one in hidden)
-    items = [_item(one, glyphs) for one in seen if all(one is not other for other in hidden)]
+    shown = [one for one in seen if pictures or not _is_hidden(one, dark, glyphs.invisible)]
+    lost["hidden"] += sum(len(one.text.split()) for one in seen) - sum(len(one.text.split()) for one in shown)
+    items = [_item(one, glyphs) for one in shown]
     items += [_value(field, items) for field in page.form_fields or () if _is_filled(field)]
     if is_rubbish(" ".join(item.text for item in items)):
         lost["unreadable"] += 1
         return []
     tables = [_Table(block, glyphs) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
-    marks = {id(table.mark): table for table in tables}
+    marks = {table.mark: table for table in tables}
     lines: list[Line] = []
-    placed = [*items, *(table.mark for table in tables)]
+    placed = [*items, *marks]
+    turned = Counter(round(one.rotation) for one in shown).most_common(1)
+    for item in placed:
+        _turn(item, turned[0][0] if turned else 0)
     if _is_right_to_left(" ".join(item.text for item in items)):
         # Mirrored, its first column is on the left.
         for item in placed:
@@ -63,13 +64,11 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
         for found in tables:
             found.rows = [row[::-1] for row in found.rows]
     for region in _regions(placed):
-        texts = [item for item in region if id(item) not in marks]
-        for item in region:
-            if (table := marks.get(id(item))) is not None and (read := table.read_from(texts)):
-                texts = [item for item in texts if all(item is not one for one in read)]
-                texts.append(
-                    replace(table.mark, text=rows_of(table.rows, heads_of(table.rows)), size=-usual_size(read))
-                )
+        texts = [item for item in region if item not in marks]
+        for table in (marks[item] for item in region if item in marks):
+            if read := set(table.read_from(texts)):
+                written, size = rows_of(table.rows, heads_of(table.rows)), usual_size(list(read))
+                texts = [*(item for item in texts if item not in read), replace(table.mark, text=written, size=-size)]
         lines += _lines(texts)
     return lines
 
@@ -94,9 +93,16 @@ class _Table:
         if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
             return []  # what is not in its cells would be lost
         filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
-        fused = sum(bool(_NUMBERS.fullmatch(text)) for text in filled)
-        lacks = fused > _FUSED * len(filled) or len(level) - len(inside) > _BESIDE * len(self.rows)
-        return [] if lacks else read
+        if len(level) - len(inside) > _BESIDE * len(self.rows):
+            return []
+        heights: dict[str, set[int]] = {}
+        for item in read:
+            heights.setdefault(item.text, set()).add(round(item.middle))
+        fused = (
+            [heights.get(number, set()) for number in text.split(" ")] for text in filled if _NUMBERS.fullmatch(text)
+        )
+        # Numbers of one cell that stand below each other are of two rows.
+        return [] if any(all(places) and not set.intersection(*places) for places in fused) else read
 
 
 def _item(found: Any, glyphs: Glyphs) -> Item:
@@ -161,6 +167,14 @@ def is_rubbish(text: str) -> bool:
         return unknown > 0.2 * len(text)
     latin = sum(char.isascii() for char in text if char.isalpha()) > 0.6 * sum(map(str.isalpha, text))
     return latin and sum(letters.count(vowel) for vowel in "aeiouy") < _VOWELS * len(letters)
+
+
+def _turn(item: Item, degrees: int) -> None:
+    """Put a piece of a page whose text is turned where it would be if the page were turned back."""
+    if degrees == 90:
+        item.left, item.top, item.right, item.bottom = item.top, -item.right, item.bottom, -item.left
+    elif degrees == 270:
+        item.left, item.top, item.right, item.bottom = -item.bottom, item.left, -item.top, item.right
 
 
 def _is_right_to_left(text: str) -> bool:

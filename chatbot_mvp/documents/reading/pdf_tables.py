@@ -13,15 +13,13 @@ _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
 _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
-_PROSE = 90
-"""Usual characters of a cell from which on what looks like a table is text in columns."""
 _MOST_HEADS = 3
 """Rows of names at most, where a library found the table."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Item:
     """A piece of text without wide gaps."""
 
@@ -125,9 +123,8 @@ def _table(rows: Sequence[Row]) -> str | None:
     placed = [_placed(row, columns) for row in rows]
     first = [row[0].text for row in placed if 0 in row]
     marks = sum(bool(_MARK.fullmatch(text)) for text in first)
-    lengths = sorted(len(item.text) for row in body for item in row)
     filled = sum(len(row) for row in placed if len(row) > 1) / (len(columns) * len(body))
-    if (len(columns) == 2 and marks > len(first) / 2) or lengths[len(lengths) // 2] > _PROSE or filled < 0.4:
+    if (len(columns) == 2 and marks > len(first) / 2) or filled < 0.4:
         return None
     grid = [_row(row, len(columns)) for row in _merged(placed, columns)]
     return rows_of(grid, _heads(grid))
@@ -140,12 +137,11 @@ def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
     edges = sorted(
         [(item.left, 1) for row in full for item in row] + [(item.right, -1) for row in full for item in row]
     )
-    size = max((row[0].size for row in full), default=10.0)
     columns: list[tuple[float, float]] = []
     depth, begin = 0, 0.0
     for x, step in edges:
         if depth <= 0 < depth + step:
-            begin = columns.pop()[0] if columns and x - columns[-1][1] < 0.25 * size else x
+            begin = x
         depth += step
         if depth <= 0 < depth - step:
             columns.append((begin, x))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -83,18 +84,7 @@ def read_csv(file: GivenFile) -> Extracted:
     found = [[clean_line(value) for value in row] for row in csv.reader(io.StringIO(text, ""), delimiter=marks[0])]
     if len(found) > _MOST_ROWS:
         raise UploadError("upload_too_many_rows", name=file.name, rows=len(found), limit=_MOST_ROWS)
-    parts = [rows_of([[Cell(value) for value in row] for row in table]) for table in _apart(found)]
-    return Extracted("\n\n".join(parts), lost={"bytes": lost} if lost else {})
-
-
-def _apart(rows: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
-    table: list[Sequence[str]] = []
-    for row in [*rows, []]:
-        if any(row):
-            table.append(row)
-        elif table:
-            yield table
-            table = []
+    return Extracted(rows_of([list(map(Cell, row)) for row in found]), lost={"bytes": lost} if lost else {})
 
 
 def _said(value: Any) -> str:
@@ -113,11 +103,11 @@ def _tables(
 ) -> Iterator[list[list[Cell]]]:
     """Cut a sheet at empty rows and columns into tables; ``heads`` are the names of columns that the file marks."""
     height, width = len(values), max(map(len, values), default=0)
-    spans = {(top, left): (bottom - top + 1, right - left + 1) for top, left, bottom, right in merged}
+    spans = {(top, left): (right - left + 1, bottom - top + 1) for top, left, bottom, right in merged}
     covered = {
         (row, column): (top, left)
         for top, left, bottom, right in merged
-        if (bottom - top + 1) * (right - left + 1) <= 10_000
+        if math.prod(spans[top, left]) <= 10_000
         for row in range(top, bottom + 1)
         for column in range(left, right + 1)
         if (row, column) != (top, left)
@@ -138,8 +128,7 @@ def _tables(
                 Cell(
                     text(row, column),
                     bool(text(row, column)) and heads.get((row, column)) == text(row, column),
-                    across=spans.get((row, column), (1, 1))[1],
-                    down=spans.get((row, column), (1, 1))[0],
+                    *spans.get((row, column), (1, 1)),
                 )
                 for column in range(left, right + 1)
                 if (row, column) not in covered

@@ -52,20 +52,17 @@ def _shapes(slide: Any) -> Iterator[Any]:
     tree = slide.find(f"{_P}cSld/{_P}spTree")
 
     def place(shape: Any) -> tuple[int, int]:
-        offset = next(shape.iter(f"{_A}off"), None) if len(shape) else None
-        offset = offset if offset is not None else next(shape.iter(f"{_P}off"), None)
+        offset = next(shape.iter(f"{_A}off"), None)
         return (0, 0) if offset is None else (int(offset.get("y", 0)) // 200_000, int(offset.get("x", 0)))
 
     def walk(parent: Any) -> Iterator[Any]:
-        for shape in sorted(parent, key=place) if parent is not None else ():
-            if shape.tag == f"{_MC}AlternateContent":
-                yield from walk(shape[0] if len(shape) else None)
-            elif shape.tag == f"{_P}grpSp":
+        for shape in sorted(parent, key=place):
+            if shape.tag in (f"{_MC}AlternateContent", f"{_MC}Choice", f"{_P}grpSp"):
                 yield from walk(shape)
             elif shape.tag in (f"{_P}sp", f"{_P}graphicFrame", f"{_P}pic"):
                 yield shape
 
-    return walk(tree)
+    return walk(() if tree is None else tree)
 
 
 def _texts(shape: Any, part: Any, lost: Counter[str]) -> Iterator[str]:

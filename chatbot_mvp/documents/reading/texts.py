@@ -35,7 +35,8 @@ _ABOUT = {
     "tags": ("tags", "keywords", "categories", "etiquetas", "categorias"),
 }
 """Field of ``Extracted.about`` -> how it may be called, the first one that is there."""
-_CUE = re.compile(r"(?:(\d+):)?(\d\d):(\d\d)[.,]\d{3}\s+-->")
+_CUE = re.compile(r"^[ \t]*(?:(\d+):)?(\d\d):\d\d[.,]\d{3}\s+-->[^\n]*((?:\n[^\n]*\S[^\n]*)*)", re.M)
+"""Hours, minutes, and the lines that are said then."""
 
 
 def read_rtf(file: GivenFile) -> Extracted:
@@ -96,7 +97,9 @@ def _without_front(text: str) -> tuple[str, dict[str, Any], int]:
     about: dict[str, Any] = {}
     for name, keys in _ABOUT.items():
         key = next((key for key in keys if given.get(key)), "")
-        parts = [str(one.get("name", "")) if isinstance(one, dict) else str(one) for one in _listed(given.get(key))]
+        value = given.get(key, [])
+        listed = value if isinstance(value, list) else [value]
+        parts = [str(one.get("name", "")) if isinstance(one, dict) else str(one) for one in listed]
         if name == "tags":
             parts = [part.strip() for one in parts for part in re.split("[,;]", one)]
         elif name == "created":
@@ -105,10 +108,6 @@ def _without_front(text: str) -> tuple[str, dict[str, Any], int]:
             about[name] = parts if name == "tags" else ", ".join(parts)
             del given[key]
     return text[found.end() :].lstrip("\n"), about, len(" ".join(map(str, given.values())).split())
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _day(text: str) -> str:
@@ -123,13 +122,8 @@ def read_vtt(file: GivenFile) -> Extracted:
     text, _, damaged = decode(file.content)
     parts: list[str] = []
     minute = -1
-    for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n")):
-        lines = block.strip().split("\n")
-        at = next((number for number, line in enumerate(lines) if _CUE.match(line.strip())), None)
-        if at is None:
-            continue  # its head, a note or a style
-        hours, minutes, _ = _CUE.match(lines[at].strip()).groups()  # type: ignore[union-attr]  # it matched above
-        said = " ".join(re.sub(r"<v(?:\.[\w.]+)?\s+([^>]+)>", r"\1: ", line) for line in lines[at + 1 :])
+    for hours, minutes, lines in _CUE.findall(text.replace("\r\n", "\n")):
+        said = re.sub(r"<v(?:\.[\w.]+)?\s+([^>\n]+)>", r"\1: ", lines)
         if spoken := clean_line(re.sub(r"<[^>]*>", "", said)):
             now = int(hours or 0) * 60 + int(minutes)
             parts.append(f"[{now // 60:02}:{now % 60:02}]\n{spoken}" if now != minute else spoken)

@@ -51,7 +51,7 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
     for formula in [*body.iter(f"{_M}oMathPara"), *body.iter(f"{_M}oMath")]:
         if formula.getparent() is not None and formula.getparent().tag != f"{_M}oMathPara":
             beside = formula.getnext() is not None and formula.getnext().tag == formula.tag
-            _replace(formula, [_run(linear(formula) + " " * beside)])
+            formula.getparent().replace(formula, _run(linear(formula) + " " * beside))
     for paragraph in body.iter(f"{_W}p"):
         if label := numbers.label(paragraph):
             place = 1 if len(paragraph) and paragraph[0].tag == f"{_W}pPr" else 0
@@ -88,12 +88,6 @@ def _run(text: str) -> Any:
     etree.SubElement(run, f"{_W}t").text = text
     run[0].set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
     return run
-
-
-def _replace(element: Any, others: list[Any]) -> None:
-    parent = element.getparent()
-    if parent is not None:
-        parent[parent.index(element) : parent.index(element) + 1] = others
 
 
 def _words(element: Any) -> int:
