@@ -206,14 +206,14 @@ def strategy(hand: Hand) -> str:
     """Best strategy for my document."""
     check_passages(hand)
     hand.click(hand.page.get_by_role("button", name="Medir y comparar formas de buscar"), "compare")
-    return sentence_of(hand.page.locator("h4").filter(has_text="lo primero encontrado"))
+    return sentence_of(hand.page.locator("h2").filter(has_text="lo primero encontrado"))
 
 
 def trust(hand: Hand) -> str:
     """How far strict mode can be trusted."""
     check_passages(hand)
     hand.click(hand.page.get_by_role("button", name="Medir", exact=True), "measure")
-    return sentence_of(hand.page.locator("h3").filter(has_text="el chat resuelve bien"))
+    return sentence_of(hand.page.locator("h2").filter(has_text="el chat resuelve bien"))
 
 
 def providers(hand: Hand) -> str:
@@ -222,7 +222,7 @@ def providers(hand: Hand) -> str:
     hand.click(page.get_by_role("link", name="Evaluación", exact=True), "Evaluación")
     hand.click(page.get_by_text("Comparar dos proveedores"), "Comparar dos proveedores")
     hand.click(page.locator(".st-key-versus_start button:visible").first, "compare")
-    return sentence_of(page.locator("h4").filter(has_text="Contest"))
+    return sentence_of(page.locator("h2").filter(has_text="Contest"))
 
 
 def check_passages(hand: Hand) -> None:

@@ -46,7 +46,7 @@ def datasets_section() -> None:
     )
     if chosen:
         _one(chosen, listed.get(chosen))
-    st.subheader(t("admin.data.add"))
+    st.header(t("admin.data.add"))
     upload, more = st.columns(2, gap="large")
     with upload:
         _upload()
@@ -109,7 +109,7 @@ def _show_details(reference: str) -> None:
     facts = [
         t("admin.data.size", queries=number(details.queries), documents=number(details.documents)),
         t("admin.data.answered", count=number(details.answered)),
-        t("admin.data.language", language=t(f"lang.{details.language}")),
+        t("admin.data.language", language=t(f"admin.choice.{details.language}")),
     ]
     if details.left_out:
         facts.append(t("admin.data.left_out", count=number(details.left_out)))

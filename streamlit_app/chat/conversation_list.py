@@ -78,7 +78,7 @@ def show_gone(conversation: Conversation) -> None:
     """Say that a conversation can only be read, and why."""
     known = {record.kb_id for record in get_app().kbs.records()}
     names = [name or "–" for kb_id, name in conversation.kb_names.items() if kb_id not in known]
-    st.subheader(plain(conversation.title), anchor=False)
+    st.header(plain(conversation.title), anchor=False)
     st.info(t("talk.gone", names=", ".join(names)), icon=":material/folder_off:")
 
 

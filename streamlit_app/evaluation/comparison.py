@@ -37,7 +37,7 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
         runs: all runs, as in ``submissions.jsonl``.
         asked: ids of runs that the URL requests, the base first. The URL follows the choice.
     """
-    st.subheader(t("compare.title"))
+    st.header(t("compare.title"))
     if len(runs) < 2:
         st.caption(t("compare.none"))
         return

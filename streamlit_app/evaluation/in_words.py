@@ -27,7 +27,7 @@ def show_in_words(result: RunResult) -> None:
     for one in headlines([result]):
         said.append(t("words.right", count=number(one.right.count), total=number(one.right.total)))
     if said:
-        st.markdown(f"#### {' '.join(said)}")
+        st.markdown(f"## {' '.join(said)}")
         _tell_who_chose(result.kind)
 
 
@@ -67,7 +67,7 @@ def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) ->
         counts = {"count": number(best.count), "before": number(base.count), "total": number(base.total)}
         said = t(f"words.{kind}_best", best=best.name, base=base.name, **counts)
         said = f"{said} {t('words.sure' if sure else 'words.chance')}"
-    st.markdown(f"#### {said}")
+    st.markdown(f"## {said}")
     rest = [t("words.of", name=one.name, count=number(one.count), total=number(one.total)) for one in sides]
     st.caption(" · ".join(rest))
     if not answers:

@@ -30,7 +30,7 @@ def show_queries(result: RunResult) -> None:
     """Draw filters and a table, at first of what failed; the query of the URL, which follows the choice, in full."""
     run_id = result.run_id
     lead_here(f"queries-{run_id}")
-    st.subheader(t("eval.queries"))
+    st.header(t("eval.queries"))
     table = get_app().details.table(run_id)
     version = get_app().details.version(run_id)
     asked = _asked(table, run_id)

@@ -84,7 +84,7 @@ def show_tour() -> None:
         return
     with st.container(border=True, key="tour"):
         title, close = st.columns([5, 1.4], vertical_alignment="center")
-        title.subheader(t("tour.title"), anchor=False)
+        title.header(t("tour.title"), anchor=False)
         close.button(t("tour.dismiss"), key="tour-dismiss", icon=":material/close:", type="tertiary", on_click=_dismiss)
         st.progress(len(state.done) / len(STEPS), t("tour.done", done=len(state.done), total=len(STEPS)))
         with card_grid("tour-steps", narrowest=340):

@@ -52,7 +52,7 @@ def show_document(
         change: whether what is known of it can be changed here.
     """
     document = get_app().kb_documents.find(record.kb_id, path, version)
-    st.markdown(f"#### {plain(document.title or path.rpartition('/')[2])}")
+    st.markdown(f"## {plain(document.title or path.rpartition('/')[2])}")
     known = [plain(document.path), facts_of(document), plain(document.author)]
     st.caption(" · ".join(one for one in known if one))
     if losses := losses_of(document):

@@ -24,7 +24,7 @@ def show_added(record: KbRecord) -> None:
 
 def languages_of(record: KbRecord) -> str:
     """Return the languages in which a knowledge base is written."""
-    return ", ".join(t(f"lang.{language}") for language in record.languages)
+    return ", ".join(t(f"admin.choice.{language}") for language in record.languages)
 
 
 def tell_incomplete(record: KbRecord) -> None:

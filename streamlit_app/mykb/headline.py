@@ -28,7 +28,7 @@ def show_headline(own: KbResult) -> None:
     if not share.total:
         st.info(t("mykb.strict_unknown"), icon=":material/replay:")
         return
-    st.markdown(f"### {t('mykb.strict', right=number(share.count), total=number(share.total))}")
+    st.markdown(f"## {t('mykb.strict', right=number(share.count), total=number(share.total))}")
     counts = own.strict.counts
     parts = [t(f"mykb.strict.{name}", count=number(counts[name])) for name in _ORDER if counts[name]]
     st.markdown(f"{Markdown(' · '.join(parts))}.")

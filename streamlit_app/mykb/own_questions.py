@@ -51,7 +51,7 @@ def show_own(kb: KbRecord) -> bool:
             _ask(kb)
         return False
     with st.container(border=True, key="own-questions"):
-        st.subheader(t("own.title"), anchor=False)
+        st.header(t("own.title"), anchor=False)
         if count:
             st.progress(count / ENOUGH_OWN, t("own.progress", count=number(count), missing=number(ENOUGH_OWN - count)))
         _ask(kb)
@@ -107,7 +107,7 @@ def _search(kb: KbRecord, questions: Sequence[str]) -> None:
 
 def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
     """Draw each question with its passages, and the buttons that keep and measure what was decided."""
-    st.subheader(t("own.check_title", count=number(len(found))), anchor=False)
+    st.header(t("own.check_title", count=number(len(found))), anchor=False)
     st.markdown(t("own.check_about"))
     decided: dict[str, Source | None] = {}
     # A window of its own, so that the buttons below stay in sight, and the result comes into it.

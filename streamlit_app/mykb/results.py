@@ -14,9 +14,10 @@ from chatbot_mvp.api import KbRecord, KbResult, Share
 from streamlit_app.mykb.headline import show_headline
 from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.strategy_bars import show_strategies
-from streamlit_app.mykb.threshold import judge, of_text, percent, span_text
+from streamlit_app.mykb.threshold import judge
 from streamlit_app.shared.i18n import code, moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
+from streamlit_app.shared.metrics import of_text, percent, span_text
 from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.sections import draw_tabs, with_added
 from streamlit_app.shared.state import get_app
@@ -36,7 +37,9 @@ def show_results(kb: KbRecord) -> None:
         return
     known = st.session_state.get("mykb_result")
     st.session_state.mykb_result = known if known in results else _first(results)
-    names = set_names((one.result_id, f"{one.set_name} · {_way(one)}", one.started_at) for one in results.values())
+    names = set_names(
+        (one.result_id, f"{one.set_name} · {spoken(one.strategy)}", one.started_at) for one in results.values()
+    )
     names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
     chosen = which.selectbox(
@@ -119,7 +122,7 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
     st.caption(
         t(
             "mykb.identity",
-            way=_way(result),
+            way=spoken(result.strategy),
             threshold=number(result.min_evidence, 2),
             when=moment(result.started_at),
         ),
@@ -138,10 +141,6 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
     if result.fingerprint != compared.fingerprint:
         told = f"{code(result.fingerprint)} · {code(compared.fingerprint)}"
         st.caption(t("mykb.other_configuration"), help=told)
-
-
-def _way(result: KbResult) -> str:
-    return spoken(result.strategy)
 
 
 def _show_all(results: Sequence[KbResult]) -> None:

@@ -24,6 +24,7 @@ from streamlit_app.pictures.palette import palette
 from streamlit_app.pictures.picture import show_picture
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.metrics import of_text, percent, span_text
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.style import card_grid
 
@@ -82,23 +83,6 @@ def _judge(result: KbResult, advise: bool, key: str, current: float) -> None:
         st.caption(f":orange[:material/info:] {t(f'mykb.few.{kind}', count=number(count))}")
     if get_app().kb_evaluation.proposer():
         st.caption(t("mykb.doubt", low=number(get_app().settings.kb_doubt_evidence, 2)))
-
-
-def percent(value: float) -> str:
-    """Format a share: 0.934 as 93 %."""
-    return t("mykb.percent", value=number(100 * value))
-
-
-def of_text(share: Share) -> str:
-    return t("mykb.of", count=number(share.count), total=number(share.total))
-
-
-def span_text(share: Share) -> str:
-    """Format the interval of a share; a dash if there is none."""
-    if share.interval is None:
-        return "–"
-    low, high = share.interval
-    return t("mykb.interval", low=number(100 * low), high=percent(high))
 
 
 def _tiles(at: ThresholdFigures) -> None:

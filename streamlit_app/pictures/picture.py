@@ -86,7 +86,7 @@ def show_picture(picture: Picture, **options: Any) -> Any:
     # Above some thousand marks Streamlit would draw on a canvas, which has no text to keep.
     chart = picture.chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
     with st.container(key=f"picture-{picture.name}"):
-        st.markdown(f"#### {plain(picture.title)}")
+        st.markdown(f"## {plain(picture.title)}")
         st.caption(plain(f"{picture.said} {picture.hint}".strip()))
         drawn = show_chart(chart, alt=f"{picture.title}. {picture.said}", **options)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from chatbot_mvp.api import Share, StrategyFigure, StrategyFigures
+from chatbot_mvp.api import StrategyFigure, StrategyFigures
 from streamlit_app.pictures.palette import Palette
 from streamlit_app.pictures.picture import Picture
-from streamlit_app.shared.i18n import bare, number
+from streamlit_app.shared.i18n import bare
+from streamlit_app.shared.metrics import of_text, span_text
 from streamlit_app.shared.runs import spoken
 
 _BAR, _AXIS = 44, 70  # pixels of each strategy, and of the axis with its title
@@ -28,7 +29,7 @@ def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Pal
             "code": one.strategy,
             "share": one.first.value,
             **dict(zip(("low", "high"), one.first.interval or (None, None), strict=True)),
-            "told": _of(one.first),
+            "told": of_text(one.first),
             "own": one.run_id == own,
         }
         for one in found.figures
@@ -71,7 +72,7 @@ def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Pal
 
 def _sentence(found: StrategyFigures) -> str:
     best = found.figures[0]
-    said = bare("picture.strategies_said", strategy=spoken(best.strategy), first=_of(best.first))
+    said = bare("picture.strategies_said", strategy=spoken(best.strategy), first=of_text(best.first))
     if len(found.figures) == 1:
         return said
     unclear = found.unclear
@@ -83,18 +84,7 @@ def _sentence(found: StrategyFigures) -> str:
 def _row(one: StrategyFigure) -> dict[str, str]:
     return {
         bare("eval.col.strategy"): spoken(one.strategy),
-        bare("mykb.figure.hit@1"): _of(one.first),
-        bare("table.interval"): _span(one.first),
-        bare("mykb.figure.hit@3"): _of(one.third),
+        bare("mykb.figure.hit@1"): of_text(one.first),
+        bare("table.interval"): span_text(one.first),
+        bare("mykb.figure.hit@3"): of_text(one.third),
     }
-
-
-def _of(share: Share) -> str:
-    return bare("mykb.of", count=number(share.count), total=number(share.total))
-
-
-def _span(share: Share) -> str:
-    if share.interval is None:
-        return "–"
-    low, high = share.interval
-    return bare("mykb.interval", low=number(100 * low), high=bare("mykb.percent", value=number(100 * high)))

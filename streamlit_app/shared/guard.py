@@ -59,7 +59,7 @@ def require_admin() -> None:
     if is_admin():
         return
     with st.container(border=True, width=460, key="admin-sign-in"):
-        st.subheader(t("admin.guard.title"))
+        st.header(t("admin.guard.title"))
         if get_app().access.has_password:
             _ask_password()
         if sign_in_providers():

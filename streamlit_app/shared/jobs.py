@@ -261,7 +261,7 @@ def with_jobs(show_launcher: Callable[[], bool], place: str = "") -> None:
         # In view in any window, whatever the launcher's height.
         st.toast(t("job.launched"), icon=":material/play_circle:")
     if above:
-        st.subheader(t("job.title"), anchor=f"{place}jobs")
+        st.header(t("job.title"), anchor=f"{place}jobs")
         job_panel(place)
     if show_launcher():
         st.session_state["has_launched"] = st.session_state[f"{place}just_launched"] = True
@@ -269,5 +269,5 @@ def with_jobs(show_launcher: Callable[[], bool], place: str = "") -> None:
     if above:
         st.markdown(f":material/arrow_upward: [{t('job.above')}](#{place}jobs)")
     else:
-        st.subheader(t("job.title"))
+        st.header(t("job.title"))
         job_panel(place)

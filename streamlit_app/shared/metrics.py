@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from chatbot_mvp.api import METRICS, RunGroup, Series
+from chatbot_mvp.api import METRICS, RunGroup, Series, Share
 from streamlit_app.shared.i18n import number, t, t_or
 
 _Runs = TypeVar("_Runs", RunGroup, Series)
@@ -58,6 +58,23 @@ def interval_text(interval: Sequence[float] | None, signed: bool = False) -> str
 def signed_number(value: float | None) -> str:
     """Format a difference with its sign: +0,125; a dash for None."""
     return "–" if value is None else ("+" if value > 0 else "") + number(value, 3)
+
+
+def percent(value: float) -> str:
+    """Format a share: 0.934 as 93 %."""
+    return t("mykb.percent", value=number(100 * value))
+
+
+def of_text(share: Share) -> str:
+    return t("mykb.of", count=number(share.count), total=number(share.total))
+
+
+def span_text(share: Share) -> str:
+    """Format the interval of a share; a dash if there is none."""
+    if share.interval is None:
+        return "–"
+    low, high = share.interval
+    return t("mykb.interval", low=number(100 * low), high=percent(high))
 
 
 def round_dollars(value: float) -> str:

@@ -51,7 +51,7 @@ def draw_added(page: Page, *about: Any) -> None:
     """
     for section in sections_of(page).values():
         if section.title:
-            st.subheader(t(section.title))
+            st.header(t(section.title))
         drawn_by(section)(*about)
 
 

@@ -23,6 +23,9 @@ _FRAME = """<style>
 [data-testid="stMainBlockContainer"], [data-testid="stBottomBlockContainer"] {max-width: 84rem; margin-inline: auto;}
 [data-testid="stMain"] [data-testid="stMarkdownContainer"] > p {max-width: 46rem;}
 [data-testid="stMain"] h1 {letter-spacing: -0.01em; text-wrap: balance;}
+/* Headings follow each other without a gap; a sentence or the title of a picture is smaller than that of a part. */
+[data-testid="stMain"] h2 {font-size: 1.25rem; padding: 0.75rem 0 1rem;}
+[data-testid="stMain"] [data-testid="stMarkdown"] h2 {font-size: 1.0625rem; padding: 0.5rem 0 1rem;}
 /* Streamlit fades captions as a whole, which is too light to read; coloured words in them keep their colour. */
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] > p {
   opacity: 1; color: light-dark(#56625e, #aab4b0);}

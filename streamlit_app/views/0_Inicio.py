@@ -33,7 +33,7 @@ else:
 st.markdown(t("home.what"))
 show_tour()
 
-st.subheader(t("home.last_runs"))
+st.header(t("home.last_runs"))
 show_last_runs()
 
 show_state()

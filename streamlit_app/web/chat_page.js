@@ -14,7 +14,7 @@
 
   const status = make("div", { className: "chat-unseen" });
   status.setAttribute("role", "status");
-  const skip = make("a", { className: "chat-skip", href: "#" });
+  const skip = make("a", { className: "chat-skip", href: "#stMain" });
   skip.addEventListener("click", (event) => {
     event.preventDefault();
     input()?.focus();

@@ -5,7 +5,7 @@
     navigation: "[data-testid='stSidebarNavLink']",
     main: "[data-testid='stMainBlockContainer']",
     title: "[data-testid='stMain'] h1",
-    heading: "[data-testid='stMain'] :is(h2, h3)",
+    heading: "[data-testid='stMain'] [data-testid='stHeading'] h2",
     text: "[data-testid='stMain'] [data-testid='stMarkdownContainer'] > p",
     caption: "[data-testid='stMain'] [data-testid='stCaptionContainer'] p",
     label: "[data-testid='stMain'] [data-testid='stWidgetLabel'] p",

@@ -1,106 +1,99 @@
-"""What axe-core finds on every page: nothing serious, in the light theme and in the dark one."""
+"""What axe-core finds on every page: nothing, in the light theme and in the dark one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import Any
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
 
-from chatbot_mvp.api import UserContext
-from chatbot_mvp.app import build_app
-from chatbot_mvp.settings.model import load_settings
 from tests.browser import SOON_MS
-from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
+from tests.e2e.views import ANSWERED, VISITOR, World, world
 from tests.e2e.visitors import become
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("views")]
 
-SERIOUS = ("serious", "critical")
-SESSION = "0" * 31 + "e"
 PAGES = ("", "Chat", "Evaluacion", "Admin", "Evaluar_mi_KB")
+COLOURS = ("color-contrast", "link-in-text-block")
+"""All rules that depend on the theme."""
+OF_STREAMLIT = (("presentation-role-conflict", 'data-testid="stFileUploaderDropzo'),)
+"""What Streamlit itself does wrong, as (rule, HTML): its box for files has no role, and yet a name."""
 
 
 @pytest.fixture(scope="module")
-def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose folder holds a knowledge base with a set of questions, and two runs with answers."""
-    data_dir = tmp_path_factory.mktemp("worked_in")
-    settings = load_settings(data_dir=data_dir, eval_max_queries=10, provider="demo", retrieval_strategy="LEXICAL")
-    app = build_app(settings)
-    kb_id = app.kbs.add_sample().kb_id
-    app.question_sets.save(replace(app.kb_evaluation.propose_now(kb_id, count=8), name="propuestas"))
-    conversation = app.chat.start(SESSION, kb_id, "kb")
-    asked = app.chat.begin(
-        SESSION, conversation, "¿Cuántos días laborables de vacaciones tiene cada persona?", UserContext()
-    )
-    assert asked.join(60)
-    for strategy in ("LEXICAL", "BRIDGE"):
-        app.runs.run_now(retrieval_strategy=strategy)
-    running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
-    running.start()
-    yield running
-    running.kill()
+def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    yield from world(tmp_path_factory.mktemp("worked_in"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_a_serious_finding(browser, worked_in, scheme) -> None:  # type: ignore[no-untyped-def]
-    """Nor has any tab and view, or an answer with its passage open."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme, reduced_motion="reduce")
+def test_no_page_has_a_finding(browser: Any, worked_in: World) -> None:
+    """Nor has any tab and view, or an answer with its passage open; in either theme."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(SOON_MS)
-    page = context.new_page()
-    found: list[str] = []
-    runs = sorted(path.name for path in (worked_in.data_dir / "results").iterdir())
+    page, server, found = context.new_page(), worked_in.server, list[str]()
     views = (
         "Evaluacion?view=leaderboard",
         "Evaluacion?view=history",
-        f"Evaluacion?run={runs[0]}",
-        f"Evaluacion?compare={','.join(runs)}",
+        f"Evaluacion?run={worked_in.runs[-1]}",
+        f"Evaluacion?compare={','.join(worked_in.runs[-2:])}",
     )
     for path in (*PAGES, *views):
-        visit(page, worked_in, path)
-        found += serious(page, path)
+        visit(page, server, path)
+        found += findings(page, path)
         for tab in page.get_by_role("tab").all():
             tab.click()
             settle(page)
-            found += serious(page, f"{path} {tab.inner_text()}")
+            found += findings(page, f"{path} {tab.inner_text()}")
         if path == "Evaluar_mi_KB":
-            become(page, worked_in, SESSION)
-            visit(page, worked_in, path)
+            become(page, server, VISITOR)
+            visit(page, server, path)
             page.get_by_text("3. Revisar el chat").click()
             page.get_by_role("textbox", name="Su nombre").fill("Ana")
             page.get_by_role("button", name="Empezar a revisar").click()
             page.locator(".st-key-review-item").wait_for()
             settle(page)
-            found += serious(page, "the review")
+            found += findings(page, "the review")
         if path == "Chat":
-            ask(page, "¿Cuántos días laborables de vacaciones tiene cada persona?")
-            page.locator("[class*='st-key-sources-']").wait_for()
+            ask(page, ANSWERED)
+            page.locator("[class*='st-key-sources-']").last.wait_for()
             settle(page)
-            page.locator("[class*='st-key-sources-']").get_by_role("button").click()
+            page.locator("[class*='st-key-sources-']").last.get_by_role("button").click()
             page.locator(".st-key-source-pane").wait_for()
             settle(page)
-            found += serious(page, "an answer")
+            found += findings(page, "an answer")
     context.close()
-    assert found == []
+    assert not found, "\n".join(found)
 
 
-def serious(page, where: str) -> list[str]:  # type: ignore[no-untyped-def]
-    """One line for each element with a serious finding."""
-    from axe_playwright_python.sync_playwright import Axe
+def findings(page: Any, where: str) -> list[str]:
+    """One line for each element with a finding; the page is left in the other theme, whose colours are judged, too."""
+    found = violations(page, where)
+    other = "light" if page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") else "dark"
+    page.emulate_media(color_scheme=other)
+    page.wait_for_function(
+        "scheme => getComputedStyle(document.querySelector('.stApp')).colorScheme === scheme", arg=other
+    )
+    if violations(page, where, runOnly=COLOURS):
+        settle(page)  # what is drawn anew may have had colours of both themes
+    return found + violations(page, f"{where}, {other}", runOnly=COLOURS)
 
-    violations = Axe().run(page).response["violations"]
+
+def violations(page: Any, where: str, **options: Any) -> list[str]:
+    if not page.evaluate("Boolean(window.axe)"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("options => axe.run({resultTypes: ['violations'], ...options})", options)["violations"]
     return [
-        f"{where}: {finding['id']}: {node['html'][:120]}"
-        for finding in violations
-        if finding["impact"] in SERIOUS
+        f"{where}: {finding['id']}: {finding['impact']}: {node['html'][:120]}"
+        for finding in found
         for node in finding["nodes"]
+        if not any(finding["id"] == rule and part in node["html"] for rule, part in OF_STREAMLIT)
     ]
 
 
-def test_the_check_sees_what_is_wrong(browser) -> None:  # type: ignore[no-untyped-def]
+def test_the_check_sees_what_is_wrong(browser: Any) -> None:
     page = browser.new_page()
     page.set_content("<html lang=en><title>x</title><main><h1>x</h1><button></button></main></html>")
-    assert [line.split(": ")[1] for line in serious(page, "page")] == ["button-name"]
+    assert [line.split(": ")[1] for line in violations(page, "page")] == ["button-name"]
     page.close()

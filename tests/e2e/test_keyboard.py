@@ -237,7 +237,7 @@ def test_the_own_questions_are_measured(seen_and_named: Keyboard) -> None:
     page.get_by_text("2 de 2").first.wait_for()
     keys.tab_to("Medir", "button")
     keys.press("Enter")
-    page.locator("h3").filter(has_text="el chat resuelve bien").first.wait_for()
+    page.locator("h2").filter(has_text="el chat resuelve bien").first.wait_for()
     settle(page)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
-from tests.e2e.test_accessibility import serious
+from tests.e2e.test_accessibility import violations
 from tests.e2e.test_tour import ask, settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e"), pytest.mark.timeout(900)]
@@ -151,7 +151,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     assert "ventanilla 109" in page.locator(".kbdiff p.went").first.inner_text()
     assert len(day.app.kb_changes.history(day.kb_id)) == 4
     day.done("staged", *WIDTHS)
-    assert serious(page, "the draft") == []
+    assert violations(page, "the draft") == []
     day.press("Publicar")
     page.get_by_text("Publicado: la base está en la versión 5.").wait_for()
     assert day.app.kb_changes.staged(day.kb_id) is None
@@ -176,7 +176,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     day.press("Aplicar ahora")
     page.get_by_text("Hecho: la base está en la versión 6.").wait_for()
     day.done("described")
-    assert serious(page, "a document") == []
+    assert violations(page, "a document") == []
 
     day.view("Historial")
     page.get_by_text("Ver cambios", exact=True).nth(1).click()
@@ -185,7 +185,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     page.get_by_text("Lado a lado", exact=True).last.click()
     page.locator(".kbdiff.two").first.wait_for()
     day.done("side-by-side", *WIDTHS)
-    assert serious(page, "the history") == []
+    assert violations(page, "the history") == []
     page.locator(".stPopover button").filter(has_text="Restaurar").last.click()
     settle(page)
     day.press("Restaurar la versión 1")

@@ -10,7 +10,7 @@ import pytest
 from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.conftest import Server
-from tests.e2e.test_accessibility import serious
+from tests.e2e.test_accessibility import violations
 from tests.e2e.test_tour import ask, settle, upload, visit
 from tests.waiting import SOON_S, wait_until
 
@@ -81,7 +81,7 @@ def test_one_journey_over_the_actions(chat: Any) -> None:
     settle(page)
     assert page.get_by_text("2/2").count() == 1
     assert page.get_by_text(NEAR).count() == 0
-    assert serious(page, "the actions") == []
+    assert violations(page, "the actions") == []
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.settings.model import load_settings
 from tests.documents.made import pdf
 from tests.e2e.conftest import Server
-from tests.e2e.test_accessibility import serious
+from tests.e2e.test_accessibility import violations
 from tests.e2e.test_tour import ask, settle, visit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
@@ -63,7 +63,7 @@ def test_from_the_answer_to_the_page_that_it_cites_and_to_the_next_source(page: 
     assert mark["top"] == pytest.approx((842 - 780 + 50 + 27.5 - 11) / 842, abs=0.02)
     # The answer stands to the left of the source, which stays in sight.
     assert answer.bounding_box()["x"] + answer.bounding_box()["width"] < pane.bounding_box()["x"]
-    assert serious(page, "source pane") == []
+    assert violations(page, "source pane") == []
 
     key = "]" if pane.get_by_role("button", name="Siguiente").is_enabled() else "["
     page.locator("[data-testid='stChatInputTextArea']").blur()

@@ -16,7 +16,7 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause
 from chatbot_mvp.settings.model import Settings
-from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue, t
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, bare, catalogue, t
 from tests.test_errors import ERRORS
 
 ROOT = Path(__file__).resolve().parents[2] / "streamlit_app"
@@ -135,6 +135,17 @@ def test_no_text_lets_the_markdown_of_a_value_live(language: str, monkeypatch: p
             shown = t(key, **dict.fromkeys(names, foreign))
             assert "![" not in re.sub(r"\\.", "", shown), key
             assert not re.search(r"`\{\w+\}`", text), f"{key}: a value between backticks would show its escapes"
+
+
+@pytest.mark.parametrize("language", list(LANGUAGE_NAMES))
+def test_a_text_of_two_numbers_takes_the_one_of_its_count(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit_app.shared.i18n.current_language", lambda: language)
+    texts = {key: text.split(" | ") for key, text in catalogue(language).items() if " | " in text}
+    assert len(texts) > 30
+    for key, (one, several) in texts.items():
+        others = dict.fromkeys(placeholders(one) | placeholders(several), "x")
+        assert bare(key, **{**others, "count": 1}) == one.format(**{**others, "count": 1})
+        assert bare(key, **{**others, "count": "2"}) == several.format(**{**others, "count": 2})
 
 
 ONLY_COMMANDS = {

@@ -8,10 +8,21 @@ from typing import Any
 import pytest
 
 from streamlit_app.evaluation.in_words import show_comparison_in_words
+from streamlit_app.shared.runs import run_names
 
 
 def metric(name: str, delta: float, p_holm: float) -> Any:
     return SimpleNamespace(metric=name, delta=delta, p_holm=p_holm)
+
+
+def test_runs_of_one_minute_are_numbered_and_strategies_have_names() -> None:
+    runs: Any = [SimpleNamespace(run_id=name, started_at="2026-12-01T10:00:00+00:00") for name in ("c", "b", "a")]
+    names = run_names(runs, lambda run: ("valle", "HYBRID" if run.run_id == "b" else "LEXICAL"))
+    assert [name.partition(" · ")[2] for name in names.values()] == [
+        "valle · solo palabras (2)",
+        "valle · palabras y vectores",
+        "valle · solo palabras (1)",
+    ]
 
 
 def test_other_metrics_do_not_make_a_difference_of_the_first_passage_less_sure(

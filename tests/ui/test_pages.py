@@ -51,7 +51,7 @@ def first_question(app: AppTest) -> AppTest:
 
 
 def texts(app: AppTest) -> str:
-    kinds = ("title", "subheader", "markdown", "caption", "info", "success", "warning", "error", "text")
+    kinds = ("title", "header", "markdown", "caption", "info", "success", "warning", "error", "text")
     shown = [str(element.value) for kind in kinds for element in getattr(app, kind)]
     bodies = [re.sub("<style>.*?</style>", "", element.proto.body, flags=re.DOTALL) for element in app.get("html")]
     return "\n".join([*shown, *(html.unescape(body) for body in bodies if body)])

@@ -73,7 +73,7 @@ def test_the_first_run_is_seen_on_evaluation_while_it_works_and_in_the_list_when
     page = open_page("evaluation", language)
     assert catalogue(language)["eval.none"] not in texts(page)
     assert catalogue(language)["eval.first_running"] in texts(page)
-    assert TITLE in texts(page)
+    assert f"valle · {catalogue(language)['strategy.LEXICAL']}" in texts(page)
     [progress] = progress_of(page)
     assert "3" in progress
     assert "8" in progress
@@ -87,7 +87,7 @@ def test_a_run_under_way_stands_above_the_list_and_cannot_be_stopped_there(held:
     finished_run()
     held.begin()
     page = open_page("evaluation")
-    assert TITLE in texts(page)
+    assert "valle · solo palabras" in texts(page)
     assert page.dataframe
     assert "Detener" not in {button.label for button in page.button}
 
@@ -123,7 +123,7 @@ def order(page: AppTest) -> list[str]:
     for element in page.tabs[2]:
         if element.key == "run_start":
             found.append("start")
-        elif element.type == "subheader" and element.value == "Trabajos":
+        elif element.type == "header" and element.value == "Trabajos":
             found.append("jobs")
     return found
 

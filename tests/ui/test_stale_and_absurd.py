@@ -76,7 +76,7 @@ def open_at(name: str, address: dict[str, Any]) -> AppTest:
 def test_no_absurd_address_fails(filled: App, name: str, value: str) -> None:
     page = open_at(name, dict.fromkeys(PARAMETERS, ABSURD[value]))
     assert not page.exception
-    assert page.title or page.subheader
+    assert page.title or page.header
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_a_page_that_is_open_survives_what_another_tab_deletes(
     delete(filled)
     page.run()
     assert not page.exception
-    assert page.title or page.subheader
+    assert page.title or page.header
     if delete is without_run and name == "evaluation":
         assert newest in texts(page)
 
@@ -176,7 +176,7 @@ def test_a_button_on_what_another_tab_has_deleted_says_so(
     delete(filled)
     page = pressed(page, key)
     assert not page.exception
-    assert page.title or page.subheader
+    assert page.title or page.header
 
 
 def test_a_question_to_a_knowledge_base_that_another_tab_has_deleted_asks_for_one(filled: App) -> None:

@@ -36,7 +36,7 @@ _PER_KIND = 50
 
 def show_report(report: EffectsReport) -> None:
     """Draw a report, and the buttons that publish or drop the draft that it is about."""
-    st.subheader(_headline(report))
+    st.header(_headline(report))
     if report.gone:
         st.caption(t("effects.gone", count=number(report.gone)))
     verdict = report.verdict

@@ -10,9 +10,9 @@ from chatbot_mvp.wings.promise.kb_change import KbChange
 from chatbot_mvp.wings.promise.live_watch import LiveWatch
 from chatbot_mvp.wings.promise.promise import Promise
 from chatbot_mvp.wings.promise.service import Promises, PromiseState
-from streamlit_app.mykb.threshold import percent
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import moment, number, t
+from streamlit_app.shared.metrics import percent
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 from streamlit_app.wings.promise.progress import show_promise_progress

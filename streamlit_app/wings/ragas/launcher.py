@@ -110,7 +110,7 @@ def _config() -> RagasConfig:
         chosen = st.selectbox(
             t("ragas.language"),
             ["auto", *service.languages()],
-            format_func=lambda name: t(f"lang.{name}") if name != "auto" else t("ragas.auto"),
+            format_func=lambda name: t(f"admin.choice.{name}") if name != "auto" else t("ragas.auto"),
             help=t("ragas.language_help"),
             key=f"ragas_language_{current_language()}",
         )

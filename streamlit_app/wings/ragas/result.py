@@ -27,7 +27,7 @@ def show_evaluation(result: RunResult) -> None:
     _show_table(result)
     _show_agreement(result)
     _show_rows(result)
-    st.subheader(t("eval.files"))
+    st.header(t("eval.files"))
     show_files(result)
 
 
@@ -48,7 +48,7 @@ def _show_tiles(result: RunResult) -> None:
         t(
             "ragas.identity",
             judge=t("ragas.by", judge=judge) if judge else t("ragas.by_nobody"),
-            language=word("lang", result.language),
+            language=word("admin.choice", result.language),
             time=duration(sum(result.seconds.values())),
         ),
         help=f"{code(result.run_id)} · {code(result.fingerprint)}",
@@ -72,7 +72,7 @@ def _show_agreement(result: RunResult) -> None:
     """Draw how well scores agree with people, if the rows have labels."""
     if not result.agreement:
         return
-    st.subheader(t("ragas.agreement"), help=t("ragas.agreement_help"))
+    st.header(t("ragas.agreement"), help=t("ragas.agreement_help"))
     for name, found in result.agreement.items():
         figures, kinds = st.columns([3, 2], gap="large")
         with figures:
@@ -96,7 +96,7 @@ def _show_agreement(result: RunResult) -> None:
 
 def _show_rows(result: RunResult) -> None:
     """Draw a table of all rows, lowest scores first, then one row in full."""
-    st.subheader(t("eval.queries"))
+    st.header(t("eval.queries"))
     names = list(result.metrics)
     rows = sorted(result.per_query, key=lambda row: (_lowest(row), row.query_id))
     table = [

@@ -13,9 +13,9 @@ from chatbot_mvp.wings.review.service import Order, Reviews, ReviewSummary
 from chatbot_mvp.wings.review.settings import ReviewSettings
 from chatbot_mvp.wings.review.verdicts import GivenVerdict, ReviewItem, Verdict, visible_name
 from streamlit_app.mykb.jobs import busy, run_set, set_names
-from streamlit_app.mykb.threshold import percent
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.metrics import percent
 from streamlit_app.shared.permissions import is_logged_in, is_protected, sign_in_providers
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage

@@ -86,7 +86,7 @@ def _show_unfinished(state: TuneState) -> None:
 
 
 def _finished(states: dict[str, TuneState]) -> None:
-    st.subheader(t("tune.found"))
+    st.header(t("tune.found"))
     names: dict[str, str] = {}
     for tune_id in states:
         # Streamlit sends a selection as its text, so two equal texts could not be told apart.
