@@ -82,7 +82,9 @@ def _nothing(page: Page) -> None:
 
 
 def _ask(page: Page) -> None:
-    page.locator("[data-testid='stChatInput'] textarea").fill("¿Cuántos días laborables de vacaciones tiene cada persona?")
+    page.locator("[data-testid='stChatInput'] textarea").fill(
+        "¿Cuántos días laborables de vacaciones tiene cada persona?"
+    )
     page.keyboard.press("Enter")
     page.locator("[class*='st-key-sources-']").wait_for()
     _settle(page)
