@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from chatbot_mvp.chat.citations import Source
-from chatbot_mvp.chat.followup import Search, leaning
+from chatbot_mvp.chat.followup import Search, leans
 from chatbot_mvp.chat.nearest import Nearest, Suggestion, find_nearest
 from chatbot_mvp.chat.references import Reference, named_things, open_reference
 from chatbot_mvp.chat.relevance import outcome_of
@@ -48,7 +48,7 @@ def ask_back(pipeline: Pipeline, question: str, history: Sequence[PastTurn], sea
         return _of_reference(pipeline, question, history, reference, hits)
     if above := _parents(pipeline, search, hits):
         readings = [(about, _clear(question, about)) for about in above]
-    elif not history and _is_bare(question) and leaning(question, pipeline) == "pointing":
+    elif not history and _is_bare(question) and leans(question, pipeline):
         readings = [(about, _clear(question, about)) for about in _headings(_above(hits, _ALIKE), question)]
     else:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from chatbot_mvp.chat.prompting import rewrite_messages
 from chatbot_mvp.errors import ConfigurationError, ProviderError
@@ -19,8 +18,6 @@ from chatbot_mvp.text import fold
 from chatbot_mvp.types import PastTurn
 
 _FEW_TERMS = 3
-_CLEARLY_MORE = 0.1
-"""Evidence (0-1) that the previous question must add to a question that is only short."""
 _MAY_FALL = 0.3
 """Evidence that a question that points back may lose with the previous question."""
 _OWN_SHARE = 0.5
@@ -58,8 +55,6 @@ _OWN_TOPIC = re.compile(
 )
 """A noun of its own: such a question needs no other one, unless it points back."""
 
-Cue = Literal["pointing", "short", ""]
-
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -82,9 +77,8 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
     """
     said = earlier_of(history)
     [own] = pipeline.retrieve([question], said)
-    cue = leaning(question, pipeline) if history else ""
     alone = Search(question, own, "context" if _moved(own) else "")
-    if not cue or _changed(own):
+    if not history or not leans(question, pipeline) or _changed(own):
         return alone
     candidates = []
     if rewriter is not None and (rewritten := _rewritten(question, history, rewriter, pipeline)):
@@ -93,10 +87,10 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
     candidates.append((f"{without_rivals(before, question, pipeline)} {question}", "previous"))
     # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
     # some of it.
-    wanted = (own.evidence or 0.0) + (_CLEARLY_MORE if cue == "short" else -_MAY_FALL)
+    wanted = (own.evidence or 0.0) - _MAY_FALL
     for query, how in candidates:
         [trace] = pipeline.retrieve([query], said)
-        if trace.chunks_final and (trace.evidence or 0.0) >= wanted and _about_it(question, cue, trace, pipeline):
+        if trace.chunks_final and (trace.evidence or 0.0) >= wanted and _about_it(question, trace, pipeline):
             return Search(query, trace, how)
     return alone
 
@@ -111,27 +105,19 @@ def earlier_of(history: Sequence[PastTurn]) -> tuple[Earlier, ...]:
     return (*questions, *answers)
 
 
-def leaning(question: str, pipeline: Pipeline) -> Cue:
-    """Classify how a question depends on the previous one.
-
-    Returns:
-        "pointing" if it starts with a connector, contains a word that points back, or has at most one term; "short" if
-        it merely has few terms and no noun of its own; "" if it stands alone.
-    """
+def leans(question: str, pipeline: Pipeline) -> bool:
+    """Return whether a question starts with a connector, has a word that points back, or has at most one term."""
     words = [fold(word.text) for word in pipeline.index.analyzer.words(question)]
     terms = set(pipeline.index.analyzer.terms(question))
     if len(terms) > 2 * _FEW_TERMS:
-        return ""
+        return False
     plain = " ".join(words)
     if len(terms) <= _FEW_TERMS and (_POINTERS & set(words[1:]) or points_back(plain)):
-        return "pointing"
+        return True
     if words and words[0] in _CONNECTORS:
-        return "pointing"
-    own_topic = _OWN_TOPIC.search(plain)
+        return True
     bare = len(words) == len(terms)  # "Virtualization": as in a search box
-    if len(terms) <= 1 and not own_topic and not (bare and terms):
-        return "pointing"
-    return "short" if len(terms) <= _FEW_TERMS and not own_topic else ""
+    return len(terms) <= 1 and not _OWN_TOPIC.search(plain) and not (bare and terms)
 
 
 def points_back(plain: str) -> bool:
@@ -169,20 +155,16 @@ def _changed(trace: RetrievalTrace) -> bool:
     return any(record.stage == Conversation.name and not record.notes["share"] for record in trace.records)
 
 
-def _about_it(question: str, cue: Cue, trace: RetrievalTrace, pipeline: Pipeline) -> bool:
+def _about_it(question: str, trace: RetrievalTrace, pipeline: Pipeline) -> bool:
     """Return whether the passages are about the question itself, and not only about the previous one."""
-    terms = set(pipeline.index.analyzer.terms(question))
-    kb = pipeline.index.kb
-    first = set(pipeline.index.analyzer.terms(trace.chunks_final[0].chunk.index_text))
-    named = {term for term in terms if kb is not None and term in kb.sections_of_term}
-    if named and (cue == "pointing" or not named <= first):
-        return named <= first  # it names a section: the first passage is of that one, or of another
-    plain = " ".join(fold(word.text) for word in pipeline.index.analyzer.words(question))
-    if cue == "pointing" and points_back(plain):
+    terms, kb = set(pipeline.index.analyzer.terms(question)), pipeline.index.kb
+    if named := {term for term in terms if kb is not None and term in kb.sections_of_term}:
+        # It names a section: the first passage is of that one, or of another.
+        return named <= set(pipeline.index.analyzer.terms(trace.chunks_final[0].chunk.index_text))
+    if points_back(" ".join(fold(word.text) for word in pipeline.index.analyzer.words(question))):
         return True  # it names nothing itself
     share, _ = covered_share(question, trace.chunks_final, pipeline.index)
-    known = all(pipeline.index.lexical.document_frequency(term) for term in terms)
-    return share >= _OWN_SHARE or (cue == "pointing" and known)
+    return share >= _OWN_SHARE or all(pipeline.index.lexical.document_frequency(term) for term in terms)
 
 
 def _rewritten(question: str, history: Sequence[PastTurn], model: ChatModel, pipeline: Pipeline) -> str:
