@@ -28,8 +28,9 @@ _SIGNS: dict[str, tuple[str, Literal["green", "blue", "gray"]]] = {
     "later": (":material/radio_button_unchecked:", "gray"),
 }
 _ACTIONS = {"kb": Action.UPLOAD, "ask": Action.ASK, "measure": Action.MEASURE}
-_RUN: dict[str, Any] = {"provider": "demo", "generation_enabled": False, "eval_max_queries": 0, "dev_mode": False}
-"""It costs nothing with any provider: answers are quotes."""
+_RUN: dict[str, Any] = {"retrieval_strategy": "BRIDGE", "provider": "demo", "generation_enabled": False}
+_RUN |= {"eval_max_queries": 0, "dev_mode": False}
+"""It takes seconds and costs nothing with any provider: it needs neither vectors nor a model."""
 _PROPOSED = 10
 """Questions of a document that has none."""
 
