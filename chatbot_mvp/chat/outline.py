@@ -1,6 +1,6 @@
 """An outline of what the documents say, for a question that asks for a summary; a model summarises the same passages.
 
-The outline is the first sentence of each section, as it stands there: the sections whose headings or file the question
+The outline is the beginning of each section, as it stands there: the sections whose headings or file the question
 names, or all of them. A model gets those sections whole, in as many requests as they need.
 """
 
@@ -44,10 +44,10 @@ _MOST_PARTS = 6
 _MOST_PASSAGES = 99
 """A citation has two digits."""
 _MOST_CHARS = 1_500
-"""A section alone is quoted whole up to so many characters, and a leading sentence is cut behind a fifth of them."""
+"""Characters that are quoted, shared by the sections; each has its first sentence at least, and of a list a fifth."""
 _SAYS = {
-    "es": ("Un esquema: la primera frase de cada apartado.", "Lo que dice este apartado:"),
-    "en": ("An outline: the first sentence of each section.", "What this section says:"),
+    "es": ("Un esquema: cómo empieza cada apartado.", "Lo que dice este apartado:"),
+    "en": ("An outline: how each section begins.", "What this section says:"),
 }
 _MORE = {"es": "Y {count} documentos más: pregunte por uno.", "en": "And {count} more documents: ask about one."}
 
@@ -83,17 +83,22 @@ class Outline:
         lines, quotes = [_SAYS[language][alone]], list[Quote]()
         for heading, chunks in self.sections:
             for chunk in chunks if alone else chunks[:1]:
-                spans = [one for one in sentences(chunk.text) if not chunk.text.startswith("#", one[0])]
+                named = set(map(_plain, chunk.section.split(" > ")))  # in a text without marks, headings are lines
+                spans = [
+                    (start, end)
+                    for start, end in sentences(chunk.text)
+                    if not chunk.text.startswith("#", start) and _plain(chunk.text[start:end]) not in named
+                ]
                 if not spans or (number := numbers.get(chunk.chunk_id)) is None:
                     continue
-                start, end = spans[0][0], spans[-1][1]
+                start, end = spans[0]
                 is_list = _LIST.match(chunk.text, start)  # its first item alone says nothing
-                if not alone and not is_list:
-                    end = spans[0][1]
-                end = min(end, start + _MOST_CHARS // (1 if alone else 5))
+                most = max(_MOST_CHARS // len(self.sections), _MOST_CHARS // 5 if is_list else 0)
+                end = max([end, *(to for _, to in spans if to - start <= most)])
+                end = min(end, start + _MOST_CHARS)
                 quotes.append(Quote(number, start, end))
-                named = "" if alone else f"**{_MARKUP.sub('', heading)}**" + ("\n\n" if is_list else ": ")
-                lines.append(f"{named}{chunk.text[start:end]} [{number}]")
+                title = "" if alone else f"**{_MARKUP.sub('', heading)}**" + ("\n\n" if is_list else ": ")
+                lines.append(f"{title}{chunk.text[start:end]} [{number}]")
                 if alone and sum(quote.end - quote.start for quote in quotes) >= _MOST_CHARS:
                     break
         if self.left_out:
@@ -103,7 +108,7 @@ class Outline:
 
 def outline_of(question: str, index: CorpusIndex, places: Places, budget: int) -> Outline | None:
     """Return the sections that a question asks a summary of; None if it asks none, or of something no heading names."""
-    plain = " ".join(re.findall(r"\w+", fold(question)))
+    plain = _plain(question)
     request = _REQUEST.fullmatch(plain)
     if request is None or _POINTS & set(plain.split()):
         return None
@@ -228,3 +233,7 @@ def _joined(replies: Sequence[tuple[_Numbers, Completion]]) -> Completion:
 
 def _shifted(by: int, mark: re.Match[str]) -> str:
     return f"[{int(mark[1]) + by}]"
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", fold(text)))

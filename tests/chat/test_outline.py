@@ -53,9 +53,9 @@ def answered(settings: Settings, question: str, model: ChatModel | None = None, 
         (
             "Resume el documento",
             ["Vinieron Ana, Luis y Marta.", "Se cierra los lunes.", "Subir el pan"],
-            ["Faltó Pedro"],
+            ["Ruegos"],
         ),
-        ("summarize this document, please", ["Vinieron Ana, Luis y Marta.", "Subir el pan"], ["Nadie faltó"]),
+        ("summarize this document, please", ["Vinieron Ana, Luis y Marta.", "Subir el pan"], ["please"]),
         ("¿De qué trata el acta de enero?", ["Vinieron Ana, Luis y Marta."], ["febrero", "Subir el pan"]),
         ("¿Puedes hacerme un resumen de febrero?", ["Vinieron Ana y Marta.", "Subir el pan"], ["Se compra", "Luis"]),
         ("Dame un resumen de las decisiones de febrero", ["Subir el pan", "Pintar la fachada"], ["Se compra", "Ana"]),
@@ -89,10 +89,13 @@ def test_other_questions_are_asked_as_ever(question: str, settings: Settings) ->
     assert not record_of(answered(settings, question)).is_outline
 
 
+FILLER = "Otra frase que no dice más que la primera. " * 12
+
+
 def test_of_many_sections_those_under_one_heading_are_one_line(settings: Settings) -> None:
     text = "".join(
         f"# Parte {part}\n\n"
-        + "".join(f"## Punto {part}.{n}\n\nFrase {part}-{n} del texto. Otra.\n\n" for n in range(9))
+        + "".join(f"## Punto {part}.{n}\n\nFrase {part}-{n} del texto. {FILLER}\n\n" for n in range(9))
         for part in range(1, 5)
     )
     answer = answered(settings, "Resume el documento", text=text)
@@ -137,3 +140,10 @@ def test_a_provider_that_fails_leaves_the_outline(settings: Settings) -> None:
     assert answer.failure is not None
     assert record_of(answer).is_outline
     assert "Vinieron Ana, Luis y Marta." in answer.text
+
+
+def test_a_heading_of_a_text_without_marks_is_no_sentence(settings: Settings) -> None:
+    text = "ACTA DEL 12 DE MARZO\n\nSe acuerda pintar el portal.\n\nACTA DEL 9 DE ABRIL\n\nSe cambia la cerradura.\n"
+    answer = answered(settings, "Resume el documento", text=text)
+    assert "Se acuerda pintar el portal." in answer.text and "Se cambia la cerradura." in answer.text
+    assert answer.text.count("ACTA DEL 12 DE MARZO") <= 1
