@@ -119,9 +119,11 @@ def conversation_to_read() -> Conversation | None:
     if chosen != st.session_state.get("kb_id"):
         return None
     try:
-        return get_app().chat.conversation(session_name(), conversation_id) if conversation_id else None
+        found = get_app().chat.conversation(session_name(), conversation_id) if conversation_id else None
     except ChatbotError:  # deleted in another tab
         return None
+    known = {record.kb_id for record in get_app().kbs.records()}
+    return None if found is None or known.issuperset(found.kb_ids) else found  # a deletion may have been undone
 
 
 def begin_conversation(kbs: Sequence[KbRecord]) -> str:

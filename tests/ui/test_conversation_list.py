@@ -107,6 +107,18 @@ def test_a_conversation_with_a_knowledge_base_that_is_gone_can_be_read(kbs: tupl
     assert "veintiséis" in texts(without_any)
 
 
+def test_a_conversation_whose_knowledge_base_came_back_can_be_continued(kbs: tuple[str, str]) -> None:
+    _, other = kbs
+    own = begun([other], KILOMETRES)
+    get_app().kbs.delete(other, undoable=True)
+    page = open_page("chat", visitor=ME)
+    page.sidebar.button(key=f"talk-open-{own}").click().run()
+    assert "ya no existe" in texts(page) and not page.chat_input
+    get_app().kbs.undelete(other)
+    page.run()
+    assert "ya no existe" not in texts(page) and page.chat_input
+
+
 def test_pinned_and_searched(kbs: tuple[str, str]) -> None:
     """What opens a dialog (title, deletion) is tested in a browser: AppTest does not keep one open."""
     one, _ = kbs
