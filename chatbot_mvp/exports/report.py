@@ -35,6 +35,7 @@ _CAUSES = {
     "answered_wrong": "in the context, answered wrong",
     "unknown_wrongly": 'in the context, answered "I don\'t know"',
     "refused_wrongly": "nothing was lost, refused for too little evidence",
+    "unsolved": "nothing was lost, shown as nearest or with a wrong tick",
     "accepted_wrongly": "without an answer in the knowledge base, not refused",
     "judge_failed": "the judge failed",
     "not_scored": "not scored",

@@ -32,6 +32,8 @@ class Cause(StrEnum):
     """All gold documents were in the context; the answer is "I don't know"."""
     REFUSED_WRONGLY = "refused_wrongly"
     """In a KB run: nothing was lost, but the evidence is too low for strict mode to answer."""
+    UNSOLVED = "unsolved"
+    """In a KB run: nothing was lost and the evidence is enough, but the chat only shows what is nearest, or a wrong ✓."""
     ACCEPTED_WRONGLY = "accepted_wrongly"
     """In a KB run: the knowledge base has no answer, but the evidence is high enough for strict mode to answer."""
     JUDGE_FAILED = "judge_failed"
@@ -68,7 +70,8 @@ def cause_of(row: QueryRow, cut: int, language: str, candidates: Sequence[str] =
     if lost := _lost(row, cut, candidates):
         return lost
     if row.response is None:
-        return Cause.REFUSED_WRONGLY if refused_wrongly else Cause.OK
+        unsolved = Cause.UNSOLVED if row.metrics.get("solved") == 0 else Cause.OK
+        return Cause.REFUSED_WRONGLY if refused_wrongly else unsolved
     if row.abstained:
         return Cause.UNKNOWN_WRONGLY
     return Cause.NOT_SCORED if right is None else Cause.ANSWERED_WRONG

@@ -29,6 +29,7 @@ _ORDER = {
     "answered_wrong": "wrong",
     "unknown_wrongly": "wrong",
     "refused_wrongly": "wrong",
+    "unsolved": "wrong",
     "accepted_wrongly": "other",
     "judge_failed": "quiet",
     "not_scored": "quiet",

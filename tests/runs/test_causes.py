@@ -61,6 +61,8 @@ UNSCORED = {"response": "¿?", "answer": ""}
         # In a KB run strict mode decides whether to answer.
         ({"metrics": {"accepted": 1.0}}, "ok"),
         ({"metrics": {"accepted": 0.0}}, "refused_wrongly"),
+        ({"metrics": {"accepted": 1.0, "solved": 0.0}}, "unsolved"),
+        ({"metrics": {"accepted": 1.0, "solved": 1.0}}, "ok"),
         ({"metrics": {"accepted": 0.0}, "retrieved": ["g"]}, "not_retrieved"),
         ({"metrics": {"accepted": 0.0}, "gold": []}, "refused_wrongly"),
         ({"metrics": {"accepted": 1.0}, "gold": []}, "not_scored"),
