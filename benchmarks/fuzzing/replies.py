@@ -20,7 +20,7 @@ from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.evaluation.benchmark.generation import is_abstention, tidy_answer
 from chatbot_mvp.evaluation.kb.by_model import Answered, Proposals, find_evidence
 from chatbot_mvp.judges.asking import ask
-from chatbot_mvp.judges.score_text import score_from_text
+from chatbot_mvp.judges.reading import score_from_text
 from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Message
 from chatbot_mvp.llm.openai_wire import OpenAiWire
 from chatbot_mvp.llm.remote_model import RemoteModel

@@ -82,11 +82,6 @@ cli = LazyGroup(
                 "evaluate": "Measure the chat on a document: which passages it finds, which questions it accepts, "
                 "and how fast.",
                 "questions": "Propose questions to evaluate a document. A person should review them before use.",
-            },
-        ),
-        *lazy(
-            "chatbot_mvp.cli.purge:kb",
-            {
                 "purge": "Take documents out of every version and out of everything that quotes them. "
                 "This cannot be undone.",
             },

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from chatbot_mvp.errors import NothingToExport
 from chatbot_mvp.exports.base import Exported, FinishedRun
-from chatbot_mvp.metrics.ranking.ties import trec_order
+from chatbot_mvp.metrics.ranking.measures import trec_order
 
 UNANSWERED = "it has no answer; run the benchmark with --generation"
 """Why there is nothing to write."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.metrics.answers.text import AnswerCase
 from chatbot_mvp.runs.kinds import KB
 from chatbot_mvp.runs.records import RunFolder
@@ -20,7 +19,7 @@ _COUNTS = ("abstentions", "rerank_failures", "reranker_rescue_count", "damaged_r
 _OF_QUESTION = ("query_id", "question", "answer", "answer_type", "question_type", "level")
 
 
-def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> None:
+def write_summary_csv(folder: RunFolder, result: RunResult) -> None:
     """Write ``<run_id>_summary.csv``: each mean with its number of scored queries and its 95 % interval."""
     row: dict[str, Any] = {name: getattr(result, name) for name in _IDENTITY}
     if result.corpus_slice:
@@ -36,7 +35,7 @@ def write_summary_csv(folder: RunFolder, result: RunResult, dataset: Dataset) ->
     write_atomically(folder.path / f"{folder.run_id}_summary.csv", csv_text([row]))
 
 
-def write_detail_csv(folder: RunFolder, result: RunResult, dataset: Dataset) -> None:
+def write_detail_csv(folder: RunFolder, result: RunResult) -> None:
     """Write ``<run_id>_detail.csv``: each query with its metrics, document ids (separated by "|") and failure cause."""
     # Unanswered queries have fewer metrics than answered ones, so collect the names over all rows.
     names = list(dict.fromkeys(name for item in result.per_query for name in item.metrics))

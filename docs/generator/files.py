@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from chatbot_mvp.datasets.model import Dataset, Query
+from chatbot_mvp.datasets.model import Query
 from chatbot_mvp.evaluation.benchmark import generation, judgement, presets, searching
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.exports.formats import FORMATS
@@ -88,7 +88,7 @@ def csv_columns() -> str:
         folder = RunFolder(Path(place), "run")
         folder.path.mkdir()
         for kind, write in (("summary", write_summary_csv), ("detail", write_detail_csv)):
-            write(folder, result, Dataset("", (), (), {}, ""))
+            write(folder, result)
             with (folder.path / f"run_{kind}.csv").open(newline="", encoding="utf-8") as file:
                 columns = next(csv.reader(file))
             parts.append(f"`<run_id>_{kind}.csv`: {', '.join(code(column) for column in columns)}.")

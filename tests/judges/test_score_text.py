@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.judges.score_text import score_from_text
+from chatbot_mvp.judges.reading import score_from_text
 
 SCORES: list[tuple[str, float | None]] = [
     # JSON

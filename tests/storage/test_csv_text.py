@@ -7,14 +7,12 @@ import csv
 import io
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 pytest.importorskip("chatbot_mvp.wings.ragas")  # what it reads and writes is tried here, too
 
-from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.exports.tables import write_detail_csv, write_summary_csv
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.storage.csv_text import csv_text, safe_cell, safe_csv
@@ -56,10 +54,10 @@ def hostile_run() -> Any:
 
 
 def test_no_table_of_a_run_has_a_formula(tmp_path: Path) -> None:
-    folder, nothing = RunFolder(tmp_path, "r1"), cast(Dataset, SimpleNamespace())
+    folder = RunFolder(tmp_path, "r1")
     folder.path.mkdir()
     for write, name in ((write_summary_csv, "summary"), (write_detail_csv, "detail")):
-        write(folder, hostile_run(), nothing)
+        write(folder, hostile_run())
         found = cells((folder.path / f"r1_{name}.csv").read_text("utf-8"))
         assert not [cell for cell in found if cell[:1] in tuple("=+@\t\r")], found
     assert "-0.5" in found

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from chatbot_mvp.chat.prompting import numbered_passages
 from chatbot_mvp.evaluation.benchmark.generation import PROMPTS
 from chatbot_mvp.judges.asking import ask
-from chatbot_mvp.judges.score_text import score_from_text
+from chatbot_mvp.judges.reading import score_from_text
 from chatbot_mvp.llm.base import ChatModel, Completion, Message
 from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.prompting.fence import as_data, fence_name

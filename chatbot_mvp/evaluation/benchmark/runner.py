@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import RunError, RunProviderLeft
@@ -46,7 +45,7 @@ from chatbot_mvp.types import Progress, ProgressCallback
 
 _log = logging.getLogger(__name__)
 
-Exporter = Callable[[RunFolder, RunResult, Dataset], None]
+Exporter = Callable[[RunFolder, RunResult], None]
 """Writes one finished run in one form."""
 
 
@@ -103,7 +102,7 @@ def execute(
         with session.clock("export"):
             session.progress(Progress("export", 0, 1))
             for export in parts.exporters:
-                export(run.folder, result, run.dataset)
+                export(run.folder, result)
         return session.finish(result, parts.finish)
 
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.errors import ImportRefused
-from chatbot_mvp.metrics.ranking.ties import trec_order
+from chatbot_mvp.metrics.ranking.measures import trec_order
 
 _MOST_BYTES = 512 * 2**20
 _COLUMNS = 6

@@ -4,8 +4,9 @@ average precision are MRR and MAP.
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from chatbot_mvp.metrics.relevance import Qrels, Ranking, relevant
 
@@ -100,3 +101,12 @@ def all_gold_at(k: int, ranking: Ranking, qrels: Qrels) -> float | None:
     """
     gold = relevant(qrels)
     return float(gold <= set(ranking[:k])) if gold else None
+
+
+def trec_order(scores: Mapping[str, float]) -> dict[str, float]:
+    """Order documents as trec_eval does: by descending score in single precision, ties by descending id.
+
+    trec_eval and the tools on top of it ignore the ranks in a file (``comp_sim_docno`` in its ``form_res_rels.c``).
+    """
+    order = sorted(scores, key=lambda doc_id: (ctypes.c_float(scores[doc_id]).value, doc_id), reverse=True)
+    return {doc_id: scores[doc_id] for doc_id in order}

@@ -1,26 +1,20 @@
-"""What is deleted when a knowledge base changes: rows that no version needs, and vectors of texts that are gone.
+"""What is deleted when a knowledge base changes: rows that no version needs.
 
-Neither is needed for right answers: what is deleted too early is computed or added again.
+They are not needed for right answers: what is deleted too early is added again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from filelock import FileLock
 
-from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.retrieval.indexes.chroma import ChromaVectors, collections_of
 from chatbot_mvp.retrieval.indexes.chroma_connection import ChromaClient, chroma_client, reported
 from chatbot_mvp.retrieval.indexes.chroma_rows import drop, rebuilt, seen
-from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex, tokens_cache_path, vector_cache_path
-from chatbot_mvp.retrieval.indexes.dense_side import passage_tokens, read_of, texts_of
+from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.indexes.engines import indexes_of
-from chatbot_mvp.retrieval.kb.passages import Passage, join_pieces, passages_of
 from chatbot_mvp.settings.model import Settings
-from chatbot_mvp.types import Chunk
 
 
 def keep_rows(settings: Settings, kb_id: str, kept: Iterable[CorpusIndex]) -> None:
@@ -70,37 +64,3 @@ def keep_vectors(client: ChromaClient, owner: str, kept: Sequence[ChromaVectors]
                     rebuilt(client.api, name, owner, rows)
             removed += len(gone)
     return removed
-
-
-def passages_in(chunks: Sequence[Chunk]) -> list[Passage]:
-    """Return the paragraphs of a knowledge base's chunks, or of those of one document, without contexts.
-
-    Those of an index are ``index.kb.matcher.passages``.
-    """
-    return passages_of(join_pieces(chunks))
-
-
-def forget_texts(gone: Iterable[Passage], kept: Iterable[Passage], cache_dir: Path, embedder: Embedder) -> None:
-    """Delete the cached vectors and tokens of paragraphs that went, except of texts that others have as well.
-
-    To be called when the last version with a document is deleted. If another knowledge base has an equal text, its
-    vectors are computed again when they are needed next.
-
-    Args:
-        gone: the paragraphs of what is deleted.
-        kept: the paragraphs of all versions of the same knowledge base that stay.
-        embedder: the model whose vectors are deleted.
-
-    Raises:
-        CacheUnusable: a cache cannot be written.
-    """
-    leaving = {(one.context, one.section, one.text): one for one in gone}
-    texts = {text for one in leaving.values() for text in texts_of(one)}
-    for one in kept:
-        leaving.pop((one.context, one.section, one.text), None)
-        texts.difference_update(texts_of(one))
-    if vector_cache_path(cache_dir).is_file():
-        VectorCache(vector_cache_path(cache_dir)).forget(embedder, sorted(texts), "passage")
-    if tokens := passage_tokens(embedder, tokens_cache_path(cache_dir)):
-        # A short document's tokens are those of its heading and text.
-        tokens.forget(map(read_of, leaving.values()))

@@ -21,8 +21,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
+from chatbot_mvp.app import App
 from chatbot_mvp.errors import ChatbotError, RunError
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
+from chatbot_mvp.evaluation.keeping import KbKeeper
+from chatbot_mvp.knowledge_base.purged_text import Purged
 from chatbot_mvp.storage.files import is_held, make_folder, make_new_folder, naming, write_json
 from chatbot_mvp.storage.formats import EFFECTS, VERSION, known_version
 from chatbot_mvp.storage.json_object import parse_json
@@ -181,3 +184,14 @@ def _plans() -> TypeAdapter[Any]:
 @cache
 def _sides() -> TypeAdapter[Any]:
     return TypeAdapter(SideAnswer)
+
+
+def _purge(app: App, purged: Purged) -> int:
+    folders = EffectsStore(app.settings.kb_dir).folders(purged.kb_id)
+    for folder in folders:
+        folder.delete()
+    return len(folders)
+
+
+KEEPER = KbKeeper(purge=_purge)
+"""Comparisons hold passages of both versions."""

@@ -14,6 +14,7 @@ from chatbot_mvp.app import App
 from chatbot_mvp.errors import FileOfLaterVersion, KbResultNotFound, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.results import KbResult, ResultRow
 from chatbot_mvp.evaluation.kb.sets import Origin, SetQuestion
+from chatbot_mvp.evaluation.keeping import KbKeeper
 from chatbot_mvp.knowledge_base.versions import Version
 from chatbot_mvp.metrics.decisions import UNANSWERABLE
 from chatbot_mvp.retrieval.pipeline import fingerprint
@@ -253,3 +254,11 @@ class Promises:
 
     def _path(self, kb_id: str) -> Path:
         return self._live.current.kb_dir / kb_id / "evaluation" / "promise.json"
+
+
+def _references(app: App, kb_id: str) -> Iterator[str]:
+    return app.get(Promises).references(kb_id)
+
+
+KEEPER = KbKeeper(references=_references)
+"""The version that a promise was made on stays."""

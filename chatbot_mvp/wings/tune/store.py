@@ -21,7 +21,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
+from chatbot_mvp.app import App
 from chatbot_mvp.errors import FileOfLaterVersion, RunError
+from chatbot_mvp.evaluation.keeping import KbKeeper
+from chatbot_mvp.knowledge_base.purged_files import purge_files
+from chatbot_mvp.knowledge_base.purged_text import Purged
 from chatbot_mvp.runs.result import first_problem
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.clock import utc_now
@@ -33,6 +37,8 @@ from chatbot_mvp.wings.tune.errors import TuneError, TuneUnreadable
 from chatbot_mvp.wings.tune.types import TunePlan, TuneResult
 
 _PLAN, _RESULT, _ATTEMPTS = "plan.json", "result.json", "attempts.jsonl"
+
+_REWRITTEN = (".json", ".jsonl", ".csv")
 
 
 def tunes_dir(settings: Settings) -> Path:
@@ -154,3 +160,17 @@ def tune_folders(root: Path) -> list[TuneFolder]:
 @cache
 def _adapter(kind: type) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
+
+
+def _purge(app: App, purged: Purged) -> int:
+    return purge_files(_files(tunes_dir(app.settings), purged.kb_id), purged)
+
+
+def _files(tunes: Path, kb_id: str) -> Iterator[Path]:
+    for plan in tunes.glob("*/plan.json"):
+        if kb_id.encode() in plan.read_bytes():
+            yield from (path for path in plan.parent.rglob("*") if path.suffix in _REWRITTEN)
+
+
+KEEPER = KbKeeper(purge=_purge)
+"""Tunes quote texts of the knowledge base."""

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatbot_mvp.metrics.ranking.measures import ndcg_at
-from chatbot_mvp.metrics.ranking.ties import trec_order
+from chatbot_mvp.metrics.ranking.measures import ndcg_at, trec_order
 from chatbot_mvp.metrics.registry import METRICS, metrics_of, ranking_metrics
 
 RANKING = ["a", "b", "c", "d", "e"]

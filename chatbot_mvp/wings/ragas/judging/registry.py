@@ -10,7 +10,7 @@ from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.errors import NeedsLanguageModel, UnknownChoice
 from chatbot_mvp.judges.asking import total_usage
 from chatbot_mvp.llm.base import ChatModel
-from chatbot_mvp.wings.ragas.judging import judged, without_judge
+from chatbot_mvp.wings.ragas.judging import scoring
 from chatbot_mvp.wings.ragas.judging.model import JudgeOptions, NotScored, Reason, Row, Scored
 from chatbot_mvp.wings.ragas.judging.prompts import Prompts
 from chatbot_mvp.wings.ragas.judging.session import Session
@@ -52,35 +52,35 @@ RAGAS_METRICS: dict[str, RagasMetric] = {
             "ragas_llm_context_precision_without_reference",
             "LLMContextPrecisionWithoutReference",
             _ANSWERED,
-            judged.precision_without_reference,
+            scoring.precision_without_reference,
             (("context_precision", "without_reference"),),
         ),
         RagasMetric(
             "ragas_llm_context_precision_with_reference",
             "LLMContextPrecisionWithReference",
             ("user_input", "reference", "retrieved_contexts"),
-            judged.precision_with_reference,
+            scoring.precision_with_reference,
             (("context_precision", "with_reference"),),
         ),
         RagasMetric(
             "ragas_context_recall",
             "LLMContextRecall",
             ("user_input", "retrieved_contexts", "reference"),
-            judged.recall,
+            scoring.recall,
             (("context_recall", "classification"),),
         ),
         RagasMetric(
             "ragas_faithfulness",
             "Faithfulness",
             _ANSWERED,
-            judged.faithful,
+            scoring.faithful,
             (("faithfulness", "statements"), ("faithfulness", "verdicts")),
         ),
         RagasMetric(
             "ragas_answer_relevancy",
             "ResponseRelevancy",
             ("user_input", "response"),
-            judged.relevancy,
+            scoring.relevancy,
             (("answer_relevancy", "question"),),
             needs_embedder=True,
         ),
@@ -88,29 +88,25 @@ RAGAS_METRICS: dict[str, RagasMetric] = {
             "ragas_nv_context_relevance",
             "ContextRelevance",
             ("user_input", "retrieved_contexts"),
-            judged.relevance,
+            scoring.relevance,
             (("context_relevance", "first"), ("context_relevance", "second")),
         ),
-        RagasMetric(
-            "ragas_id_based_context_precision", "IDBasedContextPrecision", _IDS, without_judge.precision_by_ids
-        ),
-        RagasMetric("ragas_id_based_context_recall", "IDBasedContextRecall", _IDS, without_judge.recall_by_ids),
-        RagasMetric(
-            "lexical_context_recall", "", ("retrieved_contexts", "reference"), without_judge.lexical_context_recall
-        ),
-        RagasMetric("lexical_faithfulness", "", ("response", "retrieved_contexts"), without_judge.lexical_faithfulness),
+        RagasMetric("ragas_id_based_context_precision", "IDBasedContextPrecision", _IDS, scoring.precision_by_ids),
+        RagasMetric("ragas_id_based_context_recall", "IDBasedContextRecall", _IDS, scoring.recall_by_ids),
+        RagasMetric("lexical_context_recall", "", ("retrieved_contexts", "reference"), scoring.lexical_context_recall),
+        RagasMetric("lexical_faithfulness", "", ("response", "retrieved_contexts"), scoring.lexical_faithfulness),
         RagasMetric(
             "embedding_answer_similarity",
             "",
             ("response", "reference"),
-            without_judge.answer_similarity,
+            scoring.answer_similarity,
             needs_embedder=True,
         ),
         RagasMetric(
             "embedding_answer_relevancy",
             "",
             ("user_input", "response"),
-            without_judge.answer_relevancy,
+            scoring.answer_relevancy,
             needs_embedder=True,
         ),
     )
