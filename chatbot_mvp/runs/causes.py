@@ -33,7 +33,7 @@ class Cause(StrEnum):
     REFUSED_WRONGLY = "refused_wrongly"
     """In a KB run: nothing was lost, but the evidence is too low for strict mode to answer."""
     UNSOLVED = "unsolved"
-    """In a KB run: nothing was lost and the evidence is enough, but the chat only shows what is nearest, or a wrong ✓."""
+    """In a KB run: nothing was lost and the evidence is enough, but the chat shows the nearest, or a wrong ✓."""
     ACCEPTED_WRONGLY = "accepted_wrongly"
     """In a KB run: the knowledge base has no answer, but the evidence is high enough for strict mode to answer."""
     JUDGE_FAILED = "judge_failed"
