@@ -103,6 +103,7 @@ class KbEvaluationService:
             self._jobs.submit(job_id, name, make)
         return job_id
 
+    @performs(Action.PROPOSE)
     def propose_now(
         self, kb_id: str, count: int, use_model: bool = True, progress: ProgressCallback = ignore_progress
     ) -> QuestionSet:

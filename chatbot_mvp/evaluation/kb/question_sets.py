@@ -53,6 +53,7 @@ class QuestionSets:
             self._checked = (key, check_set(questions, text, places, record.sha256))
         return self._checked[1]
 
+    @performs(Action.CHANGE_QUESTIONS)
     def save(self, questions: QuestionSet) -> QuestionSet:
         """Save a set and return it as saved. A set without an id is saved as a new one.
 
