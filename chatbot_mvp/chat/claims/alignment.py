@@ -117,7 +117,13 @@ class Aligned:
     def is_name(self, row: int) -> bool:
         """Return whether a word of the statement is part of a name."""
         token = self.statement.tokens[row]
-        return token.text[0].isupper() and not token.stop and len(token.text) > 1 and not token.first
+        if not token.text[0].isupper() or token.stop or len(token.text) < 2:
+            return False
+        if not token.first:
+            return True
+        there = [self.token(at).text[0].isupper() for at in self.rows[row][:_PLACES]]
+        following = self.statement.tokens[row + 1 : row + 2]
+        return any(there) or (not there and bool(following) and following[0].text[0].isupper())
 
 
 def align(statement: Reading, source: Source, idf: Idf) -> Aligned:
