@@ -41,7 +41,7 @@ _SPEAKER = re.compile(
 )
 _END = re.compile(r"(?<=\?)\s+")
 
-_KINDS = ("money", "duration")
+_KINDS = ("money", "duration", "deadline", "percentage", "temperature", "phone", "email")
 """Kinds of values that a right answer repeats as they stand, in whatever words it is given."""
 _OF_NUMBERS = ".,%€$£"
 

@@ -47,6 +47,7 @@ _QUESTION: dict[str, tuple[tuple[AnswerKind, str], ...]] = {
         ("what", r"what|which"),
     ),
 }
+_ACCENTED = re.compile(r"\b(?:qué|quién(?:es)?|cu[áa]l(?:es)?|cuándo|cuánt[oa]s?|dónde|adónde|cómo)\b", re.I)
 _VERB_FIRST = re.compile(
     r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|must|might)\b"
 )
@@ -112,7 +113,7 @@ def asked(question: str, reader: Reader) -> Asked:
     """
     clause = question[question.rfind("¿") + 1 :] if "¿" in question else question
     plain = " ".join(re.sub(r"[^\w\s'-]", " ", fold(clause)).split())
-    kind, rest = _kind_of(plain, reader.language, "¿" in question or question.rstrip().endswith("?"))
+    kind, rest = _kind_of(clause, plain, reader.language, "¿" in question or question.rstrip().endswith("?"))
     nouns = reader.ordered_terms(rest)
     noun = nouns[0] if nouns and kind in ("number", "what") else ""
     either = bool(_EITHER.search(clause)) or bool(re.search(r"\b(?:both|same|mism[oa]s?|amb[oa]s)\b", plain))
@@ -121,12 +122,17 @@ def asked(question: str, reader: Reader) -> Asked:
     return Asked(kind, noun, either, bool(_LIVED.search(plain)))
 
 
-def _kind_of(plain: str, language: str, is_question: bool) -> tuple[AnswerKind, str]:
+def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple[AnswerKind, str]:
     """Return (kind, the plain text behind the question word)."""
     patterns = _QUESTION[language]
     for kind, words in patterns:
         if found := re.match(rf"{_BEFORE}(?:{words})\b", plain):
             return kind, plain[found.end() :]
+    if language == "es" and (accent := _ACCENTED.search(clause)):
+        start = len(" ".join(re.sub(r"[^\w\s'-]", " ", fold(clause[: accent.start()])).split()))
+        for kind, words in patterns:
+            if found := re.match(rf"\s*(?:por )?(?:{words})\b", plain[start:]):
+                return kind, plain[start + found.end() :]
     if language == "en":
         if _VERB_FIRST.match(plain):
             return "yes_no", plain

@@ -34,7 +34,7 @@ _COMPARED = 24
 """Units whose tokens are compared with those of the question: the closest by the vectors of the index."""
 _OFFERED = 0.5
 """Least ``Fit`` of a unit that offers the kind of thing asked for, …"""
-_KINDS = ("number", "who")
+_KINDS = ("number", "who", "where", "when", "year", "why")
 """… if it is one of these."""
 _LITERAL = re.compile(
     rf"{MONTHS}|{DAYS}|{NUMERALS}|\w*\d\w*|veranos?|inviernos?|primaveras?|otonos?|noches?|mananas?|tardes?|"

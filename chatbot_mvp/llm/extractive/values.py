@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS
+from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, WHY
 from chatbot_mvp.text import fold
 
 LIGHT_WORDS = frozenset(
@@ -46,6 +46,12 @@ _DIMENSIONS = {
     ),
 }
 """What is measured -> (the words for it in a question, its units). Kilos are no answer to a length."""
+_AGE = re.compile(
+    r"\b(?:menor(?:es)?|mayor(?:es)?|nin[oa]s?|jovenes|personas?|adult[oa]s?|edad|children|kids?|people|adults?|aged|"
+    rf"under|over)(?: (?:de|of|from|aged|under|over))? {FIGURE} (?:anos|meses|years|months)\b|"
+    rf"\b{FIGURE} (?:anos|meses) (?:de edad|cumplidos)\b|\b{FIGURE} years? old\b"
+)
+"""An age, which is no duration."""
 _CLOCK = (
     r"\d{1,2}[:.]\d\d|\d{1,2} ?(?:h|am|pm|a\. ?m|p\. ?m)\b|\b(?:las|la una|a las) (?:\d{1,2}|" + NUMERALS + r")\b|"
     rf"\b(?:\d{{1,2}}|{NUMERALS}) ?(?:o.?clock|in the (?:morning|afternoon|evening)|de la (?:manana|tarde|noche))\b|"
@@ -102,6 +108,26 @@ VALUES: dict[str, Value] = {
         r"costs|charge)|price|prices",
         _MONEY,
     ),
+    "percentage": _value(
+        r"que (?:porcentaje|descuento|rebaja|reduccion|parte del|proporcion|recargo|tanto por ciento)|(?:what|"
+        r"which) (?:percentage|share|discount|part)|how much (?:cheaper|discount|of)",
+        r"\d ?%|\b(?:por ciento|per ?cent|mitad|tercios?|tercera|cuart[oa]s?|dos tercios|half|quarters?|thirds?)\b|"
+        + _MONEY,
+    ),
+    "frequency": _value(
+        r"cada cuant\w+(?: (?:tiempo|dias|horas|meses))?|con (?:que|cuanta) frecuencia|cuantas veces|how often|"
+        r"how many times",
+        r"\b(?:cada|vez|veces|diari\w+|semanal\w*|mensual\w*|trimestral\w*|anual\w*|tod[oa]s l[oa]s|al (?:dia|"
+        r"mes|ano)|a la semana|"
+        r"every|daily|weekly|monthly|yearly|annual\w*|once|twice|times|per (?:day|week|month|year)|a (?:day|"
+        r"week|month|year))\b",
+    ),
+    "deadline": _value(
+        r"(?:en |con |cual es el )?(?:que|cuanto) plazo|plazo|(?:con )?(?:que|cuanta) antelacion|"
+        r"con cuanto tiempo(?: de antelacion)?|how soon|"
+        r"what (?:is the )?(?:deadline|notice)",
+        rf"\b{FIGURE} (?:\w+ )?{UNIT_OF_TIME}\b|{_CALENDAR}|\b(?:antes|vispera|primeros|before|day)\b",
+    ),
     "duration": _value(
         r"cuant[oa]s? (?:tiempo )?(?:\w+ ){0,2}?(?:dura|duran|duro|durara|durar|aguantan?|"
         r"conservan?|tarda|tardan|tardara|tardais|"
@@ -130,6 +156,10 @@ VALUES: dict[str, Value] = {
         r"(?:desde |hasta |para )cuando|^(?:y )?cuando|since when|^(?:and )?when",
         _WHEN,
     ),
+    "temperature": _value(
+        r"(?:a )?que temperatura|cuantos grados|(?:at )?(?:what|which) temperature|how (?:hot|cold|warm)",
+        r"\d ?(?:°|º|grados?\b|degrees?\b|[cf]\b)",
+    ),
     "measure": _value(
         r"cuant[oa]s? (?:\w+ )?(?:mide|miden|pesa|pesan|pesar|cabe|ocupa|ocupan|consume|gasta|metros|kilos|"
         r"litros|kilometros|gramos)|"
@@ -138,6 +168,34 @@ VALUES: dict[str, Value] = {
         r"(?:a )?que distancia|how (?:tall|wide|big|heavy|deep|high|large|far)|(?:what|which) (?:size|weight|"
         r"height|length|width|distance|capacity)",
         rf"\b{FIGURE} ?(?:{MEASURE})\b|\b{FIGURE} (?:personas|plazas|cubiertos|people|seats)\b",
+    ),
+    "colour": _value(
+        r"(?:de |en )?que colou?r(?:es)?|cual es el color|(?:what|which) colou?rs?",
+        r"\b(?:roj[oa]s?|azul(?:es)?|verdes?|amarill[oa]s?|naranjas?|negr[oa]s?|blanc[oa]s?|gris(?:es)?|marron(?:es)?|"
+        r"rosas?|morad[oa]s?|violetas?|lilas?|granates?|burdeos|beis|beige|dorad[oa]s?|platead[oa]s?|celestes?|"
+        r"turquesas?|red|blue|green|yellow|orange|black|white|gr[ae]y|brown|pink|purple|violet|maroon|navy|cream|"
+        r"golden|silver)\b",
+    ),
+    "phone": _value(
+        r"(?:a |en |cual es (?:el|tu|su) |por )?(?:que )?(?:numero de )?telefonos?(?: (?:\w+ )?llam\w+)?|"
+        r"(?:a )?que numero (?:\w+ )?(?:llam\w+|marc\w+|telefon\w+)|"
+        r"(?:what|which) (?:phone |telephone )?number (?:\w+ ){0,3}call|(?:phone|telephone)(?: number)?",
+        r"(?<![\d.,])\+?\d{2,5}(?:[ .-]?\d{2,4}){2,4}(?![\d.,]?\d)|\b(?:112|091|911|999)\b",
+    ),
+    "email": _value(
+        r"(?:a |cual es (?:el|la) )?(?:que )?(?:direccion de )?(?:correos?(?: electronico)?|e ?mails?|"
+        r"mail)(?: (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+))?|"
+        r"(?:a )?donde (?:\w+ ){0,2}?(?:escrib\w+|mand\w+|envi\w+)|(?:to )?where (?:\w+ ){0,3}?(?:send|write)|"
+        r"(?:what|which) (?:address|e ?mail)|e ?mail(?: address)?",
+        r"[\w.+-]+@[\w-]+\.\w+",
+    ),
+    "why": _value(
+        r"por que|a que se debe|why|how come", WHY.pattern + r"|\b(?:para|evita\w*|to avoid|otherwise|si no)\b|\w: \w"
+    ),
+    "age": _value(
+        r"(?:desde |hasta |a partir de |con |a )?que edad|cuantos anos (?:hay que|debe|tengo que|tiene que)|"
+        r"(?:from |at )?what age|how old",
+        rf"\b{FIGURE} (?:o mas )?(?:anos|years)|\b(?:over|under|menores|mayores|adult\w*)\b",
     ),
 }
 """Kind -> value. The first kind whose ``asked`` matches is the one that a question asks for."""
@@ -168,6 +226,8 @@ def value_asked(plain: str) -> tuple[str, str]:
 
 def gives(kind: str, plain: str, question: str) -> bool:
     """Return whether a folded text has a value of a kind that does not stand in the folded question."""
+    if kind in ("duration", "deadline") and not re.search(r"\b(?:anos|edad|years|old)\b", question):
+        plain = _AGE.sub(" ", plain)
     kinds = (kind, "measure") if kind == "duration" and "how long" in question else (kind,)
     found = [match.group().strip() for name in kinds for match in VALUES[name].given.finditer(plain)]
     if kind == "measure":
@@ -175,7 +235,8 @@ def gives(kind: str, plain: str, question: str) -> bool:
         found = [
             value for value in found if not units or any(re.search(rf"(?:\d| )(?:{unit})$", value) for unit in units)
         ]
-    return any(value not in question for value in found)  # what the question itself names is no answer
+    # What the question itself names is no answer, but "every" is no name.
+    return any(kind in ("frequency", "why") or value not in question for value in found)
 
 
 def says_no(text: str) -> bool:

@@ -20,6 +20,7 @@ from chatbot_mvp.llm.extractive.reader import Reader
         ("es", "¿En qué ciudad se imprimió?", "where"),
         ("es", "¿Dónde dejo las llaves?", "where"),
         ("es", "¿Por qué suena la alarma?", "why"),
+        ("es", "me he equivocado de clave, cómo la cambio", "how"),
         ("es", "¿Qué instrumento tocaba?", "what"),
         ("es", "¿Se puede aparcar dentro?", "yes_no"),
         ("es", "permisos de verano", ""),

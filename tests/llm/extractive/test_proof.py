@@ -70,6 +70,26 @@ def test_without_what_is_asked_for_there_is_no_answer(question: str) -> None:
     assert reply(question) == ""
 
 
+NAMED = (
+    ("¿Cuál es el teléfono de la conserjería?", "El teléfono de la conserjería se da al hacerse socio."),
+    ("¿Cuál es el correo electrónico de la biblioteca?", "El correo electrónico de la biblioteca está en el tablón."),
+    ("¿A qué temperatura está el agua de la piscina?", "La temperatura del agua de la piscina está en el panel."),
+    ("¿De qué color es el gorro de la piscina?", "El gorro de la piscina es del color de cada grupo."),
+    ("¿Con qué frecuencia se limpia el filtro?", "El filtro se limpia con la frecuencia que pide Sanidad."),
+    ("¿Qué porcentaje de becas hay?", "Hay un porcentaje de becas."),
+    ("¿Qué edad mínima tiene el taller?", "El taller tiene una edad mínima que fija la monitora."),
+)
+
+
+@pytest.mark.parametrize(("question", "sentence"), NAMED)
+def test_a_sentence_that_names_what_is_asked_for_and_does_not_give_it_is_no_answer(
+    question: str, sentence: str
+) -> None:
+    passages = (Chunk("c", "d", "Centro", f"{sentence}\n\nFin.", 0, len(sentence) + 6), *PASSAGES)
+    grounding = Grounding(question, passages, "es", least_proof=1.0)
+    assert DemoModel().complete(ChatRequest((), grounding=grounding)).text == ""
+
+
 TEXT = "El almuerzo se sirve tarde. La merienda es por la mañana."
 
 
@@ -184,6 +204,9 @@ def test_a_follow_up_has_to_be_met_by_its_own_words() -> None:
         ("measure", "pesa 1,4 kilos", "cuanto pesa el deposito", True),
         ("measure", "caben 1,4 litros", "cuanto cabe", True),
         ("measure", "pesa 3 kilos", "cuanto mide de alto", False),
+        ("duration", "menores de 16 anos", "cuanto tarda", False),
+        ("duration", "menores de 16 anos", "cuantos anos hay que tener", True),
+        ("duration", "dura 16 anos", "cuanto dura", True),
         ("duration", "dura hora y media", "cuanto dura", True),
         ("duration", "it takes half an hour", "how long does it take", True),
         ("when", "se pasa el dia 5", "cuando se pasa", True),
@@ -198,10 +221,13 @@ def test_a_value_is_of_the_kind_and_the_unit_asked_for(kind: str, text: str, que
     ("plain", "value", "rest"),
     [
         ("cuanto me cobran por el agua", "money", "por el agua"),
+        ("cada cuanto se revisa la caldera", "frequency", "se revisa la caldera"),
         ("hasta cuando puedo apuntarme", "when", "puedo apuntarme"),
         ("a que hora abre", "time", "abre"),
         ("how long does it take", "duration", "does it take"),
         ("how much is home delivery", "money", "home delivery"),
+        ("que rebaja hay", "percentage", "hay"),
+        ("con cuanto tiempo se reserva", "deadline", "se reserva"),
         ("que sabor tiene", "", "que sabor tiene"),
     ],
 )
