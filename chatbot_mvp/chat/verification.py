@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from chatbot_mvp.chat.citations import MARKS, cited_numbers
 from chatbot_mvp.chat.claims.alignment import Idf, Source, align, source_of
-from chatbot_mvp.chat.claims.comparison import Difference, differences, less
+from chatbot_mvp.chat.claims.comparison import Difference, differences, doubt, features, less
 from chatbot_mvp.chat.claims.reading import Reading, read
 from chatbot_mvp.chat.claims.signs import Sign
 from chatbot_mvp.chat.claims.signs import signs as signs_of
@@ -89,8 +89,10 @@ def with_nearest(
         for reading, (_, _, numbers) in zip(readings, found, strict=True)
     ]
     for (start, end, numbers), of_row in zip(found, aligned, strict=True):
+        scores: dict[int, float] = {}
         signs = _without_shared({number: signs_of(one) for number, one in of_row.items()})
-        scores = {number: less(one.share, signs[number]) for number, one in of_row.items()}
+        for number, one in of_row.items():
+            scores[number] = less(one.share, doubt(one.share, features(signs[number])), MIN_SUPPORT)
         best = max(scores, key=lambda number: (scores[number], -number), default=0)
         score = round(scores.get(best, 0.0), 4)
         supported = score >= MIN_SUPPORT

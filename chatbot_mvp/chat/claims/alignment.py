@@ -12,10 +12,14 @@ from chatbot_mvp.chat.claims.reading import Reading, Token, read
 from chatbot_mvp.text import Analyzer
 
 Idf = Callable[[str], float]
+_BESIDE, _NEAR = 6, 7
+"""Words to either side that decide which of several places a word is matched with, and how near theirs must be."""
 LONGEST = 120
 """Words of a statement that is looked at closely: no sentence of a person is longer."""
 _PLACES = 12
 """Places of a word that are looked at: a text may repeat one word for pages."""
+_LEAST_WORDS = 14
+"""Words that a window has at least, if its passage has them."""
 _STEM = 5
 """Words with this many letters in common at their beginning are forms of one word …"""
 _TAIL = 5
@@ -152,7 +156,7 @@ def align(statement: Reading, source: Source, idf: Idf) -> Aligned:
     inside_of = {key: [at for at in places if at in window][:_PLACES] for key, places in places_of.items()}
     inside = [inside_of[key] for key in keys]
     total = sum(weights)
-    chosen = tuple(places[0] if places else None for places in inside)
+    chosen = tuple(_nearest(row, inside, weights) for row in range(len(tokens)))
     found_twice = zip(weights, rows, inside, strict=True)
     share = sum(weight * (bool(some) + bool(near)) / 2 for weight, some, near in found_twice) / (total or 1.0)
     return Aligned(statement, source, weights, rows, chosen, window, min(1.0, share))
@@ -170,8 +174,31 @@ def _window(source: Source, by_sentence: dict[int, set[str]], weights: Mapping[s
         value += 1e-3 * math.fsum(weights[stem] for stem in own)
         if value > best:
             best, first = value, number
-    chosen = [*source.by_sentence[:1], *source.by_sentence[first : first + 2]]
-    return frozenset(row for rows in chosen for row in rows)
+    window = set(source.by_sentence[0]) if count else set()
+    for number in range(first, count):
+        # Items of a list are short; what stands above them says what they are about.
+        if number > first + 1 and len(window) >= _LEAST_WORDS:
+            break
+        window.update(source.by_sentence[number])
+    return frozenset(window)
+
+
+def _nearest(row: int, inside: list[list[int]], weights: tuple[float, ...]) -> int | None:
+    """Return the place of a word around which most of its neighbours stand."""
+    places = inside[row]
+    if len(places) < 2 or len(inside) > LONGEST:
+        return places[0] if places else None
+    beside = [
+        other
+        for other in range(max(0, row - _BESIDE), min(len(inside), row + _BESIDE + 1))
+        if other != row and weights[other] and inside[other]
+    ]
+
+    def company(at: int) -> float:
+        near = [(weights[other], min(abs(at - place) for place in inside[other])) for other in beside]
+        return sum(weight / (1 + distance) for weight, distance in near if distance <= _NEAR)
+
+    return max(places, key=lambda at: (company(at), -at))
 
 
 def _same_figures(statement: Reading, source: Source) -> dict[int, list[int]]:

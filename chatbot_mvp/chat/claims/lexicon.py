@@ -7,11 +7,14 @@ NEGATORS = frozenset(
     cannot sin without salvo excepto except unless""".split()
 )
 """Words that deny their clause. Several of them deny it once ("no … nunca")."""
+NOT_BEFORE = frozenset("obstante solo solamente only just mas more less menos fewer doubt duda matter".split())
+"""Behind a negator, these words make it something else ("no obstante", "not only", "no more than")."""
 DENYING = tuple(
     """prohib forbid forbad carec impid imped incapa imposib unabl impossib lack prevent refus rehus rechaz untru fracas
-    exclu exempt exent declin reject unsupport niega negaro fals fail falla""".split()
+    exclu exempt exent declin reject unsupport""".split()
 )
 """Beginnings of words that deny what follows. Two of them, or one and a negator, cancel out."""
+DENYING_WORDS = frozenset("niega niegan nego negaron negarse falso falsa false fail fails failed falla".split())
 BREAKS = frozenset(
     """pero aunque sino porque mientras cuando si donde que quien pues but although because while when if where which
     who that whereas unless salvo excepto except""".split()

@@ -20,16 +20,37 @@ _UNITS: dict[str, tuple[str, float]] = {
         ("time", 7 * _DAY, "semana semanas week weeks"),
         ("time", 14 * _DAY, "quincena quincenas fortnight fortnights"),
         ("time", 30 * _DAY, "mes meses month months"),
-        ("time", 90 * _DAY, "trimestre trimestres"),
+        ("time", 90 * _DAY, "trimestre trimestres quarter quarters"),
         ("time", 180 * _DAY, "semestre semestres"),
         ("time", 360 * _DAY, "ano anos year years"),
         ("time", 3600 * _DAY, "decada decadas decade decades"),
         ("time", 36000 * _DAY, "siglo siglos century centuries"),
+        ("length", 0.001, "mm milimetro milimetros millimetre millimetres"),
+        ("length", 0.01, "cm centimetro centimetros centimetre centimetres centimeter centimeters"),
+        ("length", 1.0, "m metro metros metre metres meter meters"),
+        ("length", 1000.0, "km kilometro kilometros kilometre kilometres kilometer kilometers"),
+        ("length", 1609.0, "mi milla millas mile miles"),
+        ("length", 0.3048, "ft pie pies foot feet"),
+        ("length", 0.9144, "yarda yardas yard yards yd"),
+        ("length", 0.0254, "pulgada pulgadas inch inches"),
+        ("mass", 1.0, "g gramo gramos gram grams"),
+        ("mass", 1000.0, "kg kilo kilos kilogramo kilogramos kilogram kilograms"),
+        ("mass", 1e6, "t tonelada toneladas ton tons tonne tonnes"),
+        ("mass", 453.6, "lb lbs"),
+        ("volume", 0.001, "ml mililitro mililitros millilitre millilitres"),
+        ("volume", 1.0, "l litro litros litre litres liter liters"),
+        ("bytes", 1.0, "byte bytes"),
+        ("bytes", 1e3, "kb kib kilobyte kilobytes"),
+        ("bytes", 1e6, "mb mib megabyte megabytes"),
+        ("bytes", 1e9, "gb gib gigabyte gigabytes"),
+        ("bytes", 1e12, "tb tib terabyte terabytes"),
+        ("bits", 1.0, "bit bits"),
         ("money", 1.0, "euro euros eur €"),
         ("dollars", 1.0, "dolar dolares dollar dollars usd $"),
         ("pounds", 1.0, "libra libras pound pounds gbp £"),
         ("pounds", 0.01, "penique peniques penny pence"),
-        ("share", 1.0, "% percent cent ciento"),
+        ("share", 1.0, "% percent ciento"),
+        ("degrees", 1.0, "° º grado grados degree degrees"),
     )
     for word in words.split()
 }
@@ -50,11 +71,19 @@ for _language, _tens in (
     _WORDED[_language] |= {word: 30.0 + 10 * row for row, word in enumerate(_tens.split())}
 _WORDED["es"] |= {"media": 0.5, "medio": 0.5, "docena": 12.0, "ambos": 2.0}
 _WORDED["en"] |= {"half": 0.5, "dozen": 12.0, "both": 2.0, "once": 1.0, "twice": 2.0}
+_LARGE = {"mil": 1e3, "thousand": 1e3, "millon": 1e6, "millones": 1e6, "million": 1e6, "billion": 1e9}
 _ALWAYS_COUNT = frozenset("un uno una one ambos both media medio half once twice".split())
 """Words that count only before a unit."""
 _PIECE = re.compile(r"[€$£]|\d+(?:[.,:/-]\d+)*|[^\W\d_]+|[%°º]")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:[.,]\d+)?")
-_LINKS = frozenset("de of a an por per".split())
+_LINKS = frozenset("de of a an".split())
+_QUARTERS = re.compile(r"\b(un|tres) cuartos? de hora\b|\b(?:a |three )quarters?(?: of an hour)\b")
+_CLOCK = re.compile(
+    r"\b(?:(?P<h>\d{1,2})[:.](?P<m>\d\d)(?!\d|[.:]\d)(?: ?(?P<half>[ap])\.? ?m\b)?"
+    r"|(?:las?|a las?) (?P<word>[a-z]+|\d{1,2})(?! (?:prim|segund|ultim))(?: y (?P<part>media|cuarto))?"
+    r"(?: (?:de|por) la (?P<time>manana|tarde|noche))?(?= |[.,;]|$)"
+    r"|(?P<hour>\d{1,2}) ?(?:(?P<ampm>[ap])\.? ?m\b|de la (?P<day>manana|tarde|noche)))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +107,17 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
     language = "es" if analyzer.language_of(text) == "es" else "en"
     worded = _WORDED[language]
     pieces = [(found.group(), fold(found.group()), found) for found in _PIECE.finditer(text)]
-    found: list[Quantity] = []
+    found, taken = _clocks(text, worded)
     row = 0
     while row < len(pieces):
         written, plain, match = pieces[row]
         row += 1
-        # "May" is a month, "may" is not; in Spanish neither is.
-        if plain in MONTHS and (written[0].isupper() if language == "en" else plain not in ("may", "march")):
+        if match.start() in taken:
+            continue
+        if plain in MONTHS and (written[0].isupper() or language == "es") and plain not in ("may", "march"):
+            found.append(Quantity(float(MONTHS[plain]), "month", "", written, match.start()))
+            continue
+        if plain in ("may", "march") and written[0].isupper() and language == "en":
             found.append(Quantity(float(MONTHS[plain]), "month", "", written, match.start()))
             continue
         if plain in DAYS:
@@ -97,13 +130,24 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         before = pieces[row - 2] if row > 1 else None
         if before and before[0] in "€$£" and before[2].end() == start:
             symbol = before[0]
+        while row < len(pieces) and isinstance(value, float):
+            size = _LARGE.get(pieces[row][1])
+            if size is None and worded.get(pieces[row][1]) == 100.0 and language == "en":
+                size = 100.0
+            if size is None:
+                break
+            value, end, row = value * size, pieces[row][2].end(), row + 1
         unit, kind, scale, unit_end = "", "", 1.0, end
-        ahead = row + (row < len(pieces) and pieces[row][1] in _LINKS)
+        ahead = row
+        while ahead < len(pieces) and pieces[ahead][1] in ("por", "per", *_LINKS) and ahead < row + 1:
+            ahead += 1
         if symbol:
             kind, scale = _UNITS[symbol]
             unit = symbol
         elif ahead < len(pieces) and not re.search(r"[.;:()\n]", text[end : pieces[ahead][2].start()]):
             following = pieces[ahead][1]
+            if following == "cent":
+                following = "percent"
             if following in _UNITS and (len(following) > 1 or not pieces[ahead][0].isupper() or following in "%€$£°º"):
                 kind, scale = _UNITS[following]
                 unit, unit_end = pieces[ahead][0], pieces[ahead][2].end()
@@ -120,13 +164,39 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         if isinstance(value, float):
             value = round(value * scale, 6)
         found.append(Quantity(value, kind, unit, text[start:unit_end], start))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _clocks(text: str, worded: dict[str, float]) -> tuple[list[Quantity], set[int]]:
+    """Return the times of day, in minutes, and quarters of an hour, in seconds; and all offsets that they take."""
+    plain = fold(text)
+    if len(plain) != len(text):
+        return [], set()  # offsets would not be those of the text
+    found: list[Quantity] = []
+    taken: set[int] = set()
+    for match in _CLOCK.finditer(plain):
+        hour = match["h"] or match["hour"] or match["word"]
+        number = float(hour) if hour.isdigit() else worded.get(hour)
+        if number is None or number > 24 or (match["word"] and not (match["part"] or match["time"])):
+            continue
+        minutes = float(match["m"] or {"media": 30, "cuarto": 15}.get(match["part"] or "", 0))
+        if minutes > 59 or (match["h"] and "." in match.group() and not match["half"]):
+            continue
+        late = "p" in (match["half"], match["ampm"]) or {match["time"], match["day"]} & {"tarde", "noche"}
+        value = number * 60 + minutes + (720 if late and number < 12 else 0)
+        found.append(Quantity(value, "clock", "", text[match.start() : match.end()], match.start()))
+        taken.update(range(match.start(), match.end()))
+    for match in _QUARTERS.finditer(plain):
+        many = 3 if "tres" in match.group() or "three" in match.group() else 1
+        found.append(Quantity(many * 900.0, "time", "", match.group(), match.start()))
+        taken.update(range(match.start(), match.end()))
+    return found, taken
 
 
 def _value(plain: str, worded: dict[str, float], language: str) -> float | str | None:
     """Return the number that a folded word says; as written if it is of another form; None if it is no number."""
     if not plain[0].isdigit():
-        return worded.get(plain)
+        return worded.get(plain) if plain in worded else _LARGE.get(plain)
     if plain.isdigit():
         return float(plain) if len(plain) < 16 else plain
     if _GROUPED.fullmatch(plain):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chatbot_mvp.chat.claims.alignment import LONGEST, Aligned
 from chatbot_mvp.chat.claims.quantities import Quantity
 
 Kind = Literal["negation", "name", "figure", "date"]
+_FREE, _LITERAL = 0.3, 0.8
+"""Shares of the words in the passage: below the first, a statement is worded so freely that a negation says nothing
+about it; from the second on, each counts in full."""
 _WHOLE = 1.5
 """A clause with two thirds of a statement's weight counts as all of it."""
 _FIGURES = 40
@@ -22,7 +25,7 @@ class Sign:
     """A sign that a statement says otherwise than its passage."""
 
     name: str
-    """Which sign it is."""
+    """Which sign it is: what its weight is fitted by."""
     kind: Kind
     value: float
     """How plain it is, 0-1."""
@@ -35,7 +38,10 @@ class Sign:
 def signs(aligned: Aligned) -> list[Sign]:
     """Return all signs, in no order."""
     found = [*names(aligned), *figures(aligned)]
-    return [*found, *denials(aligned)] if len(aligned.statement.tokens) <= LONGEST else found
+    literal = min(1.0, max(0.0, (aligned.share - _FREE) / (_LITERAL - _FREE)))
+    if literal and len(aligned.statement.tokens) <= LONGEST:
+        found += [replace(sign, value=sign.value * literal) for sign in denials(aligned)]
+    return found
 
 
 def names(aligned: Aligned) -> Iterator[Sign]:
@@ -88,8 +94,9 @@ def denials(aligned: Aligned) -> Iterator[Sign]:
         weight = sum(aligned.weights[row] for row, _ in pairs)
         there = sum(aligned.weights[row] for row, at in pairs if source.tokens[at].clause in source.denied) / weight
         size = min(1.0, _WHOLE * weight / sum(aligned.weights))
-        if clause in statement.denied and there < 0.5 and not beside:
-            yield Sign("denied", "negation", size * (1 - there), _clause_text(aligned, clause))
+        if clause in statement.denied and there < 0.5:
+            said = _clause_text(aligned, clause)
+            yield Sign("denied_beside" if beside else "denied", "negation", size * (1 - there), said)
         if clause not in statement.denied and there > 0.5:
             yield Sign("denied_there", "negation", size * there, "", _clause_text(aligned, clause))
         yield from _verbs(aligned, clause, pairs)

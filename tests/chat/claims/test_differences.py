@@ -64,12 +64,29 @@ def test_what_differs_is_named(language: str, text: str, expected: Difference) -
         ("es", "La biblioteca abre hasta las ocho de la tarde."),
         ("es", "Elena Murga dirige la biblioteca."),
         ("en", "It is forbidden to take dogs on the upper deck."),
+        ("en", "The ferry takes three quarters of an hour."),
         ("en", "A minimum of twenty passengers is needed."),
         ("en", "A ticket costs £12 a day."),
     ],
 )  # fmt: skip
 def test_what_is_said_in_other_words_is_no_difference(language: str, text: str) -> None:
     assert checked(text, language).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "source"),
+    [
+        ("El paquete pesa 5 g.", "El paquete pesa 5 kg."),
+        ("La puerta mide 2 centímetros de alto.", "La puerta mide 2 metros de alto."),
+        ("Abre a las 8 de la tarde.", "Abre a las 8 de la mañana."),
+        ("La sesión empieza a las cinco y cuarto.", "La sesión empieza a las cinco y media."),
+        ("El presupuesto es de dos mil euros.", "El presupuesto es de dos millones de euros."),
+        ("Luis Ruiz presenta la solicitud de ayudas.", "Ana Ruiz presenta la solicitud de ayudas."),
+    ],
+)
+def test_the_same_figure_in_another_unit_and_another_person_are_not_supported(said: str, source: str) -> None:
+    [found] = verify(f"{said} [1]", [Chunk("a", "d", "", source, 0, len(source))], Analyzer("es"), lambda _: 1.0)
+    assert not found.supported
 
 
 def test_a_name_of_another_passage_that_is_cited_too_is_no_difference() -> None:
