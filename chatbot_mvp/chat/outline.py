@@ -31,7 +31,8 @@ _REQUEST = re.compile(
 )
 _THE_WHOLE = frozenset(
     """por favor please documento documentos texto textos archivo archivos fichero ficheros base conocimiento pdf
-    contenido todo toda todos document documents text texts file files content knowledge everything all""".split()
+    contenido todo toda todos apartado seccion capitulo document documents text texts file files content knowledge
+    everything all section chapter""".split()
 ).union(*(map(fold, words) for words in STOP_WORDS.values()))
 """Words that name no document."""
 _POINTS = frozenset("eso esto anterior ello that it lo previous".split())

@@ -59,6 +59,7 @@ def answered(settings: Settings, question: str, model: ChatModel | None = None, 
         ("¿De qué trata el acta de enero?", ["Vinieron Ana, Luis y Marta."], ["febrero", "Subir el pan"]),
         ("¿Puedes hacerme un resumen de febrero?", ["Vinieron Ana y Marta.", "Subir el pan"], ["Se compra", "Luis"]),
         ("Dame un resumen de las decisiones de febrero", ["Subir el pan", "Pintar la fachada"], ["Se compra", "Ana"]),
+        ("Resume el apartado de asistentes de febrero", ["Vinieron Ana y Marta. Nadie faltó."], ["Luis"]),
         ("Resume los asistentes de febrero", ["Vinieron Ana y Marta. Nadie faltó."], ["Luis"]),
     ],
 )
