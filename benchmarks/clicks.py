@@ -220,7 +220,7 @@ def providers(hand: Hand) -> str:
     """Which of two providers answers better."""
     page = hand.page
     hand.click(page.get_by_role("link", name="Evaluación", exact=True), "Evaluación")
-    hand.click(page.get_by_text("Comparar dos proveedores"), "Comparar dos proveedores")
+    hand.click(page.get_by_text("Comparar dos modelos"), "Comparar dos modelos")
     hand.click(page.locator(".st-key-versus_start button:visible").first, "compare")
     return sentence_of(page.locator("h2").filter(has_text="Contest"))
 

@@ -17,6 +17,7 @@ from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.profile import ChatProfile
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
+from chatbot_mvp.chat.sessions import found_in
 from chatbot_mvp.chat.transcripts import turn_markdown
 from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.datasets.catalogue import Found
@@ -109,6 +110,7 @@ from chatbot_mvp.runs.records import QueryRecord
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow, SplitFigure
 from chatbot_mvp.runs.usage import Spent
+from chatbot_mvp.settings.fields import MODEL_SETTINGS
 from chatbot_mvp.settings.forms import SettingForm, form_of
 from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.live import SettingRow

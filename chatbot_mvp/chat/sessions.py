@@ -12,7 +12,7 @@ from typing import Any
 from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
-from chatbot_mvp.chat.conversation import Conversation
+from chatbot_mvp.chat.conversation import Conversation, Turn
 from chatbot_mvp.chat.conversations import NO_OTHERS, ConversationStore, new_session
 from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
@@ -261,6 +261,12 @@ class ChatSessions:
         """
         found = self.conversation(session, conversation_id)
         return as_json(found) if form == "json" else as_markdown(found, language)
+
+
+def found_in(head: Conversation, wanted: str) -> Turn | None:
+    """Return the first turn of a conversation that ``ChatSessions.heads`` found for its question, not for its title."""
+    words = fold(wanted).split()
+    return next((turn for turn in head.turns if all(word in fold(turn.question) for word in words)), None)
 
 
 def _has(head: Conversation, words: Sequence[str]) -> bool:

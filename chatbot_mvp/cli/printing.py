@@ -72,7 +72,7 @@ def print_plan(plan: RunPlan, hints: list[str], as_json: bool, provider_reason: 
     for name, value in lines.items():
         if value:
             say(f"{name:<11} {value}")
-    for text in [*plan.warnings, *hints]:
+    for text in [*(one.text for one in plan.warnings), *hints]:
         say(f"{'warning':<11} {text}")
     for line in estimate_lines(plan.estimate):
         say(line)

@@ -147,6 +147,11 @@ class KnowledgeBases(KbPipelines):
         return self.add(path.name, path.read_bytes())
 
     @performs(Action.READ)
+    def is_sample(self, record: KbRecord) -> bool:
+        """Return whether a knowledge base has the name of the sample."""
+        return any(path.name == record.kb_name for path in (self._live.current.samples_dir / "kb").glob("*.md"))
+
+    @performs(Action.READ)
     def records(self) -> list[KbRecord]:
         """The stored knowledge bases, the newest first."""
         return self.store.records()

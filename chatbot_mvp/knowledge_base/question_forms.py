@@ -24,7 +24,8 @@ _DATE = (
 _ES_NAME = (
     r"(?P<np>(?:El|La|Los|Las) (?!que\b|cual)[a-záéíóúñü]+"
     r"(?: (?:de|del|de la|de los|de las|a|al|en|por|para) [\wáéíóúñ]+"
-    r"| (?!(?:se|no|ya|l[ao]s?|que|si|cuando|donde|quien(?:es)?)\b)[a-záéíóúñü]+){0,3}?)(?:, [^,.;]{1,40},)?"
+    r"| (?!(?:es|son|está|están|hay|se|no|ya|l[ao]s?|que|si|cuando|donde|quien(?:es)?)\b)[a-záéíóúñü]+){0,3}?)"
+    r"(?:, [^,.;]{1,40},)?"
 )
 _EN_NAME = (
     r"(?P<np>(?:The|A|An) (?!\w+ing\b)[a-z]+(?: (?:of|for|to|in) (?:the )?[\w-]+| [a-z-]+){0,3}?)(?:, [^,.;]{1,40},)?"
@@ -108,7 +109,9 @@ _FORMS: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
     ),
 }
 _TAKEN = {"hacemos": "hacen", "servimos": "sirven", "alquilamos": "alquilan", "imos": "en", "amos": "an"}
-_CUT = re.compile(r" (?:de|del|a|al|en|con|por|para|sin|un|una|el|la|los|las|of|to|in|on|at|for|with|the|an?)\?$")
+_CUT = re.compile(
+    r" (?:de|del|a|al|en|con|por|para|sin|un|una|el|la|los|las|[yeou]|of|to|in|on|at|for|with|and|or|the|an?)\?$"
+)
 """How a question ends that lacks its last word."""
 _UNCLEAR = frozenset("este esta esto estos estas ese esa eso esos esas mismo misma otro otra cual siguiente".split())
 """Words that point to another sentence."""

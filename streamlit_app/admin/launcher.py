@@ -132,8 +132,11 @@ def _show_plan(plan: RunPlan) -> None:
         st.markdown(f"**{t('plan.title')}** · {t('plan.size', queries=size[0], documents=size[1])}")
         if plan.vectors is not None:
             st.caption(t("plan.vectors", cached=number(plan.vectors.cached), total=number(plan.vectors.total)))
-        for text in plan.warnings:
-            st.warning(plain(text), icon=":material/warning:")
+        for one in plan.warnings:
+            values = {
+                name: number(value) if isinstance(value, int) else plain(value) for name, value in one.values.items()
+            }
+            st.warning(t(f"plan.warning.{one.code}", **values), icon=":material/warning:")
         estimate = plan.estimate
         if estimate is None:
             st.caption(t("plan.asks_nobody"))

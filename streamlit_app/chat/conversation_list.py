@@ -9,8 +9,9 @@ from itertools import groupby
 
 import streamlit as st
 
-from chatbot_mvp.api import Conversation
+from chatbot_mvp.api import Conversation, found_in
 from chatbot_mvp.settings.access import Action
+from chatbot_mvp.text import fold
 from streamlit_app.shared.guard import may
 from streamlit_app.shared.i18n import current_language, local_time, number, plain, t
 from streamlit_app.shared.session import new_conversation, open_conversation, session_name
@@ -67,7 +68,7 @@ def list_conversations(current: Conversation | None) -> None:
         for group, heads in _groups(found, len(shown)):
             st.caption(f"**{t(f'talk.group.{group}')}**")
             for head in heads:
-                _row(head, names, current is not None and head.conversation_id == current.conversation_id)
+                _row(head, names, current is not None and head.conversation_id == current.conversation_id, wanted)
         if len(shown) < len(found):
             st.button(
                 t("talk.more", count=number(len(found) - len(shown))), key="talk-more", type="tertiary", on_click=_more
@@ -109,9 +110,12 @@ def _names(every: Sequence[Conversation]) -> Mapping[str, str]:
     return found | {record.kb_id: record.kb_name for record in get_app().kbs.records()}
 
 
-def _row(head: Conversation, names: Mapping[str, str], is_open: bool) -> None:
+def _row(head: Conversation, names: Mapping[str, str], is_open: bool, wanted: str) -> None:
     own, title = head.conversation_id, plain(head.title)
+    hit = found_in(head, wanted) if wanted else None
     asked = " + ".join(names[kb_id] for kb_id in head.kb_ids) if names else ""
+    if hit and fold(hit.question) != fold(head.title):
+        asked = f"…{hit.question}"
     with st.container(horizontal=True, vertical_alignment="center", key=f"talk-row-{own}"):
         st.button(
             f"{title}\n\n:small[:gray[{plain(asked)}]]" if asked else title,
@@ -120,7 +124,7 @@ def _row(head: Conversation, names: Mapping[str, str], is_open: bool) -> None:
             width="stretch",
             help=title,
             on_click=_open,
-            args=(own,),
+            args=(own, hit.turn_id if hit else ""),
         )
         acts = ["rename", "unpin" if head.pinned else "pin", "export"]
         if may(Action.DELETE_CONVERSATION):
@@ -146,8 +150,10 @@ def _row(head: Conversation, names: Mapping[str, str], is_open: bool) -> None:
         confirm(t("talk.delete"), sure, t("talk.delete"), "talk-delete-yes", partial(_delete, own, is_open))
 
 
-def _open(conversation_id: str) -> None:
-    open_conversation(conversation_id)  # one that another tab has just deleted is no longer in the list
+def _open(conversation_id: str, turn_id: str) -> None:
+    # One that another tab has just deleted is no longer in the list.
+    if open_conversation(conversation_id) and turn_id:
+        st.query_params["m"] = turn_id
 
 
 def _ask_title(head: Conversation) -> None:

@@ -91,11 +91,16 @@ def show_pane(conversation: Conversation | None) -> None:
     sources = answer.sources if answer else ()
     row = next((row for row, source in enumerate(sources) if source.number == cited), None)
     if row is None:
-        st.session_state.pop(_OPEN, None)
+        close_pane()
         return
     with st.container(key="source-pane"):
         _head(sources, row, anchor)
         _show(sources[row])
+
+
+def close_pane() -> None:
+    """Close the source that is open, if one is."""
+    st.session_state.pop(_OPEN, None)
 
 
 def _head(sources: Sequence[Source], row: int, anchor: str) -> None:

@@ -60,6 +60,8 @@ def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) ->
         key = f"words.{kind}_equal" if alike else f"words.{kind}_base_best"
         if len(alike) == len(sides) - 1 and len(alike) > 1:
             key = f"words.{kind}_all_equal"
+        if not answers and len({run.strategy for run in runs}) < 2:
+            key = "words.same_search"
         counts = {"count": number(base.count), "total": number(base.total), "runs": number(len(sides))}
         said = t(key, base=base.name, others="; ".join(alike), **counts)
     else:

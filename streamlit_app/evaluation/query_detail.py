@@ -54,6 +54,8 @@ def show_query(result: RunResult, row: QueryRow) -> None:
             st.caption(f"{t('detail.asked_before')} {plain(turn.question)}  \n{plain(turn.answer)}")
         st.markdown(f"**{t('eval.col.question')}:** {plain(row.question)}")
         st.caption(" · ".join(_facts(row)))
+        if row.cause:
+            st.markdown(f"**{t('causes.cause')}:** {plain(word('cause', row.cause))}")
         if result.generator:
             _show_answer(row)
         elif row.answer:
@@ -76,8 +78,6 @@ def _facts(row: QueryRow) -> list[str]:
     if answers is not None or refuses is not None:
         told = t("mykb.accepted") if answers == 1 or refuses == 0 else t("mykb.refused")
         facts.append(f"{t('mykb.col.decision')}: {told}")
-    if row.cause:
-        facts.append(f"{t('causes.cause')}: {word('cause', row.cause)}")
     return [plain(fact) for fact in facts]
 
 

@@ -31,7 +31,8 @@ def upload_popover(into: KbRecord) -> None:
     if st.session_state.pop("kb_dropped", False):
         st.session_state["chat-upload"] = False
     with st.popover(t("chat.upload"), icon=":material/upload_file:", key="chat-upload", on_change="rerun"):
-        upload_box("chat", into)
+        # The sample is for trying: one's own documents do not belong into it.
+        upload_box("chat", into, "new" if get_app().kbs.is_sample(into) else "current")
 
 
 @errors_shown()

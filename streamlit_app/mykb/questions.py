@@ -36,7 +36,10 @@ def show_questions(kb: KbRecord) -> None:
         return
     # Kept under its own key in the state, because a widget that is not drawn loses its value.
     taken = st.session_state.pop("mykb_take_set", None) or st.session_state.get("mykb_set")
-    st.session_state.mykb_set = taken if taken in sets else next(iter(sets))
+    if taken not in sets:
+        own = get_app().own_questions.own_set(kb.kb_id)
+        taken = own.set_id if own and own.set_id in sets else next(iter(sets))
+    st.session_state.mykb_set = taken
     names = set_names((one.set_id, one.name, one.changed_at) for one in sets.values())
     chosen = st.selectbox(
         t("mykb.set"),

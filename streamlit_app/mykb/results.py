@@ -88,9 +88,9 @@ def show_results(kb: KbRecord) -> None:
 
 
 def _first(results: Mapping[str, KbResult]) -> str:
-    """Return the newest result of what the chat searches with; of another strategy, if there is none."""
-    own = get_app().settings.retrieval_strategy
-    return min(results, key=lambda key: results[key].strategy != own)
+    """Return the newest result; people's own questions come first, then what the chat searches with."""
+    usual = get_app().settings.retrieval_strategy
+    return min(results, key=lambda key: (not results[key].part(own=True).rows, results[key].strategy != usual))
 
 
 def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:

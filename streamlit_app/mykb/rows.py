@@ -77,6 +77,19 @@ def _matches(row: ResultRow, name: str | None) -> bool:
             return True
 
 
+def why(row: ResultRow, threshold: float) -> str:
+    """Return in a sentence why a question did not go well: the search, the threshold or the proof; "" if it did."""
+    if row.outcome in FALSE_TICKS:
+        return t(f"mykb.why.{row.outcome}")
+    if row.places and not row.rank:
+        return t("mykb.why.not_found")
+    if row.places and row.rank != 1:
+        return t("mykb.why.not_first", rank=number(row.rank))
+    if row.outcome in (None, *GOOD):
+        return ""
+    return t("mykb.why.unproven" if row.accepted(threshold) else "mykb.why.refused")
+
+
 def _rank(row: ResultRow) -> str:
     if not row.places:
         return "–"
@@ -92,6 +105,8 @@ def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
             colour = "green" if row.outcome in GOOD else "red" if row.outcome in FALSE_TICKS else "gray"
             badges.append(f":{colour}-badge[{t(f'mykb.said.{row.outcome}')}]")
         st.markdown(" ".join(badges))
+        if reason := why(row, threshold):
+            st.markdown(f"**{t('mykb.why')}** {reason}")
         st.caption(
             t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))
             + (f" · {t('mykb.col.paragraph')}: {_rank(row)}" if row.places else "")

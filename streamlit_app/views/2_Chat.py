@@ -15,7 +15,7 @@ from streamlit_app.chat.keyboard import hidden_buttons, keyboard_button
 from streamlit_app.chat.knobs import ask_knobs
 from streamlit_app.chat.message_actions import open_message
 from streamlit_app.chat.outcomes import show_counts, show_follow_ups, suggestions
-from streamlit_app.chat.source_pane import panes, show_pane
+from streamlit_app.chat.source_pane import close_pane, panes, show_pane
 from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.knowledge_bases.ready import tell_incomplete
@@ -87,6 +87,7 @@ with history:
     page_script(open_message(conversation) if conversation else "")
     hidden_buttons()
     if asking:
+        close_pane()
         try:
             prepare_kbs(kbs, context.retrieval)
             conversation_id = conversation.conversation_id if conversation else begin_conversation(kbs)

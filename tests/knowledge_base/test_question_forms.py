@@ -21,6 +21,7 @@ from chatbot_mvp.knowledge_base.question_forms import heading_as_question, quest
         ("Se puede llamar los martes de 19:00 a 20:00.", "es", ""),
         ("Este plazo se cuenta desde el aviso.", "es", ""),
         ("Las piezas que miden más de 40 cm pagan 6 euros.", "es", ""),  # a part of a sentence is no question
+        ("Las entradas son gratuitas y se recogen en la taquilla.", "es", ""),  # what is said of them twice is no name
         ("You can keep up to six hens.", "en", "Can I keep up to six hens?"),
         ("The annual meeting is in the hall.", "en", "Where is the annual meeting?"),
         ("Las sanciones las decide la junta.", "es", "¿Quién decide las sanciones?"),

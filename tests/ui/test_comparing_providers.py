@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chatbot_mvp.evaluation.run_service import RunService
 from chatbot_mvp.exports.comparison_text import comparison_text
 from chatbot_mvp.runs.headline import headlines
+from chatbot_mvp.settings.access import Action, performs
 from streamlit_app.shared.state import get_app
 from tests.llm.openai_stub import OpenAiStub
 from tests.made_results import made_result
@@ -52,6 +55,31 @@ def test_two_providers_are_told_apart_and_one_figure_stands_first(data_dir: Path
     assert all("openai/gpt-4.1-" in option for option in base.options)
     saved = json.loads((data_dir / "results" / one / f"{one}.json").read_text("utf-8"))
     assert saved["generator"] == "openai/gpt-4.1-mini"
+
+
+@pytest.mark.usefixtures("data_dir", "no_keys")
+def test_two_models_of_one_provider_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def start(_: object, **changes: Any) -> str:
+        asked.append(changes)
+        return f"20260101T00000{len(asked)}-job"
+
+    with OpenAiStub() as server:
+        settings = {"base_url": f"{server.url}/v1", "api_key": "k", "model_name": "gpt-4.1-nano"}
+        for name, value in settings.items():
+            monkeypatch.setenv(f"OPENAI_{name.upper()}", value)
+        assert "Hacen falta dos modelos" in texts(open_page("evaluation"))
+        monkeypatch.delenv("OPENAI_MODEL_NAME")  # what the environment fixes is not chosen on the page
+        get_app.clear()
+        get_app().connections.choose_model("openai", "gpt-4.1-nano")
+        get_app().connections.list_models("openai")
+        page = open_page("evaluation")
+        monkeypatch.setattr(RunService, "start_run", performs(Action.MEASURE)(start))
+        page.button(key="versus_start").click().run()
+    assert not page.exception
+    assert [one["openai_model_name"] for one in asked] == ["gpt-4.1-mini", "gpt-4.1-nano"]
+    assert {one["provider"] for one in asked} == {"openai"}
 
 
 @pytest.mark.parametrize(

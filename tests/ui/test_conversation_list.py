@@ -132,6 +132,11 @@ def test_pinned_and_searched(kbs: tuple[str, str]) -> None:
     assert "**Fijadas**" in texts(page)
     page.text_input(key="talk_search").set_value("KILÓMETRO").run()
     assert listed(page) == [KILOMETRES]
+    page.sidebar.button(key=f"talk-open-{first}").click().run()
+    page.chat_input[0].set_value(HOLIDAYS).run()
+    page.text_input(key="talk_search").set_value(HOLIDAYS[:12]).run()
+    second = f"{KILOMETRES}\n\n:small[:gray[…{HOLIDAYS}]]"
+    assert sorted(listed(page)) == sorted([HOLIDAYS, second])  # where it is not the title, the question is told
     page.text_input(key="talk_search").set_value("nada").run()
     assert "Ninguna conversación tiene" in texts(page)
 

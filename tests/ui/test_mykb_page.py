@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import KbQuestion, KbRecord, SetQuestion
 from streamlit_app.mykb import jobs
+from streamlit_app.mykb.rows import why
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page, passages, texts
 from tests.waiting import wait_until
@@ -316,7 +318,27 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
     assert any("[1] Dietas" in name for name in passages(page))
     [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
     page = chosen.set_value(next(row for row, text in enumerate(chosen.options) if "Eiffel" in text)).run()
-    assert "No se espera ningún pasaje" in texts(page)
+    assert "No se espera ningún pasaje" in texts(page) and "Por qué:" not in texts(page)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "places", "rank", "evidence", "told"),
+    [
+        ("right", True, 1, 0.9, ""),
+        ("made_up", False, None, 0.9, "los documentos no la contestan"),
+        ("elsewhere", True, 2, 0.9, "de otro pasaje"),
+        ("missed", True, None, 0.9, "no encontró el pasaje esperado"),
+        ("near", True, 1, 0.9, "sin lugar a dudas"),
+        ("near", True, 1, 0.2, "no alcanza el umbral"),
+        ("unsure", True, 3, 0.2, "en el puesto 3"),
+    ],
+)
+def test_a_question_that_did_not_go_well_says_why(
+    outcome: str, places: bool, rank: int | None, evidence: float, told: str
+) -> None:
+    row = SimpleNamespace(outcome=outcome, places=places, rank=rank, accepted=lambda threshold: evidence >= threshold)
+    said = why(row, 0.5)  # type: ignore[arg-type]
+    assert told in said and bool(told) == bool(said)
 
 
 def test_figures_of_automatic_questions_are_not_taken_for_those_of_people(kb: KbRecord) -> None:

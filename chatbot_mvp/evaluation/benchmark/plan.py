@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chatbot_mvp.datasets import Dataset
 from chatbot_mvp.datasets.catalogue import Found
+from chatbot_mvp.datasets.sampling import BLIND, Sample
 from chatbot_mvp.evaluation.benchmark.corpus import RunCorpus
 from chatbot_mvp.evaluation.benchmark.estimate import Estimate
 from chatbot_mvp.evaluation.benchmark.lengths import estimate_from_lengths
@@ -16,6 +17,18 @@ from chatbot_mvp.retrieval.indexes.corpus import is_indexed
 from chatbot_mvp.retrieval.indexes.engines import index_engine
 from chatbot_mvp.retrieval.strategies import Strategy, get_strategy
 from chatbot_mvp.settings.model import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """What one should know before a run begins."""
+
+    code: str
+    """Names its text in the pages' catalogues."""
+    text: str
+    """In English, for the command line and JSON."""
+    values: dict[str, int | str]
+    """What the catalogues' text has places for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +94,12 @@ class RunPlan:
     vectors: CachedVectors | None
     results_dir: str
     """Directory in which the run's folder would be created."""
-    warnings: list[str]
+    warnings: list[PlanWarning]
     estimate: Estimate | None = None
     """None if the run asks no language model, or before the data set is downloaded."""
 
     def as_json(self) -> dict[str, Any]:
-        return {"dry_run": True, **asdict(self)}
+        return {"dry_run": True, **asdict(self), "warnings": [one.text for one in self.warnings]}
 
 
 def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter, load: Callable[[], RunCorpus]) -> RunPlan:
@@ -130,7 +143,7 @@ def plan_run(found: Found, settings: Settings, cached_vectors: VectorCounter, lo
         index_cached=None,
         vectors=None,
         results_dir=str(settings.results_dir),
-        warnings=[text for text in (found.offline, _own_judge(settings)) if text],
+        warnings=[*_offline(found), *_own_judge(settings)],
     )
     if found.folder is None:
         return plan
@@ -164,33 +177,53 @@ def _with_corpus(
         dataset_documents=len(whole.dataset.documents),
         index_cached=indexed,
         vectors=vectors,
-        warnings=[
-            *plan.warnings,
-            *(text for text in (cut.warning, _own_documents(dataset), _left_out(whole.dataset)) if text),
-        ],
+        warnings=[*plan.warnings, *_lost_gold(cut), *_own_documents(dataset), *_left_out(whole.dataset)],
         estimate=estimate_from_lengths(corpus, settings),
     )
 
 
-def _own_documents(dataset: Dataset) -> str:
-    count = len(dataset.queries_that_are_documents)
-    return (
-        f"{count} queries are documents themselves; each leaves itself out of its ranking, as in BEIR" if count else ""
+def _offline(found: Found) -> Iterator[PlanWarning]:
+    if found.offline:
+        yield PlanWarning("offline", found.offline, {"error": found.offline})
+
+
+def _lost_gold(cut: Sample) -> Iterator[PlanWarning]:
+    if not cut.gold_lost:
+        return
+    values: dict[str, int | str] = {"lost": cut.gold_lost, "gold": cut.gold, "queries": cut.unscored}
+    if cut.corpus_slice == BLIND:
+        text = (
+            f"EVAL_CORPUS_SLICE=blind left {cut.gold_lost} of {cut.gold} gold documents out of the corpus: they count "
+            f"as not found, and {cut.unscored} queries cannot find any. EVAL_CORPUS_SLICE=gold_first keeps them."
+        )
+        yield PlanWarning("blind", text, values)
+        return
+    text = (
+        f"EVAL_MAX_CORPUS has no place for {cut.gold_lost} of {cut.gold} gold documents: they are left out of the "
+        f"measure, and {cut.unscored} queries are not scored. Raise it, or lower EVAL_MAX_QUERIES."
     )
+    yield PlanWarning("lost_gold", text, values)
 
 
-def _left_out(dataset: Dataset) -> str:
-    left = dataset.left_out
-    return f"{left} judgements name documents that are not in the corpus; they are left out" if left else ""
+def _own_documents(dataset: Dataset) -> Iterator[PlanWarning]:
+    if count := len(dataset.queries_that_are_documents):
+        text = f"{count} queries are documents themselves; each leaves itself out of its ranking, as in BEIR"
+        yield PlanWarning("own_documents", text, {"count": count})
 
 
-def _own_judge(settings: Settings) -> str:
-    if not settings.judge or settings.judge != settings.generator:
-        return ""
-    return (
-        f"the judge {settings.judge} is the model that it judges, and models tend to score their own answers higher; "
-        "set JUDGE_PROVIDER or JUDGE_MODEL_NAME"
-    )
+def _left_out(dataset: Dataset) -> Iterator[PlanWarning]:
+    if left := dataset.left_out:
+        text = f"{left} judgements name documents that are not in the corpus; they are left out"
+        yield PlanWarning("left_out", text, {"count": left})
+
+
+def _own_judge(settings: Settings) -> Iterator[PlanWarning]:
+    if settings.judge and settings.judge == settings.generator:
+        text = (
+            f"the judge {settings.judge} is the model that it judges, and models tend to score their own answers "
+            "higher; set JUDGE_PROVIDER or JUDGE_MODEL_NAME"
+        )
+        yield PlanWarning("own_judge", text, {"judge": settings.judge})
 
 
 def _sampling(settings: Settings) -> dict[str, Any]:

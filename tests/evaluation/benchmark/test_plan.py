@@ -61,5 +61,5 @@ def test_a_plan_is_refused_as_the_run_would_be(app: App, changes: dict[str, obje
 
 def test_lost_gold_is_a_warning_of_the_plan(app: App) -> None:
     plan = app.runs.plan_run(retrieval_strategy="LEXICAL", eval_max_corpus=10)
-    assert [text for text in plan.warnings if "EVAL_MAX_CORPUS" in text] == plan.warnings
-    assert len(plan.warnings) == 1
+    [told] = plan.warnings
+    assert told.code == "lost_gold" and "EVAL_MAX_CORPUS" in told.text
