@@ -42,12 +42,12 @@ def changed(kb: KbRecord) -> None:
     [
         (
             "es",
-            "versión 1, actualizado hoy",
+            "versión 1 de la base, actualizado hoy",
             "Este texto ha cambiado desde la respuesta. Qué dice ahora personas/",
         ),
         (
             "en",
-            "version 1, updated today",
+            "version 1 of the base, updated today",
             "This text has changed since the answer. What personas/",
         ),
     ],
