@@ -25,12 +25,17 @@ def draw_live(is_active: Callable[[], bool], draw: Callable[[], object], seen_ac
     Args:
         seen_active: whether the caller has seen that it was; it may have ended since.
     """
-    active = seen_active or is_active()
-    st.fragment(_drawn, run_every=1 if active else None)(active, is_active, draw)
+    active, place = seen_active or is_active(), f"live-{is_active.__module__}.{is_active.__qualname__}"
+    if st.session_state.get(place) and not active:  # it ended since the page began, and a list above may lack its result
+        st.session_state[place] = False
+        st.rerun()
+    st.session_state[place] = active
+    st.fragment(_drawn, run_every=1 if active else None)(active, is_active, draw, place)
 
 
-def _drawn(was_active: bool, is_active: Callable[[], bool], draw: Callable[[], object]) -> None:
+def _drawn(was_active: bool, is_active: Callable[[], bool], draw: Callable[[], object], place: str) -> None:
     if was_active and not is_active():
+        st.session_state[place] = False
         st.rerun()
     draw()
 

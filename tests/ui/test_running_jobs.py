@@ -161,3 +161,25 @@ def test_each_run_of_a_series_has_its_progress_and_one_taken_from_the_queue_stop
     assert waiting.title.endswith("LEXICAL · demo")
     page.button(key=f"series_stop_{ids[1]}").click().run()
     assert {job.job_id: job.state for job in runs.jobs() if job.job_id in ids} == {ids[0]: "running", ids[1]: "stopped"}
+
+
+def _page_with_a_list_above_a_job() -> None:
+    import streamlit as st
+
+    from streamlit_app.shared.jobs import draw_live
+
+    state = st.session_state
+    state.drawn = state.get("drawn", 0) + 1
+    st.write(f"the list when the job was {state.get('job', 'active')}")
+    if state.get("ends_now"):
+        state.job = "ended"
+    draw_live(lambda: bool(state.get("job", "active") == "active"), lambda: None)
+
+
+def test_a_list_above_a_job_that_ends_while_the_page_is_drawn_is_drawn_once_more() -> None:
+    page = AppTest.from_function(_page_with_a_list_above_a_job).run()
+    page.session_state["ends_now"] = True
+    page.run()
+    assert [said.value for said in page.markdown] == ["the list when the job was ended"]
+    assert page.session_state["drawn"] == 3
+    assert page.run().session_state["drawn"] == 4
