@@ -36,7 +36,7 @@ def show_tiles(result: RunResult) -> None:
             metric_tile(result, name)
     with columns[len(names)], st.container(border=True, height="stretch"):
         st.metric(t("eval.time"), duration(sum(result.seconds.values())))
-        st.caption(t("eval.documents", count=number(result.documents)))
+        st.caption(t("admin.kb_chunks" if result.kind == KB else "eval.documents", count=number(result.documents)))
         if result.corpus_slice:
             name = word("eval.slice", result.corpus_slice)
             st.caption(t("eval.sliced", name=plain(name), missing=number(result.gold_missing)))

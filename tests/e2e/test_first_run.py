@@ -38,6 +38,8 @@ def test_sample_question_benchmark_and_result_from_button_to_button(page, server
     press(page, "Seguir con el paso 3")
 
     press(page, "Medir con sus preguntas")
+    under_way = page.locator("[data-testid='stProgress']")
+    under_way.or_(page.get_by_role("button", name="Abrir el resultado")).first.wait_for()
     page.reload()
     press(page, "Abrir el resultado")
     page.get_by_text("de 30 puntuadas").first.wait_for()

@@ -43,6 +43,17 @@ def _source(page: Any) -> None:
     settle(page)
 
 
+_SAME_SECONDS = """() => {
+  const figures = document.querySelectorAll("[data-testid='stMetricValue']");
+  const walk = (node) => {
+    if (node.nodeType === Node.TEXT_NODE && /^[0-9.,]+\\s(ms|s|min)$/.test(node.data.trim())) node.data = "2 s";
+    node.childNodes.forEach(walk);
+  };
+  figures.forEach(walk);
+}"""
+"""Lets every run have taken as long: how long it took is a figure as large as a patch of the picture."""
+
+
 VIEWS: dict[str, tuple[str, Callable[[Any], None]]] = {
     "home": ("home", lambda page: None),
     "chat": ("chat, answered", lambda page: None),
@@ -79,6 +90,7 @@ def shown(visitor: Any, lived_in: World, name: str, width: int, theme: str) -> A
     page.locator("[data-testid='stMain']").evaluate("main => main.scrollTo(0, 0)")
     page.mouse.move(0, 0)
     page.wait_for_timeout(700)  # charts draw themselves
+    page.evaluate(_SAME_SECONDS)
     return page
 
 
