@@ -18,7 +18,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.script import ROOT
 
 CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+    (
+        path
+        for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
 )
 _PAINTED = """(before) => {
   const app = document.querySelector("[data-testid='stApp']"), title = document.querySelector('h1');
