@@ -39,14 +39,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if reporter is None or hasattr(session.config, "workerinput"):
         return
     stats: dict[str, list[pytest.TestReport]] = reporter.stats
-    names = {report.nodeid for kind in ("failed", "error") for report in stats.get(kind, ())}
+    names = {report.nodeid: _case(report) for kind in ("failed", "error") for report in stats.get(kind, ())}
     tests_failed = session.exitstatus == pytest.ExitCode.TESTS_FAILED
     if tests_failed and os.environ.get("RUN_AGAIN") == "1" and len(names) <= _MOST:
-        passed = {name for name in sorted(names) if _passes_alone(name, session.config)}
+        alone = {case: _passes_alone(case, session.config) for case in sorted(set(names.values()))}
+        passed = {name for name, case in names.items() if alone[case]}
         for kind in ("failed", "error"):
             stats[ONCE] = stats.get(ONCE, []) + [report for report in stats.get(kind, ()) if report.nodeid in passed]
             stats[kind] = [report for report in stats.get(kind, ()) if report.nodeid not in passed]
-        if passed == names:
+        if passed == names.keys():
             session.exitstatus = pytest.ExitCode.OK
     if path := os.environ.get("TESTS_THAT_RAN"):
         ran = [*stats.get("passed", ()), *stats.get(ONCE, ())]
@@ -54,9 +55,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             file.writelines(f"{function_of(report.nodeid)}\n" for report in ran)
 
 
-def _passes_alone(name: str, config: pytest.Config) -> bool:
+def _case(report: pytest.TestReport) -> str:
+    """Return what is run again for a test: it, or its file if its tests go on where the one before them was."""
+    case = re.sub(r"@[^@\]]+$", "", report.nodeid)  # without the group of pytest-xdist
+    return case.partition("::")[0] if "in_order" in report.keywords else case
+
+
+def _passes_alone(case: str, config: pytest.Config) -> bool:
     """Run a test in a process of its own, while no other runs. What it prints is told if it fails again."""
-    case = re.sub(r"@[^@\]]+$", "", name)  # without the group of pytest-xdist
     environment = {key: value for key, value in os.environ.items() if key not in _OWN}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", case]
     done = subprocess.run(

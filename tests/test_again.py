@@ -26,6 +26,20 @@ def test_flaky(case):
 
 def test_sound(): pass
 """
+IN_ORDER = """
+import pytest
+from pathlib import Path
+
+pytestmark = pytest.mark.in_order
+made = []
+
+def test_first(): made.append(1)
+
+def test_then():
+    again = Path("seen").exists()
+    Path("seen").touch()
+    assert again and made
+"""
 WRONG = "\ndef test_wrong(): assert 0\n"
 
 
@@ -47,6 +61,14 @@ def test_a_failure_is_run_again_alone_and_told(project: pytest.Pytester, tests: 
     result.stdout.fnmatch_lines([f"=*{'1 failed, ' if code else ''}1 passed, 2 failed once*"])
     ran = (project.path / "ran.txt").read_text("utf-8").split()
     assert set(ran) == {"test_some.py::test_sound", "test_some.py::test_flaky"}
+
+
+def test_a_test_that_needs_those_before_it_is_run_again_with_them(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nmarkers = in_order")
+    project.makepyfile(test_some=IN_ORDER)
+    result = project.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["run alone: test_some.py: passed", "=*1 passed, 1 failed once*"])
 
 
 def test_without_the_wish_nothing_is_run_again(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
