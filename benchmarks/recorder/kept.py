@@ -142,7 +142,7 @@ def _measured(app: App) -> Iterator[tuple[str, JSON]]:
     yield "runs", [[line.run_id for line in lines], damaged, [asdict(one) for one in app.archive.unfinished()]]
     yield "jobs", [[job.job_id, job.state, job.title, job.error_code] for job in app.runs.jobs()]
     compared = [line.run_id for line in lines if line.dataset == "valle_multihop"]
-    yield "comparison", digest(json.dumps(_plain(asdict(app.archive.compare(compared))), sort_keys=True))
+    yield "comparison", _plain(asdict(app.archive.compare(compared)))
     for tune in app.get(Tuner).tunes():
         yield f"tunes/{tune.tune_id}", [tune.state, tune.applied, _plain(asdict(app.get(Tuner).result(tune.tune_id)))]
 
