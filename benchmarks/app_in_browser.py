@@ -76,7 +76,9 @@ def _answers(url: str) -> bool:
 def chromium() -> Iterator[Browser]:
     """A browser of its own."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]
+        )
         yield browser
         browser.close()
 
