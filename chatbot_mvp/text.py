@@ -49,7 +49,11 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 # language (so ANALYSIS_VERSION did not change with this), and the stemmer takes quadratic time.
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,500}|[^\W_]{1,1000}(?:['’][^\W_]{1,1000}){0,9}")
 # Possessive quantifiers and a lookbehind keep the match linear, even for a text that consists of dots.
-_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
+# A line with a leader ("Adultos ........ 51 euros") is one of its own, with what stands behind the dots.
+_SENTENCE_END = re.compile(
+    r"(?<![.…])(?<![.…][ \t])(?:\.{4,}+|…{2,}+|(?:[.…][ \t]){3,}+)[ \t]*+[^\s.…][^\n]*+(?=\n|\Z)"
+    r"|(?<![.!?…])[.!?…]++[\"'»”’)\]]*+(?=\s)|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)"
+)
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-ZÁÉÍÓÚÑ]|[Ss]r|[Ss]ra|[Dd]r|[Dd]ra|[Aa]rt|[Nn]úm|[Pp]ág|[Tt]el|etc|vs|Mr|Mrs|Ms|St|No|Inc|Jr)\.$"
 )

@@ -121,7 +121,9 @@ def test_a_heading_is_a_sentence_of_its_own_and_a_number_is_none(text: str, expe
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("text", ["." * 200_000, "# a" + " " * 100_000 + "b#", "!?" * 100_000 + '"' * 1_000])
+@pytest.mark.parametrize(
+    "text", ["." * 200_000, ". " * 100_000, "# a" + " " * 100_000 + "b#", "!?" * 100_000 + '"' * 1_000]
+)
 def test_time_grows_with_the_length_of_a_text_and_not_with_its_square(text: str) -> None:
     started = time.process_time()
     chunk_document(Document("d", "d", text))
@@ -164,6 +166,16 @@ def test_the_language_is_that_of_the_stop_words(text: str, language: str) -> Non
         ("Hay dos:\n- uno\n- dos\n", ["Hay dos:", "- uno", "- dos"]),
         ("Pasos\n1) Abrir\n2) Cerrar.", ["Pasos", "1) Abrir", "2) Cerrar."]),
         ("Primer párrafo\n\nsegundo\n \n tercero", ["Primer párrafo", "segundo", "tercero"]),
+        (
+            "Cuotas del mes:\n\nAdultos .......... 51 euros\nCoro . . . . . gratis\nBanda……… 20 euros. Fin....\nY más.",
+            [
+                "Cuotas del mes:",
+                "Adultos .......... 51 euros",
+                "Coro . . . . . gratis",
+                "Banda……… 20 euros. Fin....",
+                "Y más.",
+            ],
+        ),
         ("Una línea\nque sigue. Otra.", ["Una línea\nque sigue.", "Otra."]),
         (" \n\t ", []),
         ("", []),

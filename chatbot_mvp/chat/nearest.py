@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,6 +18,10 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.dated import held_first
 from chatbot_mvp.chat.quality import was_reranked
 from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
+from chatbot_mvp.llm.extractive.kinds import asked
+from chatbot_mvp.llm.extractive.proof import KINDS, offer_of
+from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.llm.extractive.values import last_clause, plain_of, value_asked
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
@@ -31,6 +35,8 @@ _MIN_SHARE = 0.1
 """Passages below this share (0-1) of the best passage's score are not near."""
 MAX_CHARS = 500
 """A longer paragraph is cut to its best sentence and the sentences around it, at most this many characters."""
+_VALUE = 0.2
+"""What a sentence gains that has the kind of value or thing that the question asks for."""
 _MAX_HEADINGS = 2
 _MIN_HEADING = 0.5
 """A heading is near if the question has at least this share (0-1) of its terms, weighted by idf."""
@@ -113,6 +119,7 @@ def _pieces(
     texts = [[hit.chunk.text[start:end] for start, end in spans] for hit, spans in found]
     close = scaled(np.array(measure([text for own in texts for text in own]))) if measure and found else None
     total = sum(weights.values()) or 1.0
+    offers = _offers(trace.query, index)
 
     def share(text: str) -> float:
         return math.fsum(weights.get(term, 0.0) for term in set(index.analyzer.terms(text))) / total
@@ -123,8 +130,9 @@ def _pieces(
         of_own = np.zeros(len(own)) if close is None else close[at : at + len(own)]
         at += len(own)
         whole = hit.chunk.text[spans[0][0] : spans[-1][1]]
-        value = share(whole) + float(of_own.max()) + (hit.score / best if best else 0.0)
-        sentence = int(np.argmax([share(text) + near for text, near in zip(own, of_own.tolist(), strict=True)]))
+        offered = _VALUE * np.array([offers(text) for text in own])
+        value = share(whole) + float(of_own.max()) + (hit.score / best if best else 0.0) + float(offered.max())
+        sentence = int(np.argmax(np.array([share(text) for text in own]) + of_own + offered))
         start, end = spans[sentence]
         marked = (hit.chunk.start + start, hit.chunk.start + end)
         ranked.append((value, _cut(hit.chunk, spans, sentence), marked, share(own[sentence])))
@@ -135,6 +143,16 @@ def _pieces(
     headings = [f"{chunk.doc_id}\n{chunk.section}" for chunk, *_ in pieces]
     alike = [said >= pieces[0][2] > 0 for *_, said in pieces]
     return [(chunk, marked) for chunk, marked, _ in held_first(trace.query, pieces, headings, alike)][:MAX_PASSAGES]
+
+
+def _offers(question: str, index: CorpusIndex) -> Callable[[str], bool]:
+    """Return what tells whether a sentence has the kind of value or thing that a question asks for."""
+    reader, clause = Reader(index.analyzer.language_of(question), index.analyzer), last_clause(question)
+    value, _ = value_asked(plain_of(clause))
+    wanted = asked(clause, reader)
+    if not value and wanted.kind not in KINDS:
+        return lambda text: False
+    return offer_of(clause, value, wanted, reader)
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

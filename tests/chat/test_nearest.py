@@ -158,6 +158,15 @@ def test_a_passage_is_the_best_paragraph_with_its_closest_sentence_marked(settin
     assert first.chunk.section.endswith("Préstamo de libros")
 
 
+def test_of_sentences_that_are_as_near_the_one_with_the_kind_of_value_asked_for_is_marked(settings: Settings) -> None:
+    paid, price = "La entrada de la piscina se paga en la puerta.", "La entrada de la piscina es de 6 euros."
+    for text in (f"{paid} {price}", f"{price} {paid}"):
+        for question, marked in (("¿Cuánto cuesta la entrada de la piscina?", price), ("¿Y la entrada?", text[:46])):
+            source = nearest_to(f"# Piscina\n\n{text}\n", question, settings).passages[0]
+            [(start, end)] = source.highlights
+            assert source.chunk.text[start - source.chunk.start : end - source.chunk.start] in marked
+
+
 def test_a_long_paragraph_is_cut_around_its_best_sentence(settings: Settings) -> None:
     filler = " ".join(f"La norma {n} trata de la sala grande." for n in range(40))
     text = f"# Normas\n\n## Salas\n\n{filler} El piano se afina en mayo. {filler}\n\n## Otras\n\nNada más.\n"

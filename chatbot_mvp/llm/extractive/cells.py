@@ -197,7 +197,7 @@ class _Question:
             rows = rows if said else set()
         elif (
             _COUNT.search(left)
-            and self.noun in self.reader.terms(table.names[key])
+            and self.reader.terms(table.names[key]) == {self.noun}  # a size of plots counts no plots
             and not self._values(table, key, rows)
         ):
             target, said = key, str(len(rows))

@@ -7,17 +7,27 @@ has the kind of thing asked for. Each constant has its ablation in docs/research
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, Fit, asked
+from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, Asked, Fit, asked
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import compare
 from chatbot_mvp.llm.extractive.units import ITEM, Unit
-from chatbot_mvp.llm.extractive.values import LIGHT_WORDS, gives, last_clause, plain_of, value_asked
+from chatbot_mvp.llm.extractive.values import (
+    FIGURE,
+    LIGHT_WORDS,
+    MEASURE,
+    UNIT_OF_TIME,
+    VALUES,
+    gives,
+    last_clause,
+    plain_of,
+    value_asked,
+)
 from chatbot_mvp.text import Word, fold
 
 MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
@@ -34,7 +44,7 @@ _COMPARED = 24
 """Units whose tokens are compared with those of the question: the closest by the vectors of the index."""
 _OFFERED = 0.5
 """Least ``Fit`` of a unit that offers the kind of thing asked for, …"""
-_KINDS = ("number", "who", "where", "when", "year", "why")
+KINDS = ("number", "who", "where", "when", "year", "why")
 """… if it is one of these."""
 _LITERAL = re.compile(
     rf"{MONTHS}|{DAYS}|{NUMERALS}|\w*\d\w*|veranos?|inviernos?|primaveras?|otonos?|noches?|mananas?|tardes?|"
@@ -42,6 +52,9 @@ _LITERAL = re.compile(
 )
 """What has to stand in the quote itself, or in what it stands under, as it is, like names: to the model of the
 vectors Saturday is near Sunday."""
+_COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
+_MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASURE}|{UNIT_OF_TIME})\b|{FIGURE} ?%")
+"""Amounts that count nothing: an area is no number of plots."""
 _ARTICLES = ("un", "una", "uno", "one")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
@@ -89,10 +102,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     passage = grounding.passages[unit.passage]
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
     text = f"{unit.lead}\n{unit.text}" if unit.is_row else unit.text
-    if value:
-        offered = gives(value, fold(text), fold(clause))
-    else:
-        offered = wanted.kind not in _KINDS or Fit(wanted, clause, reader)(text) >= _OFFERED
+    offered = offer_of(clause, value, wanted, reader)(text)
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
     if not (offered and short and (wanted.kind == "yes_no" or _denies_alike(clause, quote, reader))):
         return Proof(unit, 0.0)
@@ -102,8 +112,24 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     said = []
     for word, literal in content_of(clause, plain, rest, reader):
         near = 0.0 if literal else words.get(fold(word.text), 0.0)
-        said.append(1.0 if has(context, word, reader) or (near >= FAINT and has(around, word, reader)) else near)
+        # What is asked for is named by its answer: the room that is named beside it is that of something else.
+        beside = near >= FAINT and word.stem != wanted.noun and has(around, word, reader)
+        said.append(1.0 if beside or has(context, word, reader) else near)
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
+
+
+def offer_of(clause: str, value: str, wanted: Asked, reader: Reader) -> Callable[[str], bool]:
+    """Return what tells whether a text has the kind of value or of thing that a question asks for.
+
+    Args:
+        value, wanted: what the question asks for, as ``value_asked`` and ``asked`` say.
+    """
+    if value:
+        return lambda text: gives(value, fold(text), fold(clause))
+    if wanted.kind not in KINDS:
+        return lambda text: True
+    fit, counts = Fit(wanted, clause, reader), bool(_COUNT.search(fold(clause)))
+    return lambda text: fit(_MEASURED.sub(" ", fold(text)) if counts else text) >= _OFFERED
 
 
 def text_of(unit: Unit) -> str:

@@ -23,6 +23,7 @@ TABLES = {
         "Modelado|Marina|15|45,50 €|15|12",
     ],
     "Envíos de piezas": ["Peso|Provincia|Resto", "Hasta 2 kg|4 €|7 €", "Más de 2 a 5 kg|6 €|9 €", "5 a 10 kg|9 €|14 €"],
+    "Vitrinas": ["Tamaño de la vitrina|Cuota", "Grande|30 €", "Mediana|20 €", "Pequeña|10 €"],
     "Ficha del horno": ["Potencia|12 kW", "Color|gris"],
     "Kiln hire": ["Kiln|First slot|Last slot|Fee", "Small kiln|9:00|17:30|£12", "Big kiln|8:30|16:00|£20"],
 }
@@ -96,6 +97,7 @@ def test_an_answer_comes_from_the_cells(question: str, said: str, rows: list[str
         "¿Tiene aforo el curso de esmalte?",
         "¿Por qué es tan caro el curso de torno?",
         "¿Cuál es el segundo curso más caro?",
+        "¿Cuántas vitrinas hay?",  # there are three sizes of them
         "What is the next slot of the small kiln?",
     ],
 )

@@ -76,6 +76,8 @@ NAMED = (
     ("¿A qué temperatura está el agua de la piscina?", "La temperatura del agua de la piscina está en el panel."),
     ("¿De qué color es el gorro de la piscina?", "El gorro de la piscina es del color de cada grupo."),
     ("¿Con qué frecuencia se limpia el filtro?", "El filtro se limpia con la frecuencia que pide Sanidad."),
+    ("¿Cuántas parcelas tiene el huerto?", "Las parcelas del huerto ocupan 4.200 metros cuadrados."),
+    ("¿Cuántos alumnos suizos hay?", "Los alumnos suizos son más del 10 %, pagan 30 € y vienen 3 días."),
     ("¿Qué porcentaje de becas hay?", "Hay un porcentaje de becas."),
     ("¿Qué edad mínima tiene el taller?", "El taller tiene una edad mínima que fija la monitora."),
 )
@@ -135,6 +137,8 @@ def test_what_is_near_will_not_do_for_names_numbers_and_days(question: str, lite
         ("La cocina es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT - 0.01, False),
         ("La sala es grande. El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, False),
         ("- La cocina es grande.\n- El almuerzo se sirve tarde.", "¿Y la comida de la cocina?", FAINT, False),
+        # What is asked for is named by the sentence itself.
+        ("La cocina es grande. El almuerzo se sirve tarde.", "¿En qué cocina se sirve la comida?", FAINT, False),
         # What is said of one name, number or day is not said of the next one, however near they are.
         ("Ana dirige la casa. El almuerzo se sirve tarde.", "¿Y la comida de Ana?", 1.0, False),
         ("Hay 12 mesas en la casa. El almuerzo se sirve tarde.", "¿Y la comida de los 12?", 1.0, False),
