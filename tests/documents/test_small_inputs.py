@@ -584,6 +584,27 @@ def test_a_text_that_is_drawn_twice_is_there_once(aside: float) -> None:
     assert read(".pdf", pdf([], content=[zlib.compress(drawn_twice.encode())])).text == "Total 320 euros."
 
 
+def test_marks_of_a_list_that_are_drawn_are_marks() -> None:
+    """A browser draws them when it prints; a square of another size, or within a text, is none."""
+    rules = [
+        "Si se anula con tiempo, se devuelve todo.",
+        "Entre 3 y 7 días, la mitad,",
+        "menos los gastos.",
+        "Después, nada.",
+    ]
+    pieces = [(60, 760, 11, "Se paga una señal:"), *((92, 740 - 15 * row, 11, rule) for row, rule in enumerate(rules))]
+
+    def drawn(marks: Sequence[tuple[float, float, float]]) -> str:
+        figures = "\n".join(f"{x} {y} {size} {size} re f" for x, y, size in marks)
+        return read(".pdf", pdf_of([pieces], figures)).text
+
+    marks = [(79, 742 - 15 * row, 3.75) for row in (0, 1, 3)]
+    listed = [f"- {rules[0]}", f"- {rules[1]} {rules[2]}", f"- {rules[3]}"]
+    assert drawn(marks) == "\n".join(["Se paga una señal:", *listed])
+    for others in ([], [(79, 742, 11.0)], [(120, 742, 3.75)], [(20, 742, 3.75)]):
+        assert "- " not in drawn(others)
+
+
 def test_text_that_is_never_drawn_is_hidden_but_over_a_picture() -> None:
     stream = "BT /F1 11 Tf 70 700 Td (Se ve.) Tj 0 -30 Td 3 Tr (No se ve) Tj ET"
     found = read(".pdf", pdf([], content=[zlib.compress(stream.encode())]))

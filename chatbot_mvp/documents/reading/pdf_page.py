@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +28,8 @@ _VOWELS = 0.3
 """Share of vowels below which they are no words; in Spanish and English 0.31 to 0.5."""
 _MARK = 4
 """Characters of a piece that may be no more than the mark of a list's item."""
+_DOT_PT = (1.0, 12.0)
+"""Width of a figure that may be the mark of a list's item, in points."""
 _COLUMN = 25
 """Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
 
@@ -46,6 +48,7 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     shown = [one for one in seen if pictures or not _is_hidden(one, dark, glyphs.invisible)]
     lost["hidden"] += sum(len(one.text.split()) for one in seen) - sum(len(one.text.split()) for one in shown)
     items = [_item(one, glyphs) for one in shown]
+    items += _dots([shape.bbox for shape in page.vector_graphics.shapes], items)
     items += [_value(field, items) for field in page.form_fields or () if _is_filled(field)]
     if is_rubbish(" ".join(item.text for item in items)):
         lost["unreadable"] += 1
@@ -110,6 +113,28 @@ def _item(found: Any, glyphs: Glyphs) -> Item:
     size = found.font_height or found.font_size or found.height
     text = glyphs.as_written(clean_line(found.text), _box(found))
     return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
+
+
+def _dots(shapes: Sequence[Box], items: Sequence[Item]) -> Iterator[Item]:
+    """Yield a bullet for each small figure that is as wide as high and stands close before a piece of text: what
+    browsers print draws the marks of a list.
+
+    Args:
+        shapes: (left, top, width, height) of each.
+    """
+    rows: dict[int, list[Item]] = {}
+    for item in items:
+        rows.setdefault(round(item.middle), []).append(item)
+    for left, top, width, height in shapes:
+        if not _DOT_PT[0] < width < _DOT_PT[1] or abs(width - height) > 0.2 * width:
+            continue
+        middle, right = top + height / 2, left + width
+        beside = [item for row in range(round(middle) - 4, round(middle) + 5) for item in rows.get(row, ())]
+        if any(item.left <= left <= item.right for item in beside):
+            continue  # it is part of the text
+        after = min((item for item in beside if item.left > right), key=lambda item: item.left, default=None)
+        if after is not None and 0.15 < width / after.size < 0.6 and after.left - right < 2 * after.size:
+            yield replace(after, text="•", left=left, right=right)
 
 
 def _is_filled(field: Any) -> bool:
