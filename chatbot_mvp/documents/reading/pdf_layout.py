@@ -78,6 +78,7 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
     length = 0
     last: Line | None = None
     last_level = 0
+    listed = False  # whether the last line is of an item of a list
     for number, page in enumerate(pages):
         gap = _usual_gap(page)
         first = True
@@ -95,7 +96,8 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
             elif first:
                 joint = " " if _goes_on(last.text, text) else "\n\n"
             else:
-                joint = _joint(last, line, text, gap, usual)
+                joint = _joint(last, line, text, gap, usual, listed)
+            listed = bool(_ITEM.match(text)) or (listed and joint == " ")
             if level and joint != " ":
                 text = f"{'#' * level} {line.text}"
             if joint == " " and not level and _HYPHEN.search(parts[-1]) and not _NEXT.match(text):
@@ -213,8 +215,14 @@ def _usual_length(pages: Sequence[Sequence[Line]]) -> float:
     return lengths[int(0.8 * (len(lengths) - 1))] if lengths else 0.0
 
 
-def _joint(last: Line, line: Line, text: str, gap: float, usual: float) -> str:
-    """Return the separator between two lines of a page: a space, a line break or a blank line."""
+def _joint(last: Line, line: Line, text: str, gap: float, usual: float, listed: bool) -> str:
+    """Return the separator between two lines of a page: a space, a line break or a blank line.
+
+    Args:
+        listed: whether the first of them is of an item of a list.
+    """
+    if _ITEM.match(text) and not (listed or last.text[-1] == ":") and abs(last.y - line.y) > _GAP * gap:
+        return "\n\n"  # a list that is not introduced
     if _ITEM.match(text) or (_LABELLED.match(text) and _LABELLED.match(last.text)):
         return "\n"
     if abs(last.y - line.y) > _GAP * gap and not _goes_on(last.text, text):
