@@ -55,6 +55,7 @@ PARTS: dict[str, Mapping[str, Any]] = {
     "without kinds of things": {"KINDS": ()},
     "without either": {"gives": _yes, "KINDS": ()},
     "without what the passage says": {"FAINT": 9.0},
+    "any kind of thing competes": {"OTHER_KIND": 0.0},
     "without negations": {"_denies_alike": _yes},
     "without what must be exact": {"_LITERAL": re.compile(r"(?!)")},
     "without a limit of length": {"MAX_CHARS": 10**9},

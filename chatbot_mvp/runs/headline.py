@@ -20,8 +20,9 @@ class Headline:
 
     run_id: str
     right: Share
-    """Of the questions that are scored in all runs of the comparison: yes/no questions with the right label, and others
-    whose answer contains the reference word for word."""
+    """Of the questions that are scored in all runs of the comparison: those of a knowledge base to which the chat says
+    the right thing; else yes/no questions with the right label, and others whose answer contains the reference word for
+    word."""
 
 
 def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
@@ -30,8 +31,11 @@ def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
     """
     if not all(result.generator for result in results):
         return ()
+    # Of a knowledge base's questions, what the chat makes of each; its people rarely wrote a short answer.
+    chat = all("solved" in result.metrics for result in results)
     scores = [
-        {row.query_id: right for row in result.per_query if (right := _right(row)) is not None} for result in results
+        {row.query_id: right for row in result.per_query if (right := _right(row, chat)) is not None}
+        for result in results
     ]
     shared = sorted(set.intersection(*map(set, scores)))
     if not shared:
@@ -42,7 +46,13 @@ def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
     )
 
 
-def _right(row: QueryRow) -> float | None:
-    """Return 1.0 for a right answer, 0.0 for a wrong one; None if the question is not scored."""
+def _right(row: QueryRow, chat: bool) -> float | None:
+    """Return 1.0 for a right answer, 0.0 for a wrong one; None if the question is not scored.
+
+    Args:
+        chat: whether what the chat says to it counts, and not what a model writes over the passages.
+    """
+    if chat:
+        return row.metrics.get("solved")
     label = row.metrics.get("accuracy")
     return label if label is not None else row.metrics.get("answer_contains")

@@ -55,7 +55,7 @@ _ROWS = (
         resume="chatbot_mvp.evaluation.run_service:resume_benchmark",
         prints="chatbot_mvp.cli.printing:print_result",
         same_data_by_content=True,
-        main_metrics={"kb": ("hit@3", "accepted", "refused")},
+        main_metrics={"kb": ("solved", "hit@3", "accepted", "refused")},
     ),
 )
 

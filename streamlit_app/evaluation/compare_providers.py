@@ -56,12 +56,10 @@ def _models() -> dict[str, tuple[str, str]]:
 
 
 def _questions() -> dict[str, str]:
-    """Return reference -> name of what both can be asked: one's own questions with a short answer, then data sets."""
+    """Return reference -> name of what both can be asked: one's own questions, then data sets."""
     app = get_app()
-    names = {
-        reference: bare("admin.dataset_kb", name=name)
-        for reference, name in app.kb_evaluation.references(with_answers=True).items()
-    }
+    own = app.kb_evaluation.references()
+    names = {reference: bare("admin.dataset_kb", name=name) for reference, name in own.items()}
     return names | {name: name for name in app.datasets.names()}
 
 

@@ -11,11 +11,12 @@ from streamlit_app.shared.i18n import Markdown, number, t
 _ORDER: tuple[StrictOutcome, ...] = ("right", "declined", "near", "unsure", "missed", "elsewhere", "made_up")
 
 
-def show_headline(own: KbResult) -> None:
+def show_headline(own: KbResult, other: KbResult | None = None) -> None:
     """Draw the share of one's own questions of which strict mode makes the right thing, and what the others are.
 
     Args:
         own: the questions of people alone.
+        other: those of the result that it is compared with.
     """
     share = own.strict.right
     if not own.rows:
@@ -29,6 +30,8 @@ def show_headline(own: KbResult) -> None:
         st.info(t("mykb.strict_unknown"), icon=":material/replay:")
         return
     st.markdown(f"## {t('mykb.strict', right=number(share.count), total=number(share.total))}")
+    if other is not None and (before := other.strict.right).total:
+        st.markdown(t("mykb.strict_other", right=number(before.count), total=number(before.total)))
     counts = own.strict.counts
     parts = [t(f"mykb.strict.{name}", count=number(counts[name])) for name in _ORDER if counts[name]]
     st.markdown(f"{Markdown(' · '.join(parts))}.")

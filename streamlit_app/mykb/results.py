@@ -38,7 +38,8 @@ def show_results(kb: KbRecord) -> None:
     known = st.session_state.get("mykb_result")
     st.session_state.mykb_result = known if known in results else _first(results)
     names = set_names(
-        (one.result_id, f"{one.set_name} · {spoken(one.strategy)}", one.started_at) for one in results.values()
+        (one.result_id, spoken(" · ".join(filter(None, (one.set_name, one.strategy, one.model)))), one.started_at)
+        for one in results.values()
     )
     names[_NOTHING] = t("mykb.compare_none")
     which, against = st.columns(2)
@@ -60,7 +61,7 @@ def show_results(kb: KbRecord) -> None:
     )
     against_result = results.get(compared or _NOTHING)
     own, proposed = result.part(own=True), result.part(own=False)
-    show_headline(own)
+    show_headline(own, against_result.part(own=True) if against_result else None)
     shown = own if own.rows else proposed
     other = against_result.part(own=bool(own.rows)) if against_result else None
     _show_tiles(shown, other, bool(own.rows))
@@ -100,7 +101,7 @@ def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
         label = t(f"mykb.figure_own.{name}") if own and name in _NAMED_FOR_OWN else t(f"mykb.figure.{name}")
         value, total = summary[name], scored
         delta = None
-        if compared is not None and value is not None and (other := compared.summary[name]) is not None:
+        if compared is not None and value is not None and (other := compared.summary[name]) not in (None, value):
             delta = _signed(value - other, name)
         shown = score(value) if name == "mrr" or value is None else percent(value)
         with row.container(border=True, width=_TILE_PX, height="stretch"):

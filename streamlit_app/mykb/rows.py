@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import streamlit as st
 
 from chatbot_mvp.api import FALSE_TICKS, GOOD, KbResult, ResultRow
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.sources import place_text, show_passage, show_sources
 from streamlit_app.shared.state import get_app, show_error
 from streamlit_app.shared.tables import choose_row
@@ -77,10 +80,14 @@ def _matches(row: ResultRow, name: str | None) -> bool:
             return True
 
 
-def why(row: ResultRow, threshold: float) -> str:
-    """Return in a sentence why a question did not go well: the search, the threshold or the proof; "" if it did."""
+def why(row: ResultRow, threshold: float, quote: str) -> str:
+    """Return in a sentence why a question did not go well: the search, the threshold or the proof; "" if it did.
+
+    Args:
+        quote: what the chat cited, in Markdown.
+    """
     if row.outcome in FALSE_TICKS:
-        return t(f"mykb.why.{row.outcome}")
+        return t(f"mykb.why.{row.outcome}", quote=Markdown(quote))
     if row.places and not row.rank:
         return t("mykb.why.not_found")
     if row.places and row.rank != 1:
@@ -88,6 +95,20 @@ def why(row: ResultRow, threshold: float) -> str:
     if row.outcome in (None, *GOOD):
         return ""
     return t("mykb.why.unproven" if row.accepted(threshold) else "mykb.why.refused")
+
+
+def _cited(result: KbResult, row: ResultRow) -> str:
+    """Return what the chat cited in its answer to a question, in Markdown; "" if the text is no longer there."""
+    if row.said is None or row.outcome not in FALSE_TICKS:
+        return ""
+    with suppress(ChatbotError):
+        for source in get_app().kb_evaluation.expected(result, replace(row, places=row.said.places)):
+            parts = (
+                source.chunk.text[start - source.chunk.start : end - source.chunk.start]
+                for start, end in source.highlights
+            )
+            return plain(" … ".join(" ".join(part.split()) for part in parts))
+    return ""
 
 
 def _rank(row: ResultRow) -> str:
@@ -105,7 +126,7 @@ def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
             colour = "green" if row.outcome in GOOD else "red" if row.outcome in FALSE_TICKS else "gray"
             badges.append(f":{colour}-badge[{t(f'mykb.said.{row.outcome}')}]")
         st.markdown(" ".join(badges))
-        if reason := why(row, threshold):
+        if reason := why(row, threshold, _cited(result, row)):
             st.markdown(f"**{t('mykb.why')}** {reason}")
         st.caption(
             t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))

@@ -304,7 +304,8 @@ def test_two_results_are_listed_and_compared(kb: KbRecord) -> None:
     page = results()
     page = page.selectbox(key=f"mykb-compare-{two}").set_value(one).run()
     assert not page.exception
-    assert [metric.delta for metric in page.metric][:2] == ["+0 puntos", "+0 puntos"]
+    assert [metric.delta for metric in page.metric][:2] == ["", ""]  # no arrow where nothing is better
+    assert "Con lo que se compara," in texts(page)
     assert any(len(table.value) == 2 and "Umbral" in table.value for table in page.dataframe)
 
 
@@ -325,8 +326,14 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
     ("outcome", "places", "rank", "evidence", "told"),
     [
         ("right", True, 1, 0.9, ""),
-        ("made_up", False, None, 0.9, "los documentos no la contestan"),
-        ("elsewhere", True, 2, 0.9, "de otro pasaje"),
+        (
+            "made_up",
+            False,
+            None,
+            0.9,
+            "y el chat dio por buena una frase que se parece a la pregunta: «La cuota.»",
+        ),
+        ("elsewhere", True, 2, 0.9, "otra frase que la señalada: «La cuota.»"),
         ("missed", True, None, 0.9, "no encontró el pasaje esperado"),
         ("near", True, 1, 0.9, "sin lugar a dudas"),
         ("near", True, 1, 0.2, "no alcanza el umbral"),
@@ -337,7 +344,7 @@ def test_a_question_that_did_not_go_well_says_why(
     outcome: str, places: bool, rank: int | None, evidence: float, told: str
 ) -> None:
     row = SimpleNamespace(outcome=outcome, places=places, rank=rank, accepted=lambda threshold: evidence >= threshold)
-    said = why(row, 0.5)  # type: ignore[arg-type]
+    said = why(row, 0.5, "La cuota.")  # type: ignore[arg-type]
     assert told in said and bool(told) == bool(said)
 
 

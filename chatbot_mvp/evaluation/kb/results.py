@@ -18,6 +18,7 @@ from chatbot_mvp.metrics.decisions import UNANSWERABLE, Outcome
 from chatbot_mvp.runs.payloads import RETRIEVE, Said, Span, retrieved_of
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.runs.result import RunResult
+from chatbot_mvp.settings.fields import MODEL_SETTINGS
 from chatbot_mvp.types import Chunk
 
 
@@ -88,6 +89,8 @@ class KbResult:
     """KB_MIN_PROOF at the time of the run; None if proofs were not recorded."""
     provider: str = ""
     """Setting PROVIDER at the time of the run."""
+    model: str = ""
+    """Provider and model that answered in the chat; "" for literal quotes."""
     proposed: frozenset[str] = frozenset()
     """Ids of the questions that rules or a model made and nobody reworded: they say nothing about those of people."""
 
@@ -186,9 +189,16 @@ def read_kb_result(folder: RunFolder) -> KbResult:
         min_evidence=manifest.settings_masked["kb_min_evidence"],
         min_proof=manifest.settings_masked.get("kb_min_proof"),
         provider=manifest.settings_masked.get("provider", ""),
+        model=_model(manifest.settings_masked),
         rows=tuple(rows),
         figures=kb_figures(result),
     )
+
+
+def _model(settings: Mapping[str, Any]) -> str:
+    provider = settings.get("provider", "")
+    model = settings.get(MODEL_SETTINGS.get(provider, ""), "")
+    return f"{provider}/{model}" if model else ""
 
 
 def _number(found: object) -> int:

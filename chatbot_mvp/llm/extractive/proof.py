@@ -38,6 +38,9 @@ NEAR = 0.5
 """Least nearness (0-1) of each word of the question to a word of the unit, …"""
 FAINT = 0.35
 """… and of one that its passage says elsewhere: what is said of the court is no answer about the sauna beside it."""
+OTHER_KIND = 0.05
+"""So much less close counts a unit that lacks the kind of value or thing that is asked for: it cannot answer, but what
+is nearest by far, and lacks it, says that nothing else does."""
 MAX_CHARS = 300
 """What is marked is short, or it marks nothing. Rows of tables, and lists with what introduces them, may be longer."""
 _COMPARED = 24
@@ -81,7 +84,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     wanted = asked(clause, reader)
     if not value and wanted.kind == "yes_no" and clause != grounding.question:
         value, _ = value_asked(plain_of(last_clause(grounding.question[: -len(clause)])))
-    words: Mapping[str, float] = {}
+    near_words: list[Mapping[str, float]] = []
     if grounding.near is None:
         scores = compare(replace(grounding, question=clause), units, wanted, reader)
         late, margin = scores.cover @ scores.weights, MARGIN_OF_WORDS
@@ -91,18 +94,21 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         units = [units[row] for row in rows]
         found = grounding.near(list(map(text_of, units)))
         late, margin = np.array([of_text for of_text, _ in found]) + close[rows], MARGIN
-        words = found[int(late.argmax())][1]
+        near_words = [of_words for _, of_words in found]
+    offers = offer_of(clause, value, wanted, reader)
+    gives_it = np.array([offers(f"{unit.lead}\n{unit.text}" if unit.is_row else unit.text) for unit in units])
+    late = late - OTHER_KIND * ~gives_it
     best = int(late.argmax())
     unit = units[best]
     rivals = [row for row, other in enumerate(units) if other.text != unit.text and not other.overlaps(unit)]
+    words = near_words[best] if grounding.near else {}
     # Beside it stands what belongs to it, so what is closest elsewhere counts as much as what is closest of all. Words
     # alone do not tell well enough for that.
     elsewhere = [row for row in rivals if grounding.near and units[row].passage != unit.passage] or rivals
     apart = late[best] - (max(late[rivals], default=0.0) + max(late[elsewhere], default=0.0)) / 2
     passage = grounding.passages[unit.passage]
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
-    text = f"{unit.lead}\n{unit.text}" if unit.is_row else unit.text
-    offered = offer_of(clause, value, wanted, reader)(text)
+    offered = bool(gives_it[best])
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
     if not (offered and short and (wanted.kind == "yes_no" or _denies_alike(clause, quote, reader))):
         return Proof(unit, 0.0)

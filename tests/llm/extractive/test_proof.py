@@ -8,7 +8,7 @@ import pytest
 
 from chatbot_mvp.llm.base import ChatRequest, Completion, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.proof import FAINT, MARGIN, MAX_CHARS, NEAR
+from chatbot_mvp.llm.extractive.proof import FAINT, MARGIN, MAX_CHARS, NEAR, OTHER_KIND
 from chatbot_mvp.llm.extractive.values import gives, value_asked
 from chatbot_mvp.types import Chunk
 
@@ -159,6 +159,16 @@ def test_a_question_in_another_language_than_the_passages_is_read_in_its_own(que
     near = dict.fromkeys("served serves serve lunch people".split(), 1.0)
     assert bool(asked(question, [0.9, 0.1], near).text) == answers
     assert bool(asked(question, [0.9, 0.1], {**near, **dict.fromkeys("how many who".split(), 1.0)}).text) == answers
+
+
+@pytest.mark.parametrize("question", ["¿Cuánto cuesta el menú?", "¿Quién sirve el menú?"])
+def test_what_lacks_the_kind_of_thing_asked_for_competes_less(question: str) -> None:
+    text = "El menú se sirve en el patio. El menú es de 6 euros y lo sirve Elena Robles."
+    near = {"menu": 1.0, "cuesta": 1.0, "sirve": 1.0}
+    lead = MARGIN - OTHER_KIND
+    assert asked(question, [0.5, 0.5 + lead + 1e-6], near, text).text.startswith("El menú es de 6 euros")
+    assert not asked(question, [0.5, 0.5 + lead - 1e-6], near, text).text
+    assert not asked("¿Hay menú?", [0.5, 0.5 + lead + 1e-6], near, text).text
 
 
 def test_late_interaction_and_vectors_decide_together() -> None:
