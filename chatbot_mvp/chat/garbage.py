@@ -13,8 +13,8 @@ from chatbot_mvp.text import sentences
 from chatbot_mvp.types import Chunk
 
 Garbage = Literal["", "fence", "repeated", "script", "language"]
-"""fence: a marker of the prompt. repeated: the same words again and again. script: letters that neither question nor
-passages have. language: another language than the one that was asked in."""
+"""fence: a marker of the prompt, or the name of a passage and nothing else. repeated: the same words again and again.
+script: letters that neither question nor passages have. language: another language than the one that was asked in."""
 
 _FENCE = re.compile(r"\bdatos-[0-9a-f]{8}\b")
 _SENTENCE_WORDS = 4
@@ -28,7 +28,8 @@ def garbage_in(text: str, question: str, passages: Sequence[Chunk], answer_in: s
     Args:
         answer_in: language that was asked for, "es" or "en"; "" for the question's.
     """
-    if _FENCE.search(text):
+    said = _words(re.sub(r"\[\d+\]", " ", text))
+    if _FENCE.search(text) or any(said == _words(chunk.section) for chunk in passages if ">" in chunk.section):
         return "fence"
     if _repeats(text):
         return "repeated"
@@ -36,12 +37,16 @@ def garbage_in(text: str, question: str, passages: Sequence[Chunk], answer_in: s
     if passages and not _scripts([text]) <= known | {"LATIN"}:
         return "script"
     asked = answer_in or clear_language(tally(question), PARAGRAPH_WORDS)
-    said = clear_language(tally(text), PARAGRAPH_WORDS)
-    return "language" if asked and said and asked != said else ""
+    written = clear_language(tally(text), PARAGRAPH_WORDS)
+    return "language" if asked and written and asked != written else ""
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 def _repeats(text: str) -> bool:
-    found = [re.findall(r"\w+", text[start:end].casefold()) for start, end in sentences(text)]
+    found = [_words(text[start:end]) for start, end in sentences(text)]
     seen = Counter(" ".join(words) for words in found if len(words) >= _SENTENCE_WORDS)
     words = [word for each in found for word in each]
     rounds = Counter(tuple(words[row : row + _ROUND]) for row in range(len(words) - _ROUND + 1))

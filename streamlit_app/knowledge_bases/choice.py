@@ -6,10 +6,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from chatbot_mvp.api import KbRecord
+from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box
 from streamlit_app.knowledge_bases.upload_progress import upload_panel
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import t
-from streamlit_app.shared.state import active_kb, get_app, kb_names
+from streamlit_app.shared.state import active_kb, errors_shown, get_app, kb_names
 
 
 def require_kb(place: str, missing: str) -> KbRecord:
@@ -22,6 +24,7 @@ def require_kb(place: str, missing: str) -> KbRecord:
     active = active_kb()
     if active is None:
         st.info(missing, icon=":material/info:")
+        show_deleted()
         bring_one(place)
         st.stop()
     return active
@@ -37,6 +40,18 @@ def bring_one(place: str) -> None:
         if active_kb() is not None:
             st.rerun()
     upload_panel()
+
+
+def show_deleted() -> None:
+    """Draw the knowledge bases whose deletion can be undone, each with the button that does it."""
+    for record in get_app().kbs.deleted():
+        row = st.container(horizontal=True, vertical_alignment="center")
+        row.caption(f":material/delete: {t('admin.kb_deleted', name=record.kb_name)}", width="stretch")
+        key = f"undelete-{record.kb_id}"
+        if row.button(t("admin.kb_undelete"), key=key, icon=":material/undo:", **guarded(Action.CHANGE_KB)):
+            with errors_shown():
+                get_app().kbs.undelete(record.kb_id)
+                st.rerun()
 
 
 def choose_kb(where: DeltaGenerator, active: KbRecord, width: int | None = None) -> KbRecord:

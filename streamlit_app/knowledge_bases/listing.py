@@ -8,14 +8,13 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import KbContents, KbRecord
-from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.acting import do_asked
+from streamlit_app.knowledge_bases.choice import show_deleted
 from streamlit_app.knowledge_bases.documents import show_documents
 from streamlit_app.knowledge_bases.history import show_history
 from streamlit_app.knowledge_bases.purge import show_purge
 from streamlit_app.knowledge_bases.ready import languages_of, tell_incomplete
 from streamlit_app.knowledge_bases.upload_progress import follow
-from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
@@ -36,14 +35,7 @@ def kb_list() -> None:
     for record in records:
         with st.container(border=True):
             _entry(record, current is not None and record.kb_id == current.kb_id)
-    for record in get_app().kbs.deleted():
-        row = st.container(horizontal=True, vertical_alignment="center")
-        row.caption(f":material/delete: {t('admin.kb_deleted', name=record.kb_name)}", width="stretch")
-        key = f"undelete-{record.kb_id}"
-        if row.button(t("admin.kb_undelete"), key=key, icon=":material/undo:", **guarded(Action.CHANGE_KB)):
-            with errors_shown():
-                get_app().kbs.undelete(record.kb_id)
-                st.rerun()
+    show_deleted()
 
 
 def _entry(record: KbRecord, active: bool) -> None:

@@ -49,7 +49,7 @@ def upload_panel(everyone: bool = False, apart: str = "", only: str = "") -> Non
             st.session_state.kb_job, st.session_state.kb_job_taken = own.job.job_id, True
     if own is not None:
         take_result(own)
-    shown = [own] if own is not None else []
+    shown = [own] if own is not None and not _of_deleted(own) else []
     if everyone and is_admin():
         shown += [upload for upload in jobs.uploads() if own is None or upload.job.job_id != own.job.job_id]
     for row, upload in enumerate(shown):
@@ -59,6 +59,12 @@ def upload_panel(everyone: bool = False, apart: str = "", only: str = "") -> Non
             continue
         place = f"-{upload.job.job_id}" if row else ""
         _panel(upload.job.job_id, place)
+
+
+def _of_deleted(upload: Upload) -> bool:
+    """Return whether what an upload made or changed has been deleted since."""
+    known = {record.kb_id for record in get_app().kbs.records()}
+    return not upload.job.active and bool(upload.kb_id) and upload.kb_id not in known
 
 
 def panel_of(kb_id: str) -> None:

@@ -14,6 +14,7 @@ from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.llm.base import ChatRequest, Completion, FinishReason, Usage
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
+from chatbot_mvp.types import Chunk
 from tests.chat.conftest import INSIDE, SOURCE, pipeline_of
 from tests.fakes import FakeChatModel
 
@@ -88,6 +89,17 @@ def test_a_prompt_of_which_far_fewer_tokens_are_counted_was_cut(settings: Settin
         model = Saying(TRUE)
         model.counted = counted
         assert answered(settings, model).prompt_cut is cut
+
+
+def test_the_name_of_a_passage_is_no_answer() -> None:
+    passage = Chunk("c", "d", "tarifas > Taller La Biela > Garantía", "La garantía dura tres meses.", 0, 28)
+    for text, garbage in (
+        ("[1] tarifas / Taller La Biela / Garantía [1]", "fence"),
+        ("tarifas > Taller La Biela > Garantía", "fence"),
+        ("Taller La Biela [1]", ""),
+        ("La garantía dura tres meses. [1]", ""),
+    ):
+        assert garbage_in(text, "¿Cuánto dura la garantía?", [passage]) == garbage
 
 
 def test_names_and_numbers_make_no_language_and_a_list_no_repetition() -> None:
