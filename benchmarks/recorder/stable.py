@@ -20,6 +20,8 @@ _VARYING = re.compile(
     r"|(?P<seconds>\b\d+(?:[.,]\d+)? ?(?:ms|s|MB/s)\b)"
     r"|(?P<port>(?<=127\.0\.0\.1:)\d+)"
 )
+_SECOND = re.compile(r"(<stamp>_[\w-]*[A-Z])-\d\b")
+"""The id of the second run of one second."""
 _SECONDS = re.compile(r"(^|_)(seconds|ms|rate|created|rss_mb|seconds_left|age_s|mtime)($|_)|^(speed|cpu)$")
 _PRINTS = re.compile(r"(fingerprint|^prompts)$")
 _CODE = "code_version"
@@ -39,7 +41,7 @@ class Stable:
 
     def text(self, text: str) -> str:
         """Return a text with names in place of what varies."""
-        text = _VARYING.sub(self._named, text)
+        text = _SECOND.sub(r"\1", _VARYING.sub(self._named, text))
         for found, name in self._known:
             if len(found) > 1:
                 text = text.replace(found, name)

@@ -32,6 +32,7 @@ RUN = "20261128_172147_valle_multihop_LEXICAL"
         ("2026-11-28T17:21:37.772+00:00", "<time>"),
         ("hecho el 2026-11-28 17:21", "hecho el <time>"),
         (f"results/{RUN}/records.jsonl", "results/<stamp>_valle_multihop_LEXICAL/records.jsonl"),
+        (f"{RUN}-2", "<stamp>_valle_multihop_LEXICAL"),  # another one of the same second
         (RUN.replace("_", "\\_"), "<stamp>\\_valle\\_multihop\\_LEXICAL"),
         ("20261128T172147000001-ab12 y 20261128-174156-508-fc1a21", "<id 1> y <id 2>"),
         (f"{WORK}/data/kb", "<work>/data/kb"),
