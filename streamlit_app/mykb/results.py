@@ -38,7 +38,7 @@ def show_results(kb: KbRecord) -> None:
     known = st.session_state.get("mykb_result")
     st.session_state.mykb_result = known if known in results else _first(results)
     names = set_names(
-        (one.result_id, spoken(" · ".join(filter(None, (one.set_name, one.strategy, one.model)))), one.started_at)
+        (one.result_id, spoken(" · ".join(filter(None, (one.set_name, one.model, one.strategy)))), one.started_at)
         for one in results.values()
     )
     names[_NOTHING] = t("mykb.compare_none")
