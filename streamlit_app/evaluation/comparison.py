@@ -79,7 +79,8 @@ def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
             ends = t("compare.right_interval", low=number(100 * low), high=number(100 * high))
             told = t("compare.right_of", right=number(one.right.count), questions=number(one.right.total))
             st.caption(f"{told} · {ends}")
-    st.caption(t("compare.right_help"))
+    chat = all(any(one.metric == "solved" for one in run.metrics) for run in comparison.runs)
+    st.caption(t("compare.right_help_kb" if chat else "compare.right_help"))
 
 
 def _show_figures(comparison: Comparison, labels: Mapping[str, str]) -> None:

@@ -95,3 +95,14 @@ def test_another_model_judges_where_there_is_one_and_else_it_is_told(
     page.toggle(key="run_generate").set_value(True).run()
     assert page.toggle(key="run_judge").label == f"Juzgar las respuestas con {judge}"
     assert ("El juez sería el mismo modelo" in texts(page)) is not bool(others)
+
+
+def test_questions_of_a_base_are_compared_by_what_the_chat_says_to_them() -> None:
+    def of_base(run_id: str, scores: dict[str, dict[str, float | None]]) -> object:
+        rows = [{"query_id": key, "metrics": metrics} for key, metrics in scores.items()]
+        return made_result(run_id=run_id, kind="kb", generator="ollama/m", per_query=rows, metrics={"solved": 0.5})
+
+    one = of_base("a", {"q1": {"solved": 1.0, "answer_contains": 0.0}, "q2": {"solved": 0.0}})
+    two = of_base("b", {"q1": {"solved": 1.0}, "q2": {"solved": 1.0}, "q3": {"solved": None}})
+    found = headlines([one, two])  # type: ignore[list-item]
+    assert [(run.run_id, run.right.count, run.right.total) for run in found] == [("a", 1, 2), ("b", 2, 2)]
