@@ -63,3 +63,6 @@ def test_lost_gold_is_a_warning_of_the_plan(app: App) -> None:
     plan = app.runs.plan_run(retrieval_strategy="LEXICAL", eval_max_corpus=10)
     [told] = plan.warnings
     assert told.code == "lost_gold" and "EVAL_MAX_CORPUS" in told.text
+    assert f"{told.values['lost']} of {told.values['gold']}" in told.text
+    blind = app.runs.plan_run(retrieval_strategy="LEXICAL", eval_max_corpus=10, eval_corpus_slice="blind")
+    assert [one.code for one in blind.warnings] == ["blind"]
