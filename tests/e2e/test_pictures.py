@@ -67,6 +67,8 @@ def test_a_dragged_line_moves_the_slider_and_the_slider_moves_the_line(page: Any
     page.get_by_text("Cuánta evidencia exigir").click()
     drawn = picture(page, "evidence")
     before = line_says(drawn)
+    settle(page)
+    drawn.locator("svg.marks").scroll_into_view_if_needed()
     box = drawn.locator("svg.marks .background").first.bounding_box()
     height = box["y"] + 0.6 * box["height"]
     page.mouse.move(box["x"] + 0.5 * box["width"], height)
