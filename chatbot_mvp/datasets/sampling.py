@@ -38,6 +38,22 @@ class Sample:
     corpus_slice: str = ""
     """EVAL_CORPUS_SLICE if EVAL_MAX_CORPUS left documents out, else ""."""
 
+    @property
+    def warning(self) -> str:
+        """Warning for the user; "" if no gold document was lost."""
+        if not self.gold_lost:
+            return ""
+        if self.corpus_slice == BLIND:
+            return (
+                f"EVAL_CORPUS_SLICE=blind left {self.gold_lost} of {self.gold} gold documents out of the corpus: they "
+                f"count as not found, and {self.unscored} queries cannot find any. EVAL_CORPUS_SLICE=gold_first keeps "
+                "them."
+            )
+        return (
+            f"EVAL_MAX_CORPUS has no place for {self.gold_lost} of {self.gold} gold documents: they are left out of "
+            f"the measure, and {self.unscored} queries are not scored. Raise it, or lower EVAL_MAX_QUERIES."
+        )
+
 
 def sample(dataset: Dataset, settings: Settings, judged_only: bool = True) -> Sample:
     """Return the sample of a data set that a run with ``settings`` measures.

@@ -14,7 +14,7 @@ from streamlit_app.knowledge_bases.dropped import drop_box
 from streamlit_app.knowledge_bases.ready import show_added
 from streamlit_app.knowledge_bases.upload_progress import dismiss, follow
 from streamlit_app.shared.guard import may
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import current_language, number, plain, t
 from streamlit_app.shared.jobs import phase_text, share_done
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import errors_shown, get_app
@@ -88,13 +88,14 @@ def _asked_target(place: str, into: KbRecord, usual: str) -> str:
 def _ask_where(kb_id: str, documents: Sequence[KbDocument], staged: bool) -> tuple[str, bool, bool]:
     """Ask where in a knowledge base the files go; return the folder, whether they wait in a draft, and the button's."""
     folders = sorted({one.folder for one in documents if one.folder})
+    names = {_BY_NAME: t("kbdoc.into_same"), "": t("kbdoc.no_folder")}
     bar = st.container(horizontal=True, vertical_alignment="bottom")
     folder = bar.selectbox(
         t("kbdoc.into"),
         [_BY_NAME, "", *folders],
-        format_func=lambda one: t("kbdoc.into_same") if one == _BY_NAME else one or t("kbdoc.no_folder"),
+        format_func=lambda one: names.get(one, one),
         accept_new_options=True,
-        key=f"into-{kb_id}",
+        key=f"into-{kb_id}-{current_language()}",  # what was chosen is its text, which another language does not have
         help=t("kbdoc.into_help"),
         width=320,
     )

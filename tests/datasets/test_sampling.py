@@ -54,7 +54,7 @@ def test_a_smaller_corpus_has_what_the_queries_need_and_others_in_the_files_orde
     assert len(kept) == 20
     assert {f"d{n}" for n in (*range(5), *range(95, 100))} <= set(kept)
     assert kept == sorted(kept, key=lambda doc_id: int(doc_id[1:]))
-    assert (cut.gold, cut.gold_lost) == (10, 0)
+    assert (cut.gold, cut.gold_lost, cut.warning) == (10, 0, "")
 
 
 def test_the_seed_decides_which_others_and_minus_one_takes_the_first(dataset: Dataset, settings: Settings) -> None:
@@ -67,13 +67,15 @@ def test_the_seed_decides_which_others_and_minus_one_takes_the_first(dataset: Da
     assert corpus(-1) == [*(f"d{n}" for n in range(19)), "d99"]
 
 
-def test_gold_without_a_place_is_left_out_of_the_measure_and_counted(dataset: Dataset, settings: Settings) -> None:
+def test_gold_without_a_place_is_left_out_of_the_measure_and_told(dataset: Dataset, settings: Settings) -> None:
     changes = {"eval_max_queries": 10, "eval_max_corpus": 6, "corpus_shuffle_seed": -1}
     cut = sample(dataset, settings.with_changes(**changes))
     assert ids(cut.dataset) == [f"d{n}" for n in range(6)]
     assert (cut.gold, cut.gold_lost, cut.unscored) == (20, 14, 4)
     assert cut.dataset.qrels["q0"] == {"d0": 1}
     assert cut.dataset.qrels["q9"] == {}
+    assert "14 of 20" in cut.warning
+    assert "4 queries" in cut.warning
 
 
 def test_a_blind_slice_keeps_random_documents_and_all_judgements(dataset: Dataset, settings: Settings) -> None:
@@ -85,6 +87,7 @@ def test_a_blind_slice_keeps_random_documents_and_all_judgements(dataset: Datase
     assert 0 < cut.gold_lost < 20
     assert cut.unscored == sum(not {f"d{n}", f"d{99 - n}"} & kept for n in range(10))
     assert cut.dataset.qrels == {f"q{n}": dataset.qrels[f"q{n}"] for n in range(10)}
+    assert f"{cut.gold_lost} of 20" in cut.warning
     first = sample(dataset, settings.with_changes(**changes, corpus_shuffle_seed=-1))
     assert ids(first.dataset) == [f"d{n}" for n in range(30)], "without a shuffle, the first documents of the files"
     assert sample(dataset, settings.with_changes(eval_corpus_slice="blind")).dataset == dataset

@@ -109,11 +109,13 @@ def test_a_version_that_is_not_kept_is_shown_as_such_and_any_other_is_restored(d
     assert "El texto de a.md es breve." in get_app().kb_documents.text(record.kb_id, "a.md")
 
 
-def test_chat_adds_to_the_knowledge_base_that_is_asked_if_one_says_so() -> None:
+def test_chat_adds_to_the_knowledge_base_that_is_asked_unless_it_is_the_sample() -> None:
+    sample = get_app().kbs.add_sample()
+    assert open_page("chat").radio(key="kb_target-chat").value == "new"
+    get_app().kbs.delete(sample.kb_id)
     record = kept("a.md", "rrhh/b.md")
     chat = open_page("chat")
-    assert chat.radio(key="kb_target-chat").value == "new"
-    chat.radio(key="kb_target-chat").set_value("current").run()
+    assert chat.radio(key="kb_target-chat").value == "current"
     again = get_app().kb_documents.original(record.kb_id, "a.md")
     more = b"# C\n\nEl comedor abre a las dos.\n"
     shown = texts(upload(chat, ("a.md", again), ("b.md", b"# B\n\nEl texto es otro.\n"), ("c.md", more)))

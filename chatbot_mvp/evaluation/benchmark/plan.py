@@ -188,21 +188,9 @@ def _offline(found: Found) -> Iterator[PlanWarning]:
 
 
 def _lost_gold(cut: Sample) -> Iterator[PlanWarning]:
-    if not cut.gold_lost:
-        return
-    values: dict[str, int | str] = {"lost": cut.gold_lost, "gold": cut.gold, "queries": cut.unscored}
-    if cut.corpus_slice == BLIND:
-        text = (
-            f"EVAL_CORPUS_SLICE=blind left {cut.gold_lost} of {cut.gold} gold documents out of the corpus: they count "
-            f"as not found, and {cut.unscored} queries cannot find any. EVAL_CORPUS_SLICE=gold_first keeps them."
-        )
-        yield PlanWarning("blind", text, values)
-        return
-    text = (
-        f"EVAL_MAX_CORPUS has no place for {cut.gold_lost} of {cut.gold} gold documents: they are left out of the "
-        f"measure, and {cut.unscored} queries are not scored. Raise it, or lower EVAL_MAX_QUERIES."
-    )
-    yield PlanWarning("lost_gold", text, values)
+    if cut.warning:
+        values: dict[str, int | str] = {"lost": cut.gold_lost, "gold": cut.gold, "queries": cut.unscored}
+        yield PlanWarning("blind" if cut.corpus_slice == BLIND else "lost_gold", cut.warning, values)
 
 
 def _own_documents(dataset: Dataset) -> Iterator[PlanWarning]:
