@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from chatbot_mvp.api import MODEL_SETTINGS
@@ -64,17 +66,17 @@ def _questions() -> dict[str, str]:
 
 
 def _start(models: list[tuple[str, str]], asked: str, count: int, title: str) -> None:
+    chosen: list[dict[str, Any]] = [{"provider": name, MODEL_SETTINGS[name]: model} for name, model in models]
     with errors_shown():
         run_ids = [
             get_app().runs.start_run(
                 mteb_dataset_name=asked,
-                provider=provider,
                 eval_max_queries=count,
                 generation_enabled=True,
                 judge_metrics="",  # the headline needs no judge, and none of the two should judge the other
-                **{MODEL_SETTINGS[provider]: model},
+                **own,
             )
-            for provider, model in models
+            for own in chosen
         ]
         follow_series(title, run_ids)
         st.rerun()

@@ -90,7 +90,7 @@ def why(row: ResultRow, threshold: float, quote: str) -> str:
         return t(f"mykb.why.{row.outcome}", quote=Markdown(quote))
     if row.places and not row.rank:
         return t("mykb.why.not_found")
-    if row.places and row.rank != 1:
+    if row.places and row.rank and row.rank != 1:
         return t("mykb.why.not_first", rank=number(row.rank))
     if row.outcome in (None, *GOOD):
         return ""
