@@ -42,8 +42,6 @@ from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.storage.lru import FileCache
 from chatbot_mvp.types import Progress, ProgressCallback, ignore_progress
 
-LEAST_ANSWERS = 5
-"""Fewest questions with a short answer by which providers are compared."""
 _JOBS_KEPT = 20  # ended jobs whose states stay on disk
 _RESULTS_KEPT = 50_000_000
 """Total size in bytes of the result files whose content is cached, because a page reads them each time it is drawn."""
@@ -120,19 +118,16 @@ class KbEvaluationService:
     # --- runs
 
     @performs(Action.READ)
-    def references(self, with_answers: bool = False) -> dict[str, str]:
+    def references(self) -> dict[str, str]:
         """Return reference -> name of the question sets that a run of any configuration can measure, newest first.
 
         The names are distinct: sets of one knowledge base with the same name are told apart by the end of their ids.
-
-        Args:
-            with_answers: only those with enough short answers, which what a model writes can be compared with.
         """
         found = [
             (kb_reference(record.kb_id, one.set_id), f"{record.kb_name} · {one.name}")
             for record in self._kbs.records()
             for one in self._sets.sets(record.kb_id)
-            if (sum(bool(question.answers) for question in one.kept) >= LEAST_ANSWERS if with_answers else one.kept)
+            if one.kept
         ]
         counts = Counter(name for _, name in found)
         return {key: name if counts[name] == 1 else f"{name} · {key[-4:]}" for key, name in found}

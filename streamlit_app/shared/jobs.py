@@ -26,9 +26,8 @@ def draw_live(is_active: Callable[[], bool], draw: Callable[[], object], seen_ac
         seen_active: whether the caller has seen that it was; it may have ended since.
     """
     active, place = seen_active or is_active(), f"live-{is_active.__module__}.{is_active.__qualname__}"
-    if (
-        st.session_state.get(place) and not active
-    ):  # it ended since the page began, and a list above may lack its result
+    if st.session_state.get(place) and not active:
+        # It has ended since the page began, and a list above may lack its result.
         st.session_state[place] = False
         st.rerun()
     st.session_state[place] = active

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import asked
-from chatbot_mvp.llm.extractive.proof import NEAR, content_of, has, text_of
+from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
@@ -30,7 +30,6 @@ _MOST = re.compile(
 )
 _MONEY = re.compile(r"barat|car[oa]|cheap|expens")
 _SUM = re.compile(r"\b(?:en total|total(?:es)?|suman?|in total|altogether|sum)\b")
-_COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
 _NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
@@ -75,7 +74,7 @@ class _Question:
         self.words = list(content_of(self.clause, plain, rest, reader))
         self.stems = reader.terms(self.clause)
         self.bounds = bounds_in(self.folded, self.spanish)
-        ask = _ASKS.search(plain) or _COUNT.search(plain)
+        ask = _ASKS.search(plain) or COUNT.search(plain)
         after = reader.ordered_terms(plain[ask.end() :]) if ask else []
         self.noun = after[0] if after else ""
 
@@ -196,7 +195,7 @@ class _Question:
             said = self._sum(table, target, rows)
             rows = rows if said else set()
         elif (
-            _COUNT.search(left)
+            COUNT.search(left)
             and self.reader.terms(table.names[key]) == {self.noun}  # a size of plots counts no plots
             and not self._values(table, key, rows)
         ):
@@ -260,7 +259,7 @@ class _Question:
     def _proven(self, table: Table, rows: Sequence[int], target: int, used: set[str], said: str) -> Cells:
         units = tuple(table.units[row] for row in rows)
         under = self._under(table)
-        if _COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):
+        if COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):
             return Cells(units, 0.0)  # what is counted is something else
         values, met = [], 0
         # The last departure is no word of "first departure", though it is near it.

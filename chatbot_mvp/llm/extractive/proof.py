@@ -55,7 +55,7 @@ _LITERAL = re.compile(
 )
 """What has to stand in the quote itself, or in what it stands under, as it is, like names: to the model of the
 vectors Saturday is near Sunday."""
-_COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
+COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASURE}|{UNIT_OF_TIME})\b|{FIGURE} ?%")
 """Amounts that count nothing: an area is no number of plots."""
 _ARTICLES = ("un", "una", "uno", "one")
@@ -134,7 +134,7 @@ def offer_of(clause: str, value: str, wanted: Asked, reader: Reader) -> Callable
         return lambda text: gives(value, fold(text), fold(clause))
     if wanted.kind not in KINDS:
         return lambda text: True
-    fit, counts = Fit(wanted, clause, reader), bool(_COUNT.search(fold(clause)))
+    fit, counts = Fit(wanted, clause, reader), bool(COUNT.search(fold(clause)))
     return lambda text: fit(_MEASURED.sub(" ", fold(text)) if counts else text) >= _OFFERED
 
 
