@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,10 +15,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.script import ROOT
+from tests.browser import ARGUMENTS, CHROMIUM
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
 _PAINTED = """(before) => {
   const app = document.querySelector("[data-testid='stApp']"), title = document.querySelector('h1');
   return app && app.dataset.testScriptState === 'notRunning' && title && title.innerText !== before
@@ -71,7 +68,7 @@ def _answers(url: str) -> bool:
 def chromium() -> Iterator[Browser]:
     """A browser of its own."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 
