@@ -39,10 +39,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what ``@pytest.mark.sampled(count)`` leaves out, and as costly what ``costs.txt`` does.
 
     Kept are so many cases of a test function, at equal distances, with the first and the last. Marked as ``machine`` is
-    what depends on one: browsers, servers that a group of tests shares, and ``OF_MACHINES``.
+    what depends on one: browsers, servers that a group of tests shares, and ``OF_MACHINES``. The browser tests of a file
+    are a group: one process runs them.
     """
     for item in items:
-        shares = item.get_closest_marker("e2e") or item.get_closest_marker("xdist_group")
+        if item.get_closest_marker("e2e") and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))  # a browser and a server are started once
+        shares = item.get_closest_marker("xdist_group")
         if shares or item.nodeid.removeprefix("tests/").startswith(tuple(OF_MACHINES)):
             item.add_marker(pytest.mark.machine)
     sampled = [item for item in items if item.get_closest_marker("sampled") and not item.get_closest_marker("slow")]

@@ -102,7 +102,6 @@ def test_behind_a_proxy_each_header_comes_once_and_the_cookie_is_for_https_alone
 
 @pytest.mark.slow
 @pytest.mark.e2e
-@pytest.mark.xdist_group("e2e")
 @pytest.mark.parametrize("name", PROXIES)
 def test_the_pages_answer_a_browser_through_tls_under_the_name_of_the_site(
     name: str,

@@ -76,9 +76,11 @@ def findings(page: Any, where: str) -> list[str]:
     page.wait_for_function(
         "scheme => getComputedStyle(document.querySelector('.stApp')).colorScheme === scheme", arg=other
     )
-    if violations(page, where, runOnly=COLOURS):
-        settle(page)  # what is drawn anew may have had colours of both themes
-    return found + violations(page, f"{where}, {other}", runOnly=COLOURS)
+    for _ in range(10):  # what is drawn anew may have colours of both themes for a while
+        if not (wrong := violations(page, f"{where}, {other}", runOnly=COLOURS)):
+            break
+        settle(page)
+    return found + wrong
 
 
 def violations(page: Any, where: str, **options: Any) -> list[str]:

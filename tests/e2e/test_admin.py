@@ -8,7 +8,7 @@ from chatbot_mvp.settings.password import hash_password
 from tests.datasets.test_uploads import BEIR, packed
 from tests.e2e.test_tour import settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 PASSWORD = "la contraseña del faro"
 

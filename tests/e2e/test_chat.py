@@ -14,7 +14,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.slow_model import OPEN
 from tests.e2e.test_tour import DOCUMENT, ask, settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 FULL = "Cada lector puede llevarse hasta cuatro libros [1]. El director regala un viaje a Canarias"
 QUESTION = "¿Cuántos libros puede llevarse cada lector?"

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.script import command
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_each_journey_ends_with_its_sentence_within_its_clicks() -> None:

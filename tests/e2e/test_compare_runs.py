@@ -10,7 +10,7 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import ask, choose, settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from tests.hostile.test_secrets import files_below
 from tests.llm.http_stub import Request, Response
 from tests.llm.openai_stub import OpenAiStub
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 KEY = "sk-typed-in-a-browser-4711"
 MODELS = ("gpt-4.1-mini", "vecino-7b", "text-embedding-3-small")

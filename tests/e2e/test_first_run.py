@@ -10,7 +10,7 @@ from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e"), pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def press(page, name: str, role: str = "button") -> None:  # type: ignore[no-untyped-def]

@@ -14,7 +14,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.keys import Keyboard
 from tests.e2e.test_tour import settle
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e"), pytest.mark.in_order]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.in_order]
 
 BOX = "Pregunte algo sobre el documento"
 CIVIL = "La tasa del registro civil es de doce euros con cincuenta céntimos."

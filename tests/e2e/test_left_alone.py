@@ -14,7 +14,7 @@ from tests.e2e.test_chat import QUESTION, records, written
 from tests.e2e.test_tour import DOCUMENT, ask, visit
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 
 @pytest.mark.slow

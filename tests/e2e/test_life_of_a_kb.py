@@ -16,7 +16,7 @@ from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_accessibility import violations
 from tests.e2e.test_tour import ask, settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
 
 SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL", "PROVIDER": "demo"}
 WIDTHS = (1440, 1024, 390)

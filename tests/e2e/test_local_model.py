@@ -11,7 +11,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
 from tests.models import gguf
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 # Collects each text that the answer's first paragraph has had.
 WATCH = """() => {

@@ -14,7 +14,7 @@ from tests.e2e.test_accessibility import violations
 from tests.e2e.test_tour import ask, settle, upload, visit
 from tests.waiting import SOON_S, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 QUESTION = "¿Cuántos días laborables de vacaciones tiene cada persona?"
 NEAR = "¿Cuánto dura el permiso de paternidad?"

@@ -13,7 +13,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_tour import ask, settle, visit
 from tests.knowledge_base.test_filters import OPEN, SECRET, new
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 KILOMETRES, HOLIDAYS, BOTH = "¿A cuánto se paga cada kilómetro?", "¿Cuántos días tiene Zurbarán?", "¿Cómo se piden?"
 

@@ -193,4 +193,4 @@ def test_what_is_missing_of_the_strategies_is_measured_with_one_click(page: Any,
     settle(page)
     drawn = picture(page, "strategies")
     for strategy in ("solo palabras", "palabras y vectores", "palabras, vectores y enlaces"):
-        drawn.get_by_text(strategy, exact=True).first.wait_for(state="attached")
+        drawn.get_by_text(strategy, exact=True).first.wait_for(state="attached", timeout=180_000)  # three runs

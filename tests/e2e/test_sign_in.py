@@ -27,7 +27,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(400),  # seven sign-ins in a browser, beside other work
-    pytest.mark.xdist_group("e2e"),
     pytest.mark.skipif(not (shutil.which("node") and shutil.which("npm")), reason="needs node and npm on the PATH"),
 ]
 

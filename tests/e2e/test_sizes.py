@@ -12,7 +12,7 @@ from tests.e2e.test_tour import settle
 from tests.e2e.views import VISITOR, World, open_view, world
 from tests.e2e.visitors import become
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 FRAME_PX, RESULT_PX = 150, 1_500
 _FRAME = """() => {

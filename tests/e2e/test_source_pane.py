@@ -17,7 +17,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.test_accessibility import violations
 from tests.e2e.test_tour import ask, settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL", "PROVIDER": "demo"}
 
 CIVIL = "La tasa del registro civil es de doce euros con cincuenta céntimos."

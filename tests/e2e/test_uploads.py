@@ -7,7 +7,7 @@ import pytest
 from tests.documents.made import docx_with, pdf
 from tests.e2e.test_tour import ask, settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 DOCX = docx_with(
     ("Title", "Guía de acogida"),

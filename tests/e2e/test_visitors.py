@@ -14,7 +14,7 @@ from tests.browser import SOON_MS
 from tests.e2e.conftest import Server
 from tests.e2e.test_tour import DOCUMENT, ask, settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e]
 
 QUESTION = "¿Cuántos libros puede llevarse cada lector?"
 CHOSEN = "a" * 32

@@ -12,7 +12,6 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
     pytest.mark.timeout(600),  # two runs and a set of questions, beside other work
-    pytest.mark.xdist_group("e2e"),
 ]
 
 

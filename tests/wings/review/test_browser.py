@@ -11,7 +11,7 @@ from tests.e2e.test_tour import settle, visit
 from tests.e2e.visitors import become
 from tests.moving import document
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 SETTINGS = {"RETRIEVAL_STRATEGY": "LEXICAL", "PROVIDER": "demo"}
 SESSION = "0" * 31 + "e"

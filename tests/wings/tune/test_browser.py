@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.test_tour import settle, visit
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 SETTINGS = {"PROVIDER": "demo"}
 
