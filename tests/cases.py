@@ -39,8 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what ``@pytest.mark.sampled(count)`` leaves out, and as costly what ``costs.txt`` does.
 
     Kept are so many cases of a test function, at equal distances, with the first and the last. Marked as ``machine`` is
-    what depends on one: browsers, servers that a group of tests shares, and ``OF_MACHINES``. The browser tests of a file
-    are a group: one process runs them.
+    what depends on one: browsers, servers that a group of tests shares, and ``OF_MACHINES``. The browser tests of a
+    file are a group: one process runs them.
     """
     for item in items:
         if item.get_closest_marker("e2e") and not item.get_closest_marker("xdist_group"):
