@@ -61,4 +61,4 @@ def test_fifty_users_beside_runs_meet_no_error_and_memory_stays() -> None:
     assert (result.errors, result.failed_runs) == (0, 0), result
     assert result.questions > 50, "each user was answered"
     assert result.runs > 0
-    assert growth_of(result.rss_mb[1:]) <= 0.05, "the first two of five parts warm up"
+    assert growth_of(result.rss_mb[2:]) <= 0.05, "the first three of five parts warm up beside other work"
