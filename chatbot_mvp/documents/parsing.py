@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -49,6 +50,12 @@ _STREAMS = (("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("__subst
 """Parts of a file of Office before 2007 -> its format."""
 _MARKED = re.compile(r"\A(?:---|\+\+\+)|<!--|<table\b|<del\b|<s\b|<strike\b|~~|\n(?:=++|--++)[ \t]*+(?:\n|\Z)", re.I)
 """What a Markdown file may have that is no text as it stands."""
+_TITLE = re.compile(r"(?:\d[\d.]*+[.)]?+ ++)?+[^\W\d_](?:(?![\t|]|  ).){,68}[^\W_]")
+_OPENS = re.compile(r"[\"'«“¿¡(]*+[^\W\d_]")
+_ENDS = re.compile(r"[.!?…:][\"'»”)\]]*\s*\Z")
+_TITLE_WORDS, _SENTENCE_WORDS = 10, 4
+_FULL = 0.8
+"""Share of the longest line up to which a line has room for the next one's first word, so that it is not wrapped."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,7 @@ def parse_upload(
         text, encoding, damaged = _decode(name, content)
         # NFC makes a letter and its accent one character, whatever system the file comes from.
         text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = "\n\n".join(map(_titles_apart, text.split("\n\n"))) if kind == ".txt" else text
         found = Extracted(text, lost={"bytes": damaged} if damaged else {})
         if kind == ".md" and _MARKED.search(text):
             found = read_apart(MARKDOWN, name, text.encode("utf-8", "surrogatepass"), max_pages, check)
@@ -222,3 +230,35 @@ def _decode(name: str, content: bytes) -> tuple[str, str, int]:
     if "\x00" in text or len(_CONTROL.findall(text)) > max(2, len(text) // 1_000):
         raise UploadError("upload_binary", name=name)
     return text.removeprefix("\ufeff"), encoding, damaged
+
+
+def _titles_apart(paragraph: str) -> str:
+    """Put an empty line around each title that stands directly above the sentence it names.
+
+    A line of a wrapped paragraph, of a verse, a list or an address is none.
+    """
+    lines = paragraph.split("\n")
+    if len(lines) < 2 or not _ENDS.search(paragraph):
+        return paragraph
+    widest = max(map(len, lines))
+
+    def is_title(row: int) -> bool:
+        line, below = lines[row], lines[row + 1]
+        words = below.split()
+        if not (_TITLE.fullmatch(line) and _is_capital(line.lstrip("0123456789.) ")) and _is_capital(below)):
+            return False
+        above = lines[row - 1].strip() if row else ""
+        if (above and not _ENDS.search(above)) or len(line.split()) > _TITLE_WORDS or len(words) < _SENTENCE_WORDS:
+            return False
+        rest = itertools.takewhile(lambda pair: not _ENDS.search(pair[0]), itertools.pairwise(lines[row + 1 :]))
+        return len(line) + 1 + len(words[0]) <= _FULL * widest and not any(_is_capital(after) for _, after in rest)
+
+    titles = [row for row in range(len(lines) - 1) if is_title(row)]
+    for row in reversed(titles):
+        lines[row : row + 1] = ["", lines[row], ""][not row :]
+    return "\n".join(lines)
+
+
+def _is_capital(line: str) -> bool:
+    found = _OPENS.match(line)
+    return found is not None and found.group()[-1].isupper()

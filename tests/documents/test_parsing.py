@@ -127,3 +127,25 @@ def test_a_cut_keeps_at_least_half_of_what_may_be_kept(text: str, limit: int, ke
 def test_accents_written_apart_are_composed() -> None:
     parsed = parse_upload("a.txt", unicodedata.normalize("NFD", "vacación").encode(), 1_000, 1)
     assert parsed.text == "vacación"
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        (
+            "Horario de oficina\nAbrimos de lunes a viernes de 9 a 14.\nVacaciones\nCada año son 22 días.\n",
+            "Horario de oficina\n\nAbrimos de lunes a viernes de 9 a 14.\n\nVacaciones\n\nCada año son 22 días.\n",
+        ),
+        ("2. Gastos\n¿Quién paga? La empresa\npaga viajes.", "2. Gastos\n\n¿Quién paga? La empresa\npaga viajes."),
+        # Wrapped: the next line's first word had no room.
+        ("The members met the delegates of the\nEuropean Union in the spring, and then\nthey went home.", ""),
+        ("I wandered lonely as a cloud\nThat floats on high o'er vales and hills,\nWhen I saw a crowd.", ""),
+        ("Ana Ruiz\nCalle Mayor 5, bajo\nSegovia, en Castilla.", ""),
+        ("Precios\n- Una noche en el hotel cuesta 90 euros.", ""),
+        ("Horario de oficina\nLunes a viernes, mañanas", ""),
+    ],
+    ids=["two titles", "a number, a question", "wrapped", "verse", "address", "list", "no sentence"],
+)
+def test_a_title_on_the_line_above_its_paragraph_stands_apart(text: str, apart: str) -> None:
+    assert parse_upload("a.txt", text.encode(), max_chars=1_000, max_mb=1).text == (apart or text)
+    assert parse_upload("a.md", text.encode(), max_chars=1_000, max_mb=1).text == text
