@@ -29,7 +29,7 @@ from benchmarks.near import KINDS, area, by_kind
 from benchmarks.near_sets import collections, undecided
 from benchmarks.script import add_keep, data_folder, parser, row
 from chatbot_mvp.embedding.base import Embedder
-from chatbot_mvp.embedding.e5.tokens import E5Tokens
+from chatbot_mvp.embedding.e5.embedder import E5Tokens
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.registry import create_embedder
 from chatbot_mvp.settings.model import load_settings

@@ -17,11 +17,10 @@ from chatbot_mvp.app import App
 from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.embedding.registry import Embedders
 from chatbot_mvp.errors import ProviderError
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, ignore_reply
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, FinishedStream, ignore_reply
 from chatbot_mvp.llm.chosen import Left, ModelSource
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.llm.providers import Providers
-from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.text import Analyzer

@@ -9,10 +9,10 @@ from pathlib import Path
 from chatbot_mvp.documents.blocks import blocks, paragraphs
 from chatbot_mvp.documents.chunking import chunk_document, heading_text, split_sections
 from chatbot_mvp.documents.parsing import parse_upload
-from chatbot_mvp.documents.reading.calling import read_with
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.readers import reader_of
+from chatbot_mvp.documents.reading.sandbox import read_with
 from chatbot_mvp.embedding.base import Embedder
 from chatbot_mvp.llm.base import ChatRequest, Grounding, Message
 from chatbot_mvp.llm.demo import DemoModel

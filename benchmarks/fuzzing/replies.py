@@ -18,13 +18,12 @@ from chatbot_mvp.chat.citations import clean_citations, find_sources
 from chatbot_mvp.chat.verification import verify, with_citations
 from chatbot_mvp.errors import ProviderError
 from chatbot_mvp.evaluation.benchmark.generation import is_abstention, tidy_answer
-from chatbot_mvp.evaluation.kb.by_model import Answered, Proposals, find_evidence
+from chatbot_mvp.evaluation.kb.proposals import Answered, Proposals, find_evidence
 from chatbot_mvp.judges.asking import ask
 from chatbot_mvp.judges.reading import score_from_text
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Message
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishedStream, Message
 from chatbot_mvp.llm.openai_wire import OpenAiWire
 from chatbot_mvp.llm.remote_model import RemoteModel
-from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.remote.calls import Calls
 from chatbot_mvp.remote.failures import Endpoint, error_of, failure_of_status
 from chatbot_mvp.remote.limiter import Limiter

@@ -11,8 +11,7 @@ from benchmarks.recorder.sources import short_hash
 from benchmarks.script import SAMPLES
 from chatbot_mvp.embedding.base import InputType
 from chatbot_mvp.embedding.e5.conversion import converted_model
-from chatbot_mvp.embedding.e5.embedder import E5Embedder, local_e5
-from chatbot_mvp.embedding.e5.tokens import E5Tokens
+from chatbot_mvp.embedding.e5.embedder import E5Embedder, E5Tokens, local_e5
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.engines import CTranslate2Encoder
 from chatbot_mvp.embedding.registry import create_embedder

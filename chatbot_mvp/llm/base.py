@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from chatbot_mvp.remote.stop import Stop
@@ -156,3 +157,38 @@ class ChatModel(Protocol):
 
 def ignore_reply(_: Completion) -> None:
     """For callers that do not count a model's replies."""
+
+
+class FinishedStream:
+    """A ``ChatStream`` that yields a finished completion word by word."""
+
+    def __init__(self, completion: Completion) -> None:
+        self._whole = completion
+        self._left = re.findall(r"\s*\S+\s*", completion.text) or [completion.text]
+        self._sent = ""
+        self._closed = False
+
+    def __iter__(self) -> Iterator[str]:
+        while self._left and not self._closed:
+            piece = self._left.pop(0)
+            self._sent += piece
+            yield piece
+
+    @property
+    def completion(self) -> Completion:
+        if not self._left:
+            return self._whole
+        return replace(self._whole, text=self._sent, finish_reason="cancelled", quotes=None)
+
+    def close(self) -> None:
+        self._closed = True
+
+
+_LABELS = {"system": "", "user": "Input: ", "assistant": "Output: "}
+
+
+def plain_prompt(messages: Sequence[Message]) -> str:
+    """Return messages as one text that ends where the reply begins. A single message stays as it is."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join([*(_LABELS[message.role] + message.content for message in messages), "Output: "])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Quote, Usage
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishedStream, FinishReason, Quote, Usage
 from chatbot_mvp.llm.extractive import Choice, Unit, choose
-from chatbot_mvp.llm.streams import FinishedStream
 from chatbot_mvp.types import Chunk
 
 CHARS_PER_TOKEN = 4

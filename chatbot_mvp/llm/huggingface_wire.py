@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.errors import InvalidSetting
-from chatbot_mvp.llm.base import ChatRequest, Message
-from chatbot_mvp.llm.plain_prompt import plain_prompt
+from chatbot_mvp.llm.base import ChatRequest, Message, plain_prompt
 from chatbot_mvp.llm.wire import Delta, UnusableReply
 from chatbot_mvp.remote.failures import Failure
 

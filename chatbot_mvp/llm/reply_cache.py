@@ -11,8 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from chatbot_mvp.errors import CacheUnusable
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Usage
-from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, FinishedStream, Usage
 from chatbot_mvp.llm.wrapped import WrappedModel, WrappedStream
 from chatbot_mvp.storage.json_object import parse_json
 from chatbot_mvp.storage.sqlite_cache import SqliteCache

@@ -16,7 +16,7 @@ from chatbot_mvp.app import build_app
 from chatbot_mvp.datasets import Dataset, load_dataset
 from chatbot_mvp.datasets.catalogue import Catalogue
 from chatbot_mvp.datasets.counts import Counts
-from chatbot_mvp.datasets.details import read_details
+from chatbot_mvp.datasets.dataset_service import read_details
 from chatbot_mvp.datasets.row_files import read_judgements
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings, load_settings
 from chatbot_mvp.text import fold

@@ -10,9 +10,9 @@ import pytest
 
 from chatbot_mvp.documents import trial
 from chatbot_mvp.documents.reading import readers, sandbox
-from chatbot_mvp.documents.reading.calling import read_with
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.reader import GivenFile
+from chatbot_mvp.documents.reading.sandbox import read_with
 from chatbot_mvp.errors import UploadError
 from tests.raising import raises
 

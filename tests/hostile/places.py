@@ -19,7 +19,7 @@ from chatbot_mvp.chat.prompting import (
 from chatbot_mvp.datasets import Query
 from chatbot_mvp.evaluation.benchmark.generation import generation_request
 from chatbot_mvp.evaluation.benchmark.judgement import judge_messages
-from chatbot_mvp.evaluation.kb.by_model import ModelProposer
+from chatbot_mvp.evaluation.kb.proposals import ModelProposer
 from chatbot_mvp.llm.base import ChatRequest, Message
 from chatbot_mvp.llm.language_model import LanguageModel
 from chatbot_mvp.retrieval.indexes.enrichment import ContextCache, enrichment_prompts

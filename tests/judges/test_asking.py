@@ -11,8 +11,7 @@ from pydantic import BaseModel
 from chatbot_mvp.errors import ChatbotError, NeedsLanguageModel, all_errors
 from chatbot_mvp.judges.asking import Asked, ask, json_schema
 from chatbot_mvp.judges.reading import Binary, Unreadable, read_reply
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishReason, Message, Usage
-from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishedStream, FinishReason, Message, Usage
 from tests.raising import raises
 
 

@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from chatbot_mvp.llm.base import ChatOptions, ChatRequest, ChatStream, Completion, FinishReason, Message, Usage
+from chatbot_mvp.llm.base import (
+    ChatOptions,
+    ChatRequest,
+    ChatStream,
+    Completion,
+    FinishedStream,
+    FinishReason,
+    Message,
+    Usage,
+)
 from chatbot_mvp.llm.reply_cache import CachedModel, ReplyCache
-from chatbot_mvp.llm.streams import FinishedStream
 
 QUESTION = ChatRequest((Message("user", "¿Cuánto mide? \ud83d 🐧"),))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot_mvp.llm.base import Completion
-from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.llm.base import Completion, FinishedStream
 
 
 @given(st.text())

@@ -6,7 +6,7 @@ import heapq
 import random
 from dataclasses import dataclass
 
-from chatbot_mvp.remote.pace import Pace
+from chatbot_mvp.remote.limiter import Pace
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatbot_mvp.remote.pace import Pace
+from chatbot_mvp.remote.limiter import Pace
 from tests.remote.simulated_provider import Provider, allowed, simulate
 
 

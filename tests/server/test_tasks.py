@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot_mvp.server.tasks import is_client_task
+from chatbot_mvp.server.request import is_client_task
 from chatbot_mvp.settings.model import PROJECT_ROOT
 
 TASKS = {

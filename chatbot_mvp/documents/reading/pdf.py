@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
+import unicodedata
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -11,11 +15,259 @@ from liteparse import LiteParse
 from pypdfium2 import PdfiumError
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
-from chatbot_mvp.documents.reading.pdf_glyphs import Document
+from chatbot_mvp.documents.reading.grid import Cell, rows_of
+from chatbot_mvp.documents.reading.pdf_glyphs import Box, Document, Glyphs
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
-from chatbot_mvp.documents.reading.pdf_page import lines_of
+from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.errors import UploadError, UploadScanned
+
+_NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
+_BESIDE = 0.5
+"""Pieces of text beside a table, a row, from which on it lacks a column."""
+_PASSWORD = 1 << 13
+"""The flag of a field whose value is not shown."""
+_WHITE = 0xF8
+_LETTERS = 100
+"""Letters in words of four and more from which on their vowels are counted."""
+_VOWELS = 0.3
+"""Share of vowels below which they are no words; in Spanish and English 0.31 to 0.5."""
+_MARK = 4
+"""Characters of a piece that may be no more than the mark of a list's item."""
+_DOT_PT = (1.0, 12.0)
+"""Width of a figure that may be the mark of a list's item, in points."""
+_COLUMN = 25
+"""Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
+
+
+def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
+    """Return the lines of a page as liteparse found it, with a table as one line."""
+    seen = [found for found in page.text_items if clean_line(found.text)]
+    dark = [
+        (left, top, left + width, top + height)
+        for shape in page.vector_graphics.shapes
+        for left, top, width, height in [shape.bbox]
+        if shape.fill and not _is_white(shape.fill_color)
+    ]
+    pictures = page.complexity is not None and page.complexity.image_block_count > 0
+    # A scan has its text in white, or not drawn at all, over or under the picture.
+    shown = [one for one in seen if pictures or not _is_hidden(one, dark, glyphs.invisible)]
+    lost["hidden"] += sum(len(one.text.split()) for one in seen) - sum(len(one.text.split()) for one in shown)
+    items = [_item(one, glyphs) for one in shown]
+    items += _dots([shape.bbox for shape in page.vector_graphics.shapes], items)
+    items += [_value(field, items) for field in page.form_fields or () if _is_filled(field)]
+    if is_rubbish(" ".join(item.text for item in items)):
+        lost["unreadable"] += 1
+        return []
+    tables = [_Table(block, glyphs) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
+    marks = {table.mark: table for table in tables}
+    lines: list[Line] = []
+    placed = [*items, *marks]
+    turned = Counter(round(one.rotation) for one in shown).most_common(1)
+    for item in placed:
+        _turn(item, turned[0][0] if turned else 0)
+    if _is_right_to_left(" ".join(item.text for item in items)):
+        # Mirrored, its first column is on the left.
+        for item in placed:
+            item.left, item.right = -item.right, -item.left
+        for found in tables:
+            found.rows = [row[::-1] for row in found.rows]
+    for region in _regions(placed):
+        texts = [item for item in region if item not in marks]
+        for table in (marks[item] for item in region if item in marks):
+            if read := set(table.read_from(texts)):
+                written, size = rows_of(table.rows, heads_of(table.rows)), usual_size(list(read))
+                texts = [*(item for item in texts if item not in read), replace(table.mark, text=written, size=-size)]
+        lines += _lines(texts)
+    return lines
+
+
+class _Table:
+    """A table as liteparse found it."""
+
+    def __init__(self, block: Any, glyphs: Glyphs) -> None:
+        box = block.bbox
+        self.mark = Item("", box.x - 1, box.y - 1, box.x + box.width + 1, box.y + box.height + 1, 0.0, False)
+        self.rows = [
+            [Cell(_cell_text(cell, glyphs)) for cell in row] for row in (block.header or [], *(block.rows or ()))
+        ]
+
+    def read_from(self, items: Sequence[Item]) -> list[Item]:
+        """Return the pieces of text that are its cells; none if it is no good."""
+        box = self.mark
+        level = [item for item in items if box.top <= item.middle <= box.bottom]
+        inside = [item for item in level if box.left <= (item.left + item.right) / 2 <= box.right]
+        said = _letters(" ".join(cell.text for row in self.rows for cell in row))
+        read = [item for item in inside if _letters(item.text) in said]
+        if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
+            return []  # what is not in its cells would be lost
+        filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
+        if len(level) - len(inside) > _BESIDE * len(self.rows):
+            return []
+        heights: dict[str, set[int]] = {}
+        for item in read:
+            heights.setdefault(item.text, set()).add(round(item.middle))
+        fused = (
+            [heights.get(number, set()) for number in text.split(" ")] for text in filled if _NUMBERS.fullmatch(text)
+        )
+        # Numbers of one cell that stand below each other are of two rows.
+        return [] if any(all(places) and not set.intersection(*places) for places in fused) else read
+
+
+def _item(found: Any, glyphs: Glyphs) -> Item:
+    bold = "bold" in (found.font_name or "").lower() or "black" in (found.font_name or "").lower()
+    size = found.font_height or found.font_size or found.height
+    text = glyphs.as_written(clean_line(found.text), _box(found))
+    return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
+
+
+def _dots(shapes: Sequence[Box], items: Sequence[Item]) -> Iterator[Item]:
+    """Yield a bullet for each small figure that is as wide as high and stands close before a piece of text: what
+    browsers print draws the marks of a list.
+
+    Args:
+        shapes: (left, top, width, height) of each.
+    """
+    rows: dict[int, list[Item]] = {}
+    for item in items:
+        rows.setdefault(round(item.middle), []).append(item)
+    for left, top, width, height in shapes:
+        if not _DOT_PT[0] < width < _DOT_PT[1] or abs(width - height) > 0.2 * width:
+            continue
+        middle, right = top + height / 2, left + width
+        beside = [item for row in range(round(middle) - 4, round(middle) + 5) for item in rows.get(row, ())]
+        if any(item.left <= left <= item.right for item in beside):
+            continue  # it is part of the text
+        after = min((item for item in beside if item.left > right), key=lambda item: item.left, default=None)
+        if after is not None and 0.15 < width / after.size < 0.6 and after.left - right < 2 * after.size:
+            yield replace(after, text="•", left=left, right=right)
+
+
+def _is_filled(field: Any) -> bool:
+    """Return whether a form's field shows something that is no part of the page's own text."""
+    if field.rect is None or field.type in ("pushbutton", "signature"):
+        return False
+    return field.checked is not None or bool(clean_line(field.value or "") and not field.field_flags & _PASSWORD)
+
+
+def _value(field: Any, items: Sequence[Item]) -> Item:
+    """Return what a field shows, at its place, with the field's name where nothing on the page says what it is."""
+    box = field.rect
+    size = usual_size(items) if items else 11.0
+    height = box.height if box.height < 2.5 * size else 1.2 * size
+    middle, right = box.y + height / 2, box.x + box.width
+    tick = field.checked is not None
+    text = ("[x]" if field.checked else "[ ]") if tick else clean_line(field.value)
+    before = any(one.right <= box.x + size and abs(one.middle - middle) < 0.5 * size for one in items)
+    after = tick and any(one.left >= right - size and abs(one.middle - middle) < 0.5 * size for one in items)
+    above = any(one.left < right and one.right > box.x and 0 < box.y - one.middle < 2 * size for one in items)
+    if not (before or after or above) and (name := clean_line(field.alternate_name or field.name or "")):
+        text = f"{text} {name}" if tick else f"{name}: {text}"
+    return Item(text, box.x, box.y, right, box.y + height, size, False)
+
+
+def _cell_text(cell: Any, glyphs: Glyphs) -> str:
+    text = clean_line(cell.text)
+    return glyphs.as_written(text, _box(cell.bbox)) if cell.bbox is not None else text
+
+
+def _is_hidden(found: Any, dark: Sequence[Box], invisible: Sequence[Box]) -> bool:
+    x, y = found.x + found.width / 2, found.y + found.height / 2
+
+    def within(boxes: Sequence[Box], more: int) -> bool:
+        return any(left <= x <= right and top - more <= y <= bottom + more for left, top, right, bottom in boxes)
+
+    return within(invisible, 1) or (_is_white(found.fill_color) and not within(dark, 0))
+
+
+def _box(found: Any) -> Box:
+    return found.x, found.y, found.x + found.width, found.y + found.height
+
+
+def _is_white(color: str | None) -> bool:
+    """Return whether a colour, as in "ffrrggbb", is white."""
+    return color is not None and all(int(color[place : place + 2], 16) >= _WHITE for place in (2, 4, 6))
+
+
+def is_rubbish(text: str) -> bool:
+    """Return whether a text is what a font without a map of its characters leaves: hardly any vowels, or no letters."""
+    unknown = sum(char == "\ufffd" or "\ue000" <= char <= "\uf8ff" for char in text)
+    words = re.findall(r"[A-Za-z]{4,}", text)
+    letters = "".join(words).lower()
+    if unknown > 0.2 * len(text) or len(letters) < _LETTERS:
+        return unknown > 0.2 * len(text)
+    latin = sum(char.isascii() for char in text if char.isalpha()) > 0.6 * sum(map(str.isalpha, text))
+    return latin and sum(letters.count(vowel) for vowel in "aeiouy") < _VOWELS * len(letters)
+
+
+def _turn(item: Item, degrees: int) -> None:
+    """Put a piece of a page whose text is turned where it would be if the page were turned back."""
+    if degrees == 90:
+        item.left, item.top, item.right, item.bottom = item.top, -item.right, item.bottom, -item.left
+    elif degrees == 270:
+        item.left, item.top, item.right, item.bottom = -item.bottom, item.left, -item.top, item.right
+
+
+def _is_right_to_left(text: str) -> bool:
+    letters = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
+    return 2 * sum(kind in ("R", "AL") for kind in letters) > len(letters)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def _regions(items: Sequence[Item]) -> list[list[Item]]:
+    """Cut a page at its gutters into regions that are read one after the other."""
+    if len(items) < 4:
+        return [list(items)]
+    for cut in (_gutter, _band):
+        parts = cut(items)
+        if len(parts) > 1:
+            return [region for part in parts for region in _regions(part)]
+    return [list(items)]
+
+
+def _gutter(items: Sequence[Item]) -> list[list[Item]]:
+    """Split at an empty vertical strip with columns of text on both sides; a table across it is none."""
+    edge = -math.inf
+    for item in sorted((item for item in items if item.size), key=lambda item: item.left):
+        if -math.inf < edge < item.left - 5:
+            middle = (edge + item.left) / 2
+            sides = [[i for i in items if i.right < middle], [i for i in items if i.left > middle]]
+            if all(map(_is_column, sides)):
+                return sides
+        edge = max(edge, item.right)
+    return [list(items)]
+
+
+def _is_column(side: Sequence[Item]) -> bool:
+    texts = [item for item in side if item.size > 0 and len(item.text) > _MARK]
+    return len(texts) >= 3 and sorted(len(item.text) for item in texts)[len(texts) // 2] >= _COLUMN
+
+
+def _band(items: Sequence[Item]) -> list[list[Item]]:
+    """Split between lines, where one part has columns and the other has none."""
+    order = sorted(items, key=lambda item: item.top)
+    edge = order[0].bottom
+    for place, item in enumerate(order):
+        if item.top >= edge - 1 and place:
+            parts = [order[:place], order[place:]]
+            if any(len(_gutter(part)) > 1 for part in parts):
+                return parts
+        edge = max(edge, item.bottom)
+    return [list(items)]
+
+
+def _lines(items: Sequence[Item]) -> list[Line]:
+    found = []
+    for row in with_tables(rows_among(items)):
+        most = max(row, key=lambda item: len(item.text))
+        text = row[0].text if len(row) == 1 else " ".join(item.text for item in row)
+        bold = all(item.bold for item in row)
+        found.append(Line(text, round(most.size, 1), bold, -row[0].bottom))
+    return found
+
 
 _MAX_OUTLINE = 5_000
 _MAX_DEPTH = 6

@@ -14,9 +14,16 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import Embedder, InputType, Vectors
 from chatbot_mvp.errors import ProviderUnavailable
-from chatbot_mvp.llm.base import ChatModel, ChatRequest, ChatStream, Completion, Message, Usage
-from chatbot_mvp.llm.plain_prompt import plain_prompt
-from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.llm.base import (
+    ChatModel,
+    ChatRequest,
+    ChatStream,
+    Completion,
+    FinishedStream,
+    Message,
+    Usage,
+    plain_prompt,
+)
 
 _CHAT_CLASS = "BaseChatModel"
 """LangChain's class of the models that take messages. All others take a text."""

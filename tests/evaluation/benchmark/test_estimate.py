@@ -20,8 +20,7 @@ from chatbot_mvp.evaluation.benchmark.estimate import (
     share_of_time,
     total_of,
 )
-from chatbot_mvp.evaluation.benchmark.extrapolation import projected
-from chatbot_mvp.evaluation.benchmark.pilot import spread
+from chatbot_mvp.evaluation.benchmark.pilot import projected, spread
 from chatbot_mvp.runs.records import RunFolder
 from chatbot_mvp.settings.model import Settings
 from tests.fakes import fake_app

@@ -9,7 +9,7 @@ import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import RunStopped
-from chatbot_mvp.evaluation.kb.by_model import find_evidence
+from chatbot_mvp.evaluation.kb.proposals import find_evidence
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Progress
 from tests.evaluation.kb.question_stub import INVENTED, QuestionStub

@@ -20,7 +20,7 @@ from chatbot_mvp.retrieval.late.passages import PassageTokens
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
 from chatbot_mvp.retrieval.stages import late_interaction
 from chatbot_mvp.retrieval.stages.base import Selection
-from chatbot_mvp.retrieval.stages.kb_evidence import LATE_FEATURES, late_features
+from chatbot_mvp.retrieval.stages.evidence import LATE_FEATURES, late_features
 from chatbot_mvp.retrieval.stages.late_interaction import WEIGHTS, LateInteraction
 from chatbot_mvp.retrieval.trace import PART, Hit, RetrievalTrace
 from chatbot_mvp.settings.model import Settings

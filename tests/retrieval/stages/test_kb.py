@@ -9,9 +9,16 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
-from chatbot_mvp.retrieval.stages.evidence import MODELS, NAMED_HEADING, WEIGHTS_PATH, logistic
+from chatbot_mvp.retrieval.stages.evidence import (
+    DENSE_FEATURES,
+    LEXICAL_FEATURES,
+    MODELS,
+    NAMED_HEADING,
+    WEIGHTS_PATH,
+    evidence_features,
+    logistic,
+)
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha, weighted_parts
-from chatbot_mvp.retrieval.stages.kb_evidence import DENSE_FEATURES, LEXICAL_FEATURES, evidence_features
 from chatbot_mvp.retrieval.trace import Hit
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document, last

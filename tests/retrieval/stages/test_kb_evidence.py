@@ -6,7 +6,7 @@ import pytest
 
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.pipeline import growing_pipeline
-from chatbot_mvp.retrieval.stages.kb_evidence import evidence_features
+from chatbot_mvp.retrieval.stages.evidence import evidence_features
 from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.types import Document, last
 from tests.fakes import FakeEmbedder

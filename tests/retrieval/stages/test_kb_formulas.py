@@ -12,9 +12,8 @@ import pytest
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.retrieval.kb.vocabulary import KbIndex
 from chatbot_mvp.retrieval.pipeline import Pipeline, growing_pipeline
-from chatbot_mvp.retrieval.stages.evidence import NAMED_HEADING, covered_share, judge, logistic
+from chatbot_mvp.retrieval.stages.evidence import NAMED_HEADING, covered_share, evidence_features, judge, logistic
 from chatbot_mvp.retrieval.stages.fusion import adaptive_alpha
-from chatbot_mvp.retrieval.stages.kb_evidence import evidence_features
 from chatbot_mvp.retrieval.stages.kb_score import SIGNAL_WEIGHTS, score_parts
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.settings.model import Settings

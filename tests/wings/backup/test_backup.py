@@ -28,7 +28,7 @@ from chatbot_mvp.storage.data_folder import DataFolder
 from chatbot_mvp.storage.files import write_json
 from chatbot_mvp.storage.jsonl import append_lines
 from chatbot_mvp.storage.sqlite_cache import SqliteCache
-from chatbot_mvp.wings.backup import snapshot, writing
+from chatbot_mvp.wings.backup import writing
 from chatbot_mvp.wings.backup.errors import BackupUnusable
 from chatbot_mvp.wings.backup.reading import open_backup
 from chatbot_mvp.wings.backup.restoring import restore
@@ -414,17 +414,17 @@ def test_files_that_are_replaced_while_they_are_opened_are_opened_again(
 
     (root / "kb" / "a").mkdir(parents=True)
     write(1)
-    whole = snapshot._open
+    whole = writing._open
 
     @contextmanager
-    def opened(path: Path, name: str) -> Iterator[snapshot.Opened]:
+    def opened(path: Path, name: str) -> Iterator[writing.Opened]:
         with whole(path, name) as found:
             opens.append(name)
             if len(opens) == 2:
                 write(2)  # the upload of another text, after two of three files were opened
             yield found
 
-    monkeypatch.setattr(snapshot, "_open", opened)
+    monkeypatch.setattr(writing, "_open", opened)
     save_backup(tmp_path / "b.zip", DataFolder(root), "1")
     with zipfile.ZipFile(tmp_path / "b.zip") as archive:
         assert [json.loads(archive.read(f"data/kb/a/{name}"))["n"] for name in names] == [2, 2, 2]

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, Usage
-from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishedStream, Usage
 from chatbot_mvp.wings.ragas.judging import Prompts
 
 

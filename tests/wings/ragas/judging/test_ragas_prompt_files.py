@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from chatbot_mvp.errors import UnknownChoice
-from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion
-from chatbot_mvp.llm.streams import FinishedStream
+from chatbot_mvp.llm.base import ChatRequest, ChatStream, Completion, FinishedStream
 from chatbot_mvp.wings.ragas.judging import (
     JUDGED,
     JudgeOptions,
