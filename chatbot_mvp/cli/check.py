@@ -47,7 +47,6 @@ def check(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check each sentence of a text against documents. Exit code 6: some --pairs cannot be used."""
     named = [name for name, given_one in (("--against", against), ("--base", base), ("--pairs", pairs)) if given_one]
     if len(named) != 1 or (text is None) != (pairs is not None):
         raise typer.BadParameter("give a text and either --against or --base, or no text and --pairs")

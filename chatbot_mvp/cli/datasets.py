@@ -30,7 +30,6 @@ def datasets_fetch(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Download a public data set into a folder under data/datasets; a failed download resumes where it stopped."""
     if name not in DATASET_SOURCES:
         choose = " or ".join(DATASET_SOURCES)
         raise typer.BadParameter(f"{name!r} cannot be downloaded; choose {choose}", param_hint="name")
@@ -61,7 +60,6 @@ def datasets_fetch(
 
 @datasets.command("list")
 def datasets_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """List the data sets that a run can use by name: bundled, under data/datasets, on S3, and knowledge bases."""
     app = open_app(env)
     entries, problem = app.datasets.entries()
     of_kbs = app.kb_evaluation.references()
@@ -105,7 +103,6 @@ def datasets_push(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Upload a data set to s3://MINIO_BUCKET_NAME/S3_DATASETS_PREFIX/NAME/; unchanged files are not sent again."""
     address, sent, kept = open_app(env, verbose).datasets.push(name)
     if as_json:
         print_json({"url": address, "sent": sent, "unchanged": kept})
@@ -124,7 +121,6 @@ def datasets_to_kb(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Keep a data set as a knowledge base to chat with, and its queries as a question set of that knowledge base."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         record, questions = app.kb_evaluation.keep_dataset(name, progress)

@@ -71,7 +71,6 @@ def kb_ask(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question from a knowledge base, or from a document, which is saved as one."""
     documents = _filter_of(folder, tag, only, since, until, dated)
     if mode not in ("strict", "general"):
         raise typer.BadParameter(f"{mode!r} is not a mode; choose strict or general", param_hint="--mode")
@@ -130,7 +129,6 @@ def kb_evaluate(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the chat on a document: which passages it finds, which questions it accepts, and how fast."""
     overrides: dict[str, Any] = {"retrieval_strategy": strategy} if strategy else {}
     app = open_app(env, **overrides)
     kb_id = kb_of(app, document)
@@ -156,7 +154,6 @@ def kb_questions(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Propose questions to evaluate a document. A person should review them before use."""
     app = open_app(env)
     kb_id = kb_of(app, document)
     with ProgressLine() as progress:
@@ -209,7 +206,6 @@ def _kb_purge(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take documents out of every version and out of everything that quotes them. This cannot be undone."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     plan = app.kb_changes.purge_plan(kb_id, paths)

@@ -61,7 +61,6 @@ def kb_create(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a knowledge base of files. Exit code 6: some cannot be used, the others are in."""
     about = about_of(title, author, source, date, tag)
     app = open_app(env)
     with ProgressLine() as progress:
@@ -86,7 +85,6 @@ def kb_add(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add files to a knowledge base, or replace the documents under their paths. Exit code 6: some cannot be used."""
     about = about_of(title, author, source, date, tag)
     app = open_app(env)
     kb_id = stored_kb(app, name)
@@ -112,7 +110,6 @@ def kb_sync(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a knowledge base equal to a folder: files come, replace, move and go. Exit code 6: some cannot be used."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     with ProgressLine() as progress:
@@ -133,7 +130,6 @@ def kb_remove(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove documents or folders. Earlier versions keep them."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     there = app.kbs.store.to_change(kb_id, stage)[0].documents
@@ -152,7 +148,6 @@ def kb_move(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move or rename a document or a folder."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     change = move_named(app.kbs.store.to_change(kb_id, stage)[0].documents, path, to)
@@ -174,7 +169,6 @@ def kb_describe(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change what is said of documents; "" clears a field or all tags."""
     about = about_of(title, author, source, date, tag)
     if not about:
         raise typer.BadParameter("say what changes", param_hint="--title, --author, --source, --date or --tag")
@@ -194,7 +188,6 @@ def kb_original(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the file that a document was uploaded as."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     document = app.kb_documents.find(kb_id, path, version_named(app.kbs.store, kb_id, version))
@@ -220,7 +213,6 @@ def kb_text(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what was read of a document: its text; with --json also its blocks, its reader, and what was lost."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     named = version_named(app.kbs.store, kb_id, version)
@@ -244,7 +236,6 @@ def kb_reread(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read the kept files of documents again, as a new version. Exit code 6: of some no file is kept."""
     if reader and reader not in READERS:
         raise typer.BadParameter(
             f"there is no reader {reader!r}; choose one of {', '.join(READERS)}", param_hint="--reader"

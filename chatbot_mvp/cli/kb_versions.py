@@ -43,7 +43,6 @@ def kb_list(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the knowledge bases, or the documents of one. Exit code 6: something of them cannot be read."""
     app = open_app(env)
     store = app.kbs.store
     if name:
@@ -95,7 +94,6 @@ def kb_rename(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a knowledge base another name. Its id stays."""
     if not clean_name(to):
         raise typer.BadParameter("it is blank", param_hint="NEW_NAME")
     app = open_app(env)
@@ -110,7 +108,6 @@ def kb_delete(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete a knowledge base with all its versions, files and indexes."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     record, count = app.kbs.store.record(kb_id), len(app.kbs.store.documents(kb_id))
@@ -126,7 +123,6 @@ def kb_delete(
 
 @versions.command("history")
 def kb_history(name: KbArgument, env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Show the versions of a knowledge base, the newest first."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     steps, staged = app.kb_changes.history(kb_id), app.kb_changes.staged(kb_id)
@@ -162,7 +158,6 @@ def kb_diff(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what came, went, moved and changed between two versions, paragraph by paragraph."""
     app = open_app(env)
     kb_id, store = stored_kb(app, name), app.kbs.store
     steps = app.kb_changes.history(kb_id)
@@ -196,7 +191,6 @@ def kb_restore(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a knowledge base the documents of an earlier version again."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     with ProgressLine() as progress:
@@ -222,7 +216,6 @@ def kb_stage(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let files wait as the draft, as `kb add --stage` does; without files, show what waits."""
     if files:
         kb_add(
             name,
@@ -256,7 +249,6 @@ def kb_publish(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the draft the current version, with what has changed since."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     with ProgressLine() as progress:
@@ -266,7 +258,6 @@ def kb_publish(
 
 @versions.command("drop")
 def kb_drop(name: KbArgument, env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Drop the draft."""
     app = open_app(env)
     kb_id = stored_kb(app, name)
     app.kb_changes.drop(kb_id)

@@ -28,7 +28,9 @@ class LazyCommand(TyperCommand):
             group = typer.main.get_group(attribute(self.source))
         finally:
             gc.enable()
-        return group.commands[str(self.name)]
+        command = group.commands[str(self.name)]
+        command.help = command.help or self.help
+        return command
 
 
 class LazyGroup(TyperGroup):
@@ -93,6 +95,6 @@ class Commands:
 
 
 def lazy(source: str, summaries: Mapping[str, str]) -> Iterator[LazyCommand]:
-    """Yield the lazy commands of one module; ``summaries`` maps each name to its help line, also its docstring."""
+    """Yield the lazy commands of one module; ``summaries`` maps each name to its help line."""
     for name, summary in summaries.items():
         yield LazyCommand(name, source, summary)

@@ -28,7 +28,6 @@ operation = typer.Typer()
 
 @operation.command("hash-password")
 def hash_password_command() -> None:
-    """Ask for a password and print the ADMIN_PASSWORD line with its hash, to paste into .env."""
     password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     if len(password) < LEAST_CHARS:
         raise typer.BadParameter(f"{LEAST_CHARS} characters or more are needed", param_hint="password")
@@ -40,7 +39,6 @@ def start_pages(
     host: Annotated[str, typer.Option(help="Address to listen on; by default, only this machine")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535)] = 8501,
 ) -> None:
-    """Start the pages. Settings are read from the environment and from ./.env."""
     if find_spec("streamlit_app") is None:
         raise MissingPackage(feature="The pages", package="streamlit_app", command="pip install chatbot-mvp")
     _require_free(host, port)
@@ -57,7 +55,6 @@ def serve_chat(
     preset: PresetOption = None,
     env: EnvOption = None,
 ) -> None:
-    """Serve the chat to other programs as an OpenAI-compatible endpoint, protected by SERVE_TOKEN."""
     from chatbot_mvp.server.run import serve
 
     app = open_app(env, **preset_changes(preset, env))
@@ -153,7 +150,6 @@ def _provider_line(status: ProviderStatus) -> str:
 
 @operation.command("plugins")
 def list_plugins(as_json: JsonOption = False) -> None:
-    """List what wings and installed packages add, and what is left out because it cannot be loaded."""
     reasons = {problem.addition: problem.reason for problem in problems()}
     if as_json:
         rows = [

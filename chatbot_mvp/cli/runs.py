@@ -94,7 +94,6 @@ def benchmark_run(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Run a benchmark in the foreground. Ctrl-C stops it safely; ``resume`` continues it."""
     if unknown := [form for form in export or () if form not in FORMATS]:
         raise typer.BadParameter(f"{unknown[0]!r} is not a format; choose {', '.join(FORMATS)}", param_hint="--export")
     levels = levels_of(fail_under)
@@ -140,7 +139,6 @@ def benchmark_resume(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Continue a stopped or killed run: process the queries that are missing."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.resume_now(run_id, progress, budget_usd=budget)
@@ -155,7 +153,6 @@ def benchmark_retry(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Process the failed queries of a run again, and those that are missing."""
     app = open_app(env, verbose)
     with ProgressLine() as progress:
         result = app.runs.resume_now(run_id, progress, budget_usd=budget, retry_failed=True)
@@ -164,13 +161,11 @@ def benchmark_retry(
 
 @benchmark.command("show")
 def benchmark_show(run_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Show a finished run."""
     _print(open_app(env).archive.run(run_id), as_json)
 
 
 @benchmark.command("list")
 def benchmark_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """List finished runs, and those that can be resumed."""
     app = open_app(env)
     runs, damaged = app.archive.runs()
     unfinished = app.archive.unfinished()
@@ -207,7 +202,6 @@ def benchmark_compare(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs over the same questions: differences with intervals and p-values, and the questions that changed."""
     levels = levels_of(fail_under)
     app = open_app(env)
     comparison = app.archive.compare(run_ids, metric or ())
@@ -231,7 +225,6 @@ def benchmark_history(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a metric of all runs on one data set over time, and the first run that fell out of the band."""
     history = chosen_history(open_app(env).archive, dataset, metric)
     if as_json:
         print_json(history.to_json())
@@ -247,7 +240,6 @@ def benchmark_export(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a finished run in another format."""
     exported = open_app(env).archive.export(run_id, form)
     paths = write_files(exported, output)
     if as_json:
@@ -271,7 +263,6 @@ def benchmark_import(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import a run from another machine or program, to show and compare it like any other."""
     reference = with_split(env, dataset, split) or ""
     app = open_app(env)
     with ProgressLine() as progress:

@@ -88,12 +88,11 @@ def test_the_first_page_imports_neither_tables_nor_charts_nor_providers(tmp_path
     assert found & (SDKS | TABLES | DOCUMENTS | RUNNERS) == set()
 
 
-def test_the_table_has_every_command_with_its_docstring() -> None:
-    lazy = [command for _, command in cli.leaves()]
-    table: dict[str, dict[str | None, str | None]] = {command.source: {} for command in lazy}
-    for command in lazy:
-        table[command.source][command.name] = command.help
+def test_the_table_has_every_command_and_says_its_help_alone() -> None:
+    table: dict[str, set[str | None]] = {}
+    for _, command in cli.leaves():
+        table.setdefault(command.source, set()).add(command.name)
+        assert command.help and command.load().help == command.help
     for source, listed in table.items():
         module, _, attribute = source.partition(":")
-        defined = typer.main.get_group(getattr(import_module(module), attribute)).commands
-        assert listed == {name: command.help for name, command in defined.items()}
+        assert listed == set(typer.main.get_group(getattr(import_module(module), attribute)).commands)

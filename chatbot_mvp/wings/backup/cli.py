@@ -44,7 +44,6 @@ def make_backup(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write all data to one archive, also while servers and runs are at work."""
     if as_json and file == _STDOUT:
         raise typer.BadParameter("stdout is the archive, so --json cannot print there", param_hint="--json")
     folder = load_settings(env).data_folder
@@ -111,7 +110,6 @@ def restore_backup(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Restore DATA_DIR from an archive, as a whole or not at all. Stop servers and runs first."""
     folder = load_settings(env).data_folder
     if sha256 and not re.fullmatch("[0-9a-fA-F]{64}", sha256):
         raise typer.BadParameter(

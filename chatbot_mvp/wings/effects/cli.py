@@ -54,7 +54,6 @@ def kb_effects(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask two versions the same questions, and test what changed. Exit code: 0 not worse, 3 worse, 4 cannot tell."""
     if questions and last:
         raise typer.BadParameter("give one of --questions and --last", param_hint="--last")
     if publish and after != DRAFT:

@@ -60,7 +60,6 @@ def gate_command(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Test whether today's code and configuration are worse than a baseline. Exit code: 0 no, 3 yes, 4 cannot tell."""
     if (baseline is None) == (save_baseline is None):
         raise typer.BadParameter("give one of --baseline and --save-baseline", param_hint="--baseline")
     if report not in REPORTS:

@@ -38,7 +38,6 @@ def serve_tools(
     port: Annotated[int, typer.Option(min=1, max=65_535, help="With --http")] = 8601,
     env: EnvOption = None,
 ) -> None:
-    """Offer the knowledge bases to assistants as tools, by the Model Context Protocol (MCP)."""
     app = open_app(env)
     if not http:
         server = _mcp_server(app)

@@ -40,7 +40,6 @@ def kb_promise(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Promise a share of wrong answers from labelled questions, or say how many are missing; then exit code 4."""
     level = _share(at_most)
     if by not in (None, *UNITS):
         raise typer.BadParameter(f"{by!r} is not one of {', '.join(UNITS)}", param_hint="--by")

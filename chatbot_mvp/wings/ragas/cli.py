@@ -46,7 +46,6 @@ def ragas_run(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Score a file of answers. To continue a stopped evaluation: chatbot-mvp benchmark resume RUN."""
     loaded = load_config(config)
     dataset = dataset or loaded.dataset
     if dataset is None:
@@ -74,7 +73,6 @@ def save_prompts(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the prompts as Ragas' save_prompts() does: <metric>_<prompt>_<language>.json."""
     _print_files(open_app(env).get(RagasService).prompts.save(folder, language, load_config(config)), as_json)
 
 
@@ -87,7 +85,6 @@ def adapt_prompts(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the prompts that a folder lacks in a language, with the judge, and keep them there for review."""
     loaded = load_config(config)
     if folder is not None:
         loaded = loaded.model_copy(update={"prompts": folder.absolute()})
@@ -115,7 +112,6 @@ def ragas_agreement(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how well the judge agrees with people on faithfulness: accuracy and Cohen's kappa on labelled rows."""
     app = open_app(env)
     service = app.get(RagasService)
     loaded = load_config(config)

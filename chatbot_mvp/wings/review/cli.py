@@ -44,7 +44,6 @@ def kb_review(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Review the chat's answers: list what waits, or label with single keys or from a file."""
     app = open_app(env)
     kb_id = kb_of(app, document)
     name = reviewer if reviewer is not None else getpass.getuser()

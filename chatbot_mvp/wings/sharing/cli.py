@@ -25,7 +25,6 @@ def exchange_with_bucket(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Exchange knowledge bases and finished runs with the bucket of DATA_ROOT once."""
     sharer = open_app(env).get(Sharing)
     report = sharer.exchange(deletions.value)
     if as_json:

@@ -73,7 +73,6 @@ def tune_run(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Find the best configuration for a knowledge base or a data set. Ctrl-C stops it safely; ``resume`` continues."""
     app = open_app(env, verbose)
     target = kb_of(app, target)
     options = TuneOptions(metric, min_effect, most, seed, with_model, budget, space)
@@ -99,7 +98,6 @@ def tune_resume(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Continue a stopped or killed tune: measure what is missing."""
     app = open_app(env, verbose)
     if not tune_id:
         unfinished = [state.tune_id for state in app.get(Tuner).tunes() if state.state == "unfinished"]
@@ -111,7 +109,6 @@ def tune_resume(
 
 @tune.command("list")
 def tune_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """List tunes, newest first."""
     states = open_app(env).get(Tuner).tunes()
     if as_json:
         print_json({"tunes": [_state_json(state) for state in states]})
@@ -122,7 +119,6 @@ def tune_list(env: EnvOption = None, as_json: JsonOption = False) -> None:
 
 @tune.command("show")
 def tune_show(tune_id: str, env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Show the result of a finished tune."""
     _print(open_app(env).get(Tuner).result(tune_id), as_json)
 
 
@@ -133,7 +129,6 @@ def tune_apply(
     env: EnvOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Use the winner of a tune for all chats and runs. ``undo`` restores what was there."""
     made = open_app(env).get(Tuner).apply(tune_id, config)
     if as_json:
         changes = {name: {"before": before, "after": after} for name, (before, after) in made.changes.items()}
@@ -144,7 +139,6 @@ def tune_apply(
 
 @tune.command("undo")
 def tune_undo(env: EnvOption = None, as_json: JsonOption = False) -> None:
-    """Restore the settings as they were before the latest ``apply``."""
     undone = open_app(env).get(Tuner).undo()
     if as_json:
         print_json(asdict(undone))
