@@ -120,9 +120,17 @@ class Uploads:
         title = clean_name(kb_name) or (names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}")
 
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
-            return self._keep(found, kb_name, intake, report, progress, owner)
+            def kept(record: KbRecord, is_new: bool) -> None:
+                intake.kept(self._kbs.store.files(record.kb_id), self._kbs.limits[0])
+                if owner and is_new:
+                    self._owners.note(record.kb_id, owner)
+                report("kb_index")
 
-        return self._read_then("upload", title, intake, keep, owner)
+            kb_id = self._kbs.make(found, kb_name, kept, progress).kb_id
+            intake.indexed()
+            return kb_id
+
+        return self._read_then(title, intake, keep, owner)
 
     @performs(Action.CHANGE_KB)
     def add_to(self, kb_id: str, files: Sequence[tuple[str, bytes]], owner: str = "", stage: bool = False) -> str:
@@ -149,7 +157,7 @@ class Uploads:
             intake.indexed()
             return kb_id
 
-        return self._read_then("upload", record.kb_name, intake, keep, owner, kb_id, stage)
+        return self._read_then(record.kb_name, intake, keep, owner, kb_id, stage)
 
     def _intake(self, files: Sequence[tuple[str, bytes]], owner: str, kb_id: str = "", stage: bool = False) -> Intake:
         """Check that there is room for some files, and return what reads them."""
@@ -164,7 +172,6 @@ class Uploads:
 
     def _read_then(
         self,
-        kind: str,
         title: str,
         intake: Intake,
         keep: Callable[[Sequence[NewDocument], Callable[[str], None], ProgressCallback], str],
@@ -199,28 +206,7 @@ class Uploads:
                 raise
             return None
 
-        return self._submit(kind, title, work, intake.states, owner, into, staged)
-
-    def _keep(
-        self,
-        found: Sequence[NewDocument],
-        kb_name: str,
-        intake: Intake,
-        report: Callable[[str], None],
-        progress: ProgressCallback,
-        owner: str,
-    ) -> str:
-        """Make a knowledge base of the files and return its id."""
-
-        def kept(record: KbRecord, is_new: bool) -> None:
-            intake.kept(self._kbs.store.files(record.kb_id), self._kbs.limits[0])
-            if owner and is_new:
-                self._owners.note(record.kb_id, owner)
-            report("kb_index")
-
-        kb_id = self._kbs.make(found, kb_name, kept, progress).kb_id
-        intake.indexed()
-        return kb_id
+        return self._submit("upload", title, work, intake.states, owner, into, staged)
 
     def _require_room(self, files: Sequence[tuple[str, bytes]], owner: str) -> None:
         waiting = [file.size for upload in self.uploads(owner) for file in upload.files if file.active]
