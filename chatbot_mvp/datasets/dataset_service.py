@@ -31,6 +31,8 @@ from chatbot_mvp.types import ProgressCallback, ignore_progress
 _PREVIEWED = 5
 _LONGEST_LICENSE = 200
 
+_DETAILS_KEPT = 16
+
 
 @dataclass(frozen=True, slots=True)
 class QueryPreview:
@@ -112,9 +114,6 @@ def _text(path: Path) -> str:
             return file.read(100_000)
     except OSError:
         return ""
-
-
-_DETAILS_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)

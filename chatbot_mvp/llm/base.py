@@ -19,6 +19,8 @@ Near = Callable[[Sequence[str]], Sequence[tuple[float, Mapping[str, float]]]]
 """Maps texts to, for each text, (its late interaction with a question, folded word of the question -> nearness, mostly
 0-1, to the text's nearest word)."""
 
+_LABELS = {"system": "", "user": "Input: ", "assistant": "Output: "}
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -182,9 +184,6 @@ class FinishedStream:
 
     def close(self) -> None:
         self._closed = True
-
-
-_LABELS = {"system": "", "user": "Input: ", "assistant": "Output: "}
 
 
 def plain_prompt(messages: Sequence[Message]) -> str:

@@ -38,6 +38,12 @@ _FREE = 1.3
 _SHORTEST = 0.001
 _LONGEST = 10.0
 
+_BELOW_RATE = 0.95
+"""Share of a configured rate at which requests start."""
+_DELIVERY_S = 0.15
+"""Seconds after its start in which a request arrives. Requests that arrive later may exceed a configured rate."""
+_LONGEST_SPAN_S = 60
+
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
@@ -122,13 +128,6 @@ class Pace:
         interval = factor * max(self.interval, min(spacing, _LONGEST / 4), _SHORTEST)
         self.interval = min(interval, _LONGEST)
         self._begin(now)
-
-
-_BELOW_RATE = 0.95
-"""Share of a configured rate at which requests start."""
-_DELIVERY_S = 0.15
-"""Seconds after its start in which a request arrives. Requests that arrive later may exceed a configured rate."""
-_LONGEST_SPAN_S = 60
 
 
 @dataclass(frozen=True, slots=True)

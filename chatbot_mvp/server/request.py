@@ -50,6 +50,21 @@ _ENDS_READ = 4_000
 """Characters that are read at each end of a long message."""
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 
+KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence", "kb_doubt_evidence")
+"""Fields of a request that override a setting for that question."""
+_OBEYED = {
+    *("model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "seed"),
+    "filter",
+    *KNOBS,
+}
+_NOTHING: tuple[Any, ...] = ([], "", {}, 0)
+"""Values of ignored fields that ask for nothing."""
+IGNORED = {
+    *("stop", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty", "logit_bias"),
+    *("reasoning_effort", "verbosity", "keep_alive", "prompt_cache_retention"),
+}
+"""Fields of how a model draws its words. They are not passed on, and the reply names those that were given."""
+
 
 def is_client_task(text: str) -> bool:
     """Return whether a message asks for a title, tags, follow-up questions, queries or a summary of a conversation."""
@@ -62,19 +77,6 @@ def is_client_task(text: str) -> bool:
         return True
     about_talk = re.search(rf"\b{_TALK}\b", text, re.I) is not None
     return about_talk and any(_ORDER.search(sentence) for sentence in sentences)
-
-
-KNOBS = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence", "kb_doubt_evidence")
-"""Fields of a request that override a setting for that question."""
-_OBEYED = {
-    *("model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "temperature", "seed"),
-    "filter",
-    *KNOBS,
-}
-
-
-_NOTHING: tuple[Any, ...] = ([], "", {}, 0)
-"""Values of ignored fields that ask for nothing."""
 
 
 def _one_of(*values: Any) -> Callable[[Any], bool]:
@@ -101,11 +103,6 @@ _WITHOUT_EFFECT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "metadata": (lambda given: isinstance(given, dict), "it must be an object"),
 }
 """Field -> (whether a value asks for nothing beyond what the answer is anyway, what to say of any other value)."""
-IGNORED = {
-    *("stop", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty", "logit_bias"),
-    *("reasoning_effort", "verbosity", "keep_alive", "prompt_cache_retention"),
-}
-"""Fields of how a model draws its words. They are not passed on, and the reply names those that were given."""
 
 
 @dataclass(frozen=True, slots=True)

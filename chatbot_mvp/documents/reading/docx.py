@@ -1,4 +1,4 @@
-"""Convert Word documents to text, via mammoth's HTML."""
+"""Convert Word documents to text: what mammoth leaves out is written into the document, and its HTML is read."""
 
 from __future__ import annotations
 
@@ -36,6 +36,17 @@ _MONOSPACED = re.compile(r"courier|consolas|mono\b|menlo|monaco|lucida console|f
 _ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
 _ROMAN = tuple(zip(_ROMAN_VALUES, "m cm d cd c xc l xl x ix v iv i".split(), strict=True))
 _LIKE_CODE = re.compile(r"[{}();=<>\\$_#]|^\s{2}")
+
+_STYLES = """
+p[style-name='Title'] => h1.title:fresh
+p[style-name='Título'] => h1.title:fresh
+p[style-name='Puesto'] => h1.title:fresh
+p.CodeOfThisReader => pre:separator('\\n')
+""" + "\n".join(
+    f"p[style-name='{name} {level}'] => h{level}:fresh"
+    for name in ("Título", "título", "Encabezado")
+    for level in range(1, 7)
+)
 
 
 def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
@@ -292,18 +303,6 @@ def _numeral(number: int, form: str) -> str:
             said += letters * (number // value)
             number %= value
     return said.upper() if form.startswith("upper") else said
-
-
-_STYLES = """
-p[style-name='Title'] => h1.title:fresh
-p[style-name='Título'] => h1.title:fresh
-p[style-name='Puesto'] => h1.title:fresh
-p.CodeOfThisReader => pre:separator('\\n')
-""" + "\n".join(
-    f"p[style-name='{name} {level}'] => h{level}:fresh"
-    for name in ("Título", "título", "Encabezado")
-    for level in range(1, 7)
-)
 
 
 def read(file: GivenFile) -> Extracted:

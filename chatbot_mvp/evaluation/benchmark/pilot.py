@@ -40,6 +40,10 @@ from chatbot_mvp.settings.model import Settings
 from chatbot_mvp.storage.files import make_folder
 from chatbot_mvp.types import ProgressCallback
 
+STAND_IN = "LEXICAL"
+"""Strategy of a pilot whose own strategy would first need every chunk enriched by a model."""
+T = TypeVar("T")
+
 
 class Extrapolation:
     """Extrapolates a pilot's records to the whole run."""
@@ -200,12 +204,6 @@ def projected(samples: Sequence[float], rest: int, *, done: bool = True) -> Amou
     deviation = stdev(samples) if len(samples) > 1 else 0.0
     half = 2 * deviation * math.sqrt(rest + rest * rest / len(samples))
     return Amount(expected, max(known, expected - half), expected + half)
-
-
-STAND_IN = "LEXICAL"
-"""Strategy of a pilot whose own strategy would first need every chunk enriched by a model."""
-
-T = TypeVar("T")
 
 
 @contextmanager

@@ -64,6 +64,8 @@ _TOKENS = 1_200
 Find = Callable[[str], Sequence[Chunk]]
 """Return the passages on which the chat would base its answer to a question."""
 
+_OTHER_KBS, _OF_EACH = 5, 4  # source of questions on other subjects
+
 
 class ProposedQuestion(BaseModel):
     question: str
@@ -223,9 +225,6 @@ def find_evidence(text: str, quoted: str) -> tuple[int, int] | None:
 
 def _one_line(text: str) -> str:
     return " ".join(from_data(text).split())[:300]
-
-
-_OTHER_KBS, _OF_EACH = 5, 4  # source of questions on other subjects
 
 
 def make_proposals(

@@ -27,6 +27,17 @@ from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _BYTES = 12  # of a hash: a billion different rows share an id once in 10^11 times
 
+T = TypeVar("T")
+_QUERIES = 256  # per request
+_LARGEST_RESULT = 10_000  # results per query; ChromaDB fails with tens of thousands
+NEAREST = 1_000
+"""Rows whose cosines are read of a question; the others count as far as the furthest of these."""
+_TIE_MARGIN = 16  # rows fetched beyond the limit, so that ties at the cut can be broken by row
+_DECIMALS = 6  # as in exact search: equal vectors get equal scores
+# ChromaDB compares up to a hundred rows by other means than more, which changes the last bits of a cosine.
+_ALWAYS_KEPT = 256
+_TRIES = 5  # searches between which other rows are deleted
+
 
 class RowIds:
     """The ids of the rows of one matrix, as hex digits. Equal rows have one id.
@@ -75,19 +86,6 @@ class RowIds:
 
 def _texts(ids: Array) -> list[str]:
     return [id_.decode() for id_ in ids.tolist()]
-
-
-T = TypeVar("T")
-
-_QUERIES = 256  # per request
-_LARGEST_RESULT = 10_000  # results per query; ChromaDB fails with tens of thousands
-NEAREST = 1_000
-"""Rows whose cosines are read of a question; the others count as far as the furthest of these."""
-_TIE_MARGIN = 16  # rows fetched beyond the limit, so that ties at the cut can be broken by row
-_DECIMALS = 6  # as in exact search: equal vectors get equal scores
-# ChromaDB compares up to a hundred rows by other means than more, which changes the last bits of a cosine.
-_ALWAYS_KEPT = 256
-_TRIES = 5  # searches between which other rows are deleted
 
 
 class ChromaVectors:

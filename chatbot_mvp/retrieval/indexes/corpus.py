@@ -44,6 +44,8 @@ from chatbot_mvp.types import Chunk, Progress, ProgressCallback, ignore_progress
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: ProgressCallback, small: bool) -> Corpus:
     """Load or build the links. They get their name when they are complete, so a build that died leaves none.
@@ -75,9 +77,6 @@ def links(chunks: Sequence[Chunk], analyzer: Analyzer, folder: Path, progress: P
             raise
         _log.warning("the links are kept in memory, because %s cannot be written: %s", place, error)
         return build_corpus(chunks, len(chunks), analyzer, progress)
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)

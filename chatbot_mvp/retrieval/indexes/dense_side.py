@@ -29,6 +29,8 @@ from chatbot_mvp.types import Progress, ProgressCallback
 GONE = -1
 """In place of a row: the earlier version does not have it."""
 
+PHASE = "embed_corpus"
+
 
 @dataclass(frozen=True)
 class EarlierVectors:
@@ -121,9 +123,6 @@ def _spliced(origin: Ints, earlier: Vectors, fresh: Vectors) -> Vectors:
     vectors[kept] = earlier[origin[kept]]
     vectors[~kept] = fresh
     return vectors
-
-
-PHASE = "embed_corpus"
 
 
 @dataclass(frozen=True)

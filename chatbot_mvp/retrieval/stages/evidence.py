@@ -62,6 +62,15 @@ _BM25_MOST = 2.2  # k1 + 1: the upper limit of a term's BM25 score, in units of 
 _CORRECTED = 0.5  # a word that the KB knows after spelling correction only counts as half known
 _SHARPNESS = 40.0  # large, because the cosines of a question to its KB differ by a few hundredths only
 
+WEIGHTS_PATH = Path(__file__).with_name("evidence_weights.json")
+NAMED_HEADING = 0.75
+"""Least evidence of a question that names the heading of its first chunk: the section is about it. No question that the
+weights were fitted on is like that, and the chat suggests such questions itself. The same for a question that names a
+record by its number (``names_record``)."""
+_PASSAGES = 3
+_ABOUT = ("coverage", "unknown", "letters", "bm25")
+_MEANT = ("cosine", "sentence_cosine")
+
 
 def evidence_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]:
     """Compute the evidence features of a question that has terms and hits in a knowledge base.
@@ -208,14 +217,6 @@ def _names(query: str, kb: KbIndex) -> list[str]:
     return found
 
 
-WEIGHTS_PATH = Path(__file__).with_name("evidence_weights.json")
-NAMED_HEADING = 0.75
-"""Least evidence of a question that names the heading of its first chunk: the section is about it. No question that the
-weights were fitted on is like that, and the chat suggests such questions itself. The same for a question that names a
-record by its number (``names_record``)."""
-_PASSAGES = 3
-
-
 @dataclass(frozen=True)
 class EvidenceModel:
     """The features of a fitted model."""
@@ -226,8 +227,6 @@ class EvidenceModel:
     """Embedding models whose cosines it was fitted to; empty if it uses none."""
 
 
-_ABOUT = ("coverage", "unknown", "letters", "bm25")
-_MEANT = ("cosine", "sentence_cosine")
 MODELS = {
     "lexical": EvidenceModel(LEXICAL_FEATURES, _ABOUT),
     "hybrid": EvidenceModel(LEXICAL_FEATURES + DENSE_FEATURES, _ABOUT + _MEANT, E5_MODEL_IDS),

@@ -45,6 +45,14 @@ _PASSING = re.compile(
 )
 """Locks, requests to stop, and what a write that has not finished leaves: see ``storage.files``."""
 
+MANIFEST = "manifest.json"
+DATA, SECRET = "data/", "secrets/"
+"""Where an archive has the files of the data folder, and those with keys."""
+CACHE = "cache"
+_REBUILT = "chroma"
+"""ChromaDB's folder: several files that no reader could repair, and that are made again from the knowledge bases."""
+_PIECE = 1 << 20
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -173,15 +181,6 @@ def _rank(name: str) -> tuple[int, str]:
     if name in _FIRST:
         return _FIRST.index(name) - len(_FIRST), name
     return (_LAST.index(name) + 1 if name in _LAST else 0), name
-
-
-MANIFEST = "manifest.json"
-DATA, SECRET = "data/", "secrets/"
-"""Where an archive has the files of the data folder, and those with keys."""
-CACHE = "cache"
-_REBUILT = "chroma"
-"""ChromaDB's folder: several files that no reader could repair, and that are made again from the knowledge bases."""
-_PIECE = 1 << 20
 
 
 @dataclass

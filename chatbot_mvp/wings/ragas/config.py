@@ -57,6 +57,9 @@ _ORIGINS = {
 }
 _MAX_TOKENS, _WITH_PROMPT = "max_new_tokens", "return_full_text"
 
+_DEEPEST = 20
+_LONGEST = 20_000  # characters; PyYAML reads 50,000 of them a second
+
 
 def is_project_form(values: Any) -> bool:
     """Return whether a configuration has a key of this form."""
@@ -112,10 +115,6 @@ def _joined(values: Mapping[str, Any], folder: str, name: Any) -> str:
     """Return the path below its folder. Without a folder it may be a name on the Hub."""
     root = values.get(folder)
     return str(Path(str(root)) / str(name)) if root else str(name)
-
-
-_DEEPEST = 20
-_LONGEST = 20_000  # characters; PyYAML reads 50,000 of them a second
 
 
 class _Part(BaseModel):

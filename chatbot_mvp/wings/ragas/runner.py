@@ -35,6 +35,12 @@ FAITHFULNESS_METRICS = ("ragas_faithfulness", "lexical_faithfulness")
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
+PHASE = "score"
+_OF_THE_ROW = frozenset({"missing_input", "nothing_to_judge", "no_statements"})
+"""Reasons for a missing score that do not count as failures, because the row itself cannot be scored."""
+Task = tuple[str, int, str]
+"""(metric, repetition from 0, row id)"""
+
 
 def result_of(evaluation: Evaluation, journal: Journal) -> RunResult:
     """Return the result without what is not in the records, such as seconds. Also works while scores are missing."""
@@ -172,14 +178,6 @@ def write_outputs(evaluation: Evaluation, result: RunResult) -> None:
         plain = scored_rows(evaluation, result, status=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, to_csv(plain) if path.suffix.lower() == ".csv" else to_json_lines(plain))
-
-
-PHASE = "score"
-_OF_THE_ROW = frozenset({"missing_input", "nothing_to_judge", "no_statements"})
-"""Reasons for a missing score that do not count as failures, because the row itself cannot be scored."""
-
-Task = tuple[str, int, str]
-"""(metric, repetition from 0, row id)"""
 
 
 def execute(

@@ -36,6 +36,8 @@ from chatbot_mvp.wings.tune.trials import Trials
 from chatbot_mvp.wings.tune.tuning import tune
 from chatbot_mvp.wings.tune.types import Application, TuneOptions, TunePlan, TuneProgress, TuneResult, TuneState, Undone
 
+_USUAL = TuneOptions()
+
 
 def application(
     plan: TunePlan, result: TuneResult, config_id: str, live: LiveSettings, providers: ModelSource
@@ -83,9 +85,6 @@ def _reason(live: LiveSettings, chosen: Configuration, values: dict[str, Any]) -
             f"{chosen.config_id}"
         )
     return ""
-
-
-_USUAL = TuneOptions()
 
 
 class Tuner:
