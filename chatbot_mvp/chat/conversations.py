@@ -17,7 +17,7 @@ from typing import Any
 
 from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.conversation import Conversation
-from chatbot_mvp.chat.conversation_lines import read_lines, without_answers
+from chatbot_mvp.chat.conversation_lines import read_lines, whole, without_answers
 from chatbot_mvp.errors import ConversationNotFound, FileNotWritten, FileOfLaterVersion, LimitError
 from chatbot_mvp.storage.clock import now, utc_now
 from chatbot_mvp.storage.files import make_folder, naming
@@ -53,7 +53,9 @@ class ConversationStore:
         """Cache: path -> (time of the last change and size of the file and number of lines held, conversation). A page
         reads its conversation on every rerun."""
         self._heads: BoundedCache[Path, tuple[tuple[int, int, int], Conversation]] = BoundedCache(_HEADS_KEPT)
-        """The same for ``heads``."""
+        """The same for ``heads``, …"""
+        self._texts: BoundedCache[Path, tuple[tuple[int, int, int], Conversation]] = BoundedCache(_HEADS_KEPT)
+        """… and for those with the texts of answers."""
         self._held: dict[Path, tuple[dict[str, Any], ...]] = {}
         """Path -> lines that the disk did not take, and that are read as if they were in the file."""
         self._holding = threading.Lock()
@@ -122,13 +124,14 @@ class ConversationStore:
             ConversationNotFound: there is no such conversation.
             FileOfLaterVersion
         """
-        return self._kept(self._read, self._path(session, conversation_id), lambda content: content)
+        return self._kept(self._path(session, conversation_id), self._read, whole)
 
     def _kept(
         self,
-        cache: BoundedCache[Path, tuple[tuple[int, int, int], Conversation]],
         path: Path,
+        cache: BoundedCache[Path, tuple[tuple[int, int, int], Conversation]],
         choose: Callable[[bytes], bytes],
+        texts: bool = False,
     ) -> Conversation:
         """Return a conversation from the cache, or from those lines of its file that ``choose`` returns."""
         held, content, stamp = self._held.get(path, ()), b"", (0, 0, 0)
@@ -144,23 +147,27 @@ class ConversationStore:
             raise ConversationNotFound(conversation_id=path.stem) from error
         rows, damaged = parsed_lines(choose(content))
         empty = Conversation(path.parent.name, path.stem, "", "", "", damaged=damaged, held=bool(held))
-        conversation = read_lines(empty, [*rows, *held], path)
+        conversation = read_lines(empty, [*rows, *held], path, texts)
         cache.put(path, (stamp, conversation))
         return conversation
 
-    def heads(self, session: str) -> list[Conversation]:
+    def heads(self, session: str, texts: bool = False) -> list[Conversation]:
         """List a session's conversations without the answers of their turns, the one that was last asked first.
 
         Quick for hundreds: answers are not parsed. Files that a later version wrote are left out; an illegal session
         name has none. A conversation whose first line is damaged has "" as its knowledge base.
+
+        Args:
+            texts: whether turns have the texts of their answers, but for fixed replies.
         """
         found: list[Conversation] = []
         if not is_session(session):
             return found
         folder = self._root / session
+        how = (self._texts, whole, True) if texts else (self._heads, without_answers, False)
         for path in {*folder.glob("*.jsonl"), *(one for one in list(self._held) if one.parent == folder)}:
             try:
-                found.append(self._kept(self._heads, path, without_answers))
+                found.append(self._kept(path, *how))
             except (ConversationNotFound, FileOfLaterVersion) as error:
                 _log.warning("%s", error)
         return sorted(found, key=lambda head: (head.last_at, head.conversation_id), reverse=True)
@@ -178,7 +185,7 @@ class ConversationStore:
         path = self._path(session, conversation_id)
         self._held.pop(path, None)
         path.unlink(missing_ok=True)
-        for cache in (self._read, self._heads):
+        for cache in (self._read, self._heads, self._texts):
             cache.drop(lambda kept: kept == path)
 
     def _path(self, session: str, conversation_id: str) -> Path:

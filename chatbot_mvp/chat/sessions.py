@@ -166,14 +166,15 @@ class ChatSessions:
 
     @performs(Action.READ)
     def heads(self, session: str, wanted: str = "") -> list[Conversation]:
-        """List a session's conversations without the answers of their turns, the one that was last asked first.
+        """List a session's conversations, as ``ConversationStore.heads`` does; with the texts of answers if words are
+        wanted.
 
         Args:
-            wanted: words, or parts of words, that title and questions must have, in any case and with or without
-                accents; "" for all conversations.
+            wanted: words, or parts of words, that title, questions and answers must have, in any case and with or
+                without accents; "" for all conversations.
         """
         words = fold(wanted).split()
-        found = self._store.heads(session)
+        found = self._store.heads(session, texts=bool(words))
         return [head for head in found if _has(head, words)] if words else found
 
     @performs(Action.ARRANGE_CONVERSATIONS)
@@ -263,13 +264,24 @@ class ChatSessions:
         return as_json(found) if form == "json" else as_markdown(found, language)
 
 
-def found_in(head: Conversation, wanted: str) -> Turn | None:
-    """Return the first turn of a conversation that ``ChatSessions.heads`` found for its question, not for its title."""
+def found_in(found: Conversation, wanted: str) -> tuple[str, str]:
+    """Return the first turn for which ``ChatSessions.heads`` found a conversation, and what of it has the words.
+
+    That is its question, or its answer from the first of the words on. ("", "") if only the title has them, or no turn
+    has them all.
+    """
     words = fold(wanted).split()
-    return next((turn for turn in head.turns if all(word in fold(turn.question) for word in words)), None)
+    for turn in found.turns if words else ():
+        if all(word in fold(turn.question) for word in words):
+            return turn.turn_id, turn.question
+        said = " ".join(turn.text.split())
+        at = [fold(said).find(word) for word in words]
+        if any(place >= 0 for place in at) and all(word in fold(f"{turn.question} {said}") for word in words):
+            return turn.turn_id, said[said.rfind(" ", 0, min(place for place in at if place >= 0)) + 1 :]
+    return "", ""
 
 
 def _has(head: Conversation, words: Sequence[str]) -> bool:
-    """Return whether title and questions of a conversation have each of some folded words."""
-    said = fold("\n".join([head.title, *(turn.question for turn in head.turns)]))
+    """Return whether title, questions and answers of a conversation have each of some folded words."""
+    said = fold("\n".join([head.title, *(f"{turn.question}\n{turn.text}" for turn in head.turns)]))
     return all(word in said for word in words)

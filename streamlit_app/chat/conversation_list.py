@@ -112,10 +112,10 @@ def _names(every: Sequence[Conversation]) -> Mapping[str, str]:
 
 def _row(head: Conversation, names: Mapping[str, str], is_open: bool, wanted: str) -> None:
     own, title = head.conversation_id, plain(head.title)
-    hit = found_in(head, wanted) if wanted else None
+    turn_id, said = found_in(head, wanted)
     asked = " + ".join(names[kb_id] for kb_id in head.kb_ids) if names else ""
-    if hit and fold(hit.question) != fold(head.title):
-        asked = f"…{hit.question}"
+    if said and fold(said) != fold(head.title):
+        asked = f"…{said}"
     with st.container(horizontal=True, vertical_alignment="center", key=f"talk-row-{own}"):
         st.button(
             f"{title}\n\n:small[:gray[{plain(asked)}]]" if asked else title,
@@ -124,7 +124,7 @@ def _row(head: Conversation, names: Mapping[str, str], is_open: bool, wanted: st
             width="stretch",
             help=title,
             on_click=_open,
-            args=(own, hit.turn_id if hit else ""),
+            args=(own, turn_id),
         )
         acts = ["rename", "unpin" if head.pinned else "pin", "export"]
         if may(Action.DELETE_CONVERSATION):

@@ -196,9 +196,12 @@ def test_the_list_has_titles_and_questions_without_answers_the_last_asked_first(
         ("vacaciones kilometro", set()),
         ("   ", {"a", "b", "c"}),
         (".*", set()),
+        ("veintiseis", {"a"}),
+        ("kilometro CENTIMOS", {"a"}),
+        ("encuentro", set()),  # a fixed reply
     ],
 )
-def test_a_search_finds_words_of_titles_and_questions_in_any_case_without_accents(
+def test_a_search_finds_words_of_titles_questions_and_answers_in_any_case_without_accents(
     app: App, wanted: str, found: set[str]
 ) -> None:
     one, _ = two(app)

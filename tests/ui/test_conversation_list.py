@@ -137,6 +137,8 @@ def test_pinned_and_searched(kbs: tuple[str, str]) -> None:
     page.text_input(key="talk_search").set_value(HOLIDAYS[:12]).run()
     second = f"{KILOMETRES}\n\n:small[:gray[…{HOLIDAYS}]]"
     assert sorted(listed(page)) == sorted([HOLIDAYS, second])  # where it is not the title, the question is told
+    page.text_input(key="talk_search").set_value("veintiséis").run()
+    assert [label.partition("…")[2].partition(" ")[0] for label in listed(page)] == ["veintiséis"]  # an answer's
     page.text_input(key="talk_search").set_value("nada").run()
     assert "Ninguna conversación tiene" in texts(page)
 
