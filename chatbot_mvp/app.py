@@ -127,7 +127,7 @@ class App:
         """One finished run in full, and what the chat can take over from it."""
         self.question_sets = QuestionSets(live, self.kbs)
         """Question sets of knowledge bases: checked, edited, imported, exported."""
-        self.own_questions = OwnQuestions(live, self.kbs, self.question_sets, self.chat)
+        self.own_questions = OwnQuestions(self.kbs, self.question_sets, self.chat)
         """Questions that people really ask: where each is answered, proposed by search and decided by a person."""
         self.kb_evaluation = KbEvaluationService(
             live, self.kbs, providers, self.question_sets, self.runs, self.archive, self.sources, kb_jobs

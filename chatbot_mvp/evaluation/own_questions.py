@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatbot_mvp.chat.citations import Source, quoted_sources
-from chatbot_mvp.chat.followup import Search
 from chatbot_mvp.chat.grounding import grounding_of
 from chatbot_mvp.chat.nearest import MAX_PASSAGES, find_nearest
 from chatbot_mvp.chat.sessions import ChatSessions
 from chatbot_mvp.evaluation.kb.question_sets import QuestionSets
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import QuestionSet, SetQuestion, new_question_id
-from chatbot_mvp.evaluation.kb.strict_mode import chat_answer
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.places import paragraphs_around
 from chatbot_mvp.llm.base import ChatRequest
@@ -24,7 +22,6 @@ from chatbot_mvp.llm.extractive.values import VALUES, last_clause, plain_of, val
 from chatbot_mvp.metrics.decisions import ANSWERABLE
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.access import Action, performs
-from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
 
@@ -53,8 +50,6 @@ class Proposed:
     question: str
     passages: tuple[Source, ...]
     """Distinct paragraphs, the likeliest first; ``chunk.text`` is the paragraph. Empty if nothing was found."""
-    clear: bool
-    """Whether strict mode would answer. If not, only a person can say where the answer stands, and whether it does."""
 
     @property
     def shuffled(self) -> tuple[Source, ...]:
@@ -68,8 +63,7 @@ class Proposed:
 class OwnQuestions:
     """Questions of people about all knowledge bases. Safe to share between sessions."""
 
-    def __init__(self, live: LiveSettings, kbs: KnowledgeBases, sets: QuestionSets, chat: ChatSessions) -> None:
-        self._live = live
+    def __init__(self, kbs: KnowledgeBases, sets: QuestionSets, chat: ChatSessions) -> None:
         self._kbs = kbs
         self._sets = sets
         self._chat = chat
@@ -137,12 +131,11 @@ class OwnQuestions:
         """
         base = self.own_set(kb_id) or self._sets.empty_set(kb_id, name)
         new = {_folded(question): _labelled(question, source) for question, source in decided.items()}
-        others = tuple(one for one in base.questions if _folded(one.question.question) not in new)
-        return self._sets.save_joined(base, replace(base, questions=(*others, *new.values())))[0]
+        known = [new.pop(_folded(one.question.question), one) for one in base.questions]
+        return self._sets.save_joined(base, replace(base, questions=(*known, *new.values())))[0]
 
     def _proposed(self, pipeline: Pipeline, question: str) -> Proposed:
         [trace] = pipeline.retrieve([question])
-        clear = chat_answer(pipeline, question, DemoModel(), self._live.current, search=Search(question, trace)).tick
         grounding = grounding_of(trace, pipeline.index, [hit.chunk for hit in trace.chunks_final], None)
         quotes = DemoModel().complete(ChatRequest((), grounding=grounding)).quotes or ()
         found = [_paragraph(source) for source in quoted_sources(quotes, grounding.passages)]
@@ -151,7 +144,7 @@ class OwnQuestions:
         for source in found:
             if not any(_overlap(source.chunk, other.chunk) for other in apart):
                 apart.append(source)
-        return Proposed(question, tuple(apart[:MAX_PASSAGES]), clear)
+        return Proposed(question, tuple(apart[:MAX_PASSAGES]))
 
 
 def _paragraph(source: Source) -> Source:

@@ -96,12 +96,10 @@ def _enough_in_chat(kb: KbRecord) -> bool:
     return len(get_app().own_questions.asked_in_chat(kb.kb_id, session_name())) >= ENOUGH_OWN
 
 
-def _search(kb: KbRecord, questions: Sequence[str]) -> None:
-    """Search the questions, and draw the page again with their passages."""
+def _search(kb: KbRecord, questions: Sequence[str], found: tuple[Proposed, ...] = ()) -> None:
+    """Search the questions, and draw the page again with their passages, below those that were found before."""
     with errors_shown(), st.spinner(t("own.searching", count=number(len(questions)))):
-        proposed = get_app().own_questions.find(kb.kb_id, questions)
-        # Those that the search is in doubt about come first: only a person can decide them.
-        st.session_state[_found_key(kb)] = tuple(sorted(proposed, key=lambda one: one.clear))
+        st.session_state[_found_key(kb)] = (*found, *get_app().own_questions.find(kb.kb_id, questions))
         st.rerun()
 
 
@@ -109,6 +107,10 @@ def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
     """Draw each question with its passages, and the buttons that keep and measure what was decided."""
     st.header(t("own.check_title", count=number(len(found))), anchor=False)
     st.markdown(t("own.check_about"))
+    # A new key for each, so that what was taken is not taken again.
+    text = st.text_input(t("own.one"), key=f"own-one-{kb.kb_id}-{len(found)}", placeholder=t("own.one_hint"))
+    if more := [asked for asked in spoken_questions(text) if all(asked != one.question for one in found)]:
+        _search(kb, more, found)
     decided: dict[str, Source | None] = {}
     # A window of its own, so that the buttons below stay in sight, and the result comes into it.
     with st.container(height=_LIST_PX, border=False, key="own-list"):

@@ -379,15 +379,20 @@ def test_own_questions_are_searched_decided_and_become_the_headline(kb: KbRecord
     assert len(shown) == 2
     assert [control.value for control in own_choices(page)] == [None, None]  # nobody has read anything yet
     assert page.button(key="own_measure").disabled
-    page = own_choices(page)[0].set_value("nowhere").run()
-    assert "Decididas: 1 de 2." in texts(page)
+    another, last = "¿Cuánto dura la visita?", "¿Cuántas son las vacaciones?"
+    [box] = [box for box in page.text_input if box.label == "Otra pregunta suya"]
+    page = box.set_value(f"{another} {last} ¿Hay piscina?").run()
+    asked = ["¿De cuánto es la dieta completa?", "¿Hay piscina?", another, last]  # as they were written
+    assert [each.value for each in page.markdown if each.value.strip("*") in asked] == [f"**{one}**" for one in asked]
+    page = own_choices(page)[1].set_value("nowhere").run()
+    assert "Decididas: 1 de 4." in texts(page)
     assert not page.button(key="own_measure").disabled
-    page = own_choices(page)[1].set_value("elsewhere").run()
+    page = own_choices(page)[0].set_value("elsewhere").run()
     [words] = [box for box in page.text_input if "unas palabras del documento" in box.label]
     page = words.set_value("palabras que no están").run()
     assert "Ningún párrafo de los documentos tiene esas palabras" in page.warning[0].value
-    assert "Decididas: 1 de 2." in texts(page)
-    page = own_choices(page)[1].set_value("A").run()
+    assert "Decididas: 1 de 4." in texts(page)
+    page = own_choices(page)[0].set_value("A").run()
     page = page.button(key="own_measure").click().run()
     assert not page.exception, page.exception
     wait(kb)
