@@ -12,7 +12,7 @@ from typing import Any
 from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.answering import Answering
 from chatbot_mvp.chat.context import UserContext, require_short
-from chatbot_mvp.chat.conversation import Conversation, Turn
+from chatbot_mvp.chat.conversation import Conversation
 from chatbot_mvp.chat.conversations import NO_OTHERS, ConversationStore, new_session
 from chatbot_mvp.chat.feedback import QuestionKind, add_question
 from chatbot_mvp.chat.transcripts import as_json, as_markdown
@@ -24,6 +24,8 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.text import fold
 
 _LAST_WORDS_S = 10.0
+_BEFORE = 12
+"""Characters before the first word of a search that are shown with it."""
 
 
 class ChatSessions:
@@ -267,8 +269,8 @@ class ChatSessions:
 def found_in(found: Conversation, wanted: str) -> tuple[str, str]:
     """Return the first turn for which ``ChatSessions.heads`` found a conversation, and what of it has the words.
 
-    That is its question, or its answer from the first of the words on. ("", "") if only the title has them, or no turn
-    has them all.
+    That is its question, or its answer from shortly before the first of the words on. ("", "") if only the title has
+    them, or no turn has them all.
     """
     words = fold(wanted).split()
     for turn in found.turns if words else ():
@@ -277,7 +279,8 @@ def found_in(found: Conversation, wanted: str) -> tuple[str, str]:
         said = " ".join(turn.text.split())
         at = [fold(said).find(word) for word in words]
         if any(place >= 0 for place in at) and all(word in fold(f"{turn.question} {said}") for word in words):
-            return turn.turn_id, said[said.rfind(" ", 0, min(place for place in at if place >= 0)) + 1 :]
+            first = max(0, min(place for place in at if place >= 0) - _BEFORE)
+            return turn.turn_id, said[said.rfind(" ", 0, first) + 1 :]
     return "", ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,6 +18,7 @@ from streamlit_app.web.scripts import SOURCES, run_script
 
 _OPEN = "chat_source"
 """Key of the session's state: (anchor of the answer, number of the source)."""
+_ANCHOR = "source-"
 _AROUND = 1_500
 """Characters of a text that are shown before and after a passage."""
 _STYLE = """<style>
@@ -51,7 +52,7 @@ def panes() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 def anchor_of(turn: Turn) -> str:
     """Return the prefix of the names that the citations of a turn link to."""
-    return f"source-{turn.turn_id}"
+    return f"{_ANCHOR}{turn.turn_id}"
 
 
 def source_buttons(turn: Turn, answer: AnswerRecord) -> None:
@@ -90,12 +91,12 @@ def show_pane(conversation: Conversation | None) -> None:
     answer = next((turn.answer for turn in turns if anchor_of(turn) == anchor), None)
     sources = answer.sources if answer else ()
     row = next((row for row, source in enumerate(sources) if source.number == cited), None)
-    if row is None:
+    if conversation is None or row is None:
         close_pane()
         return
     with st.container(key="source-pane"):
         _head(sources, row, anchor)
-        _show(sources[row])
+        _show(sources[row], {"c": conversation.conversation_id, "m": anchor.removeprefix(_ANCHOR)})
 
 
 def close_pane() -> None:
@@ -125,7 +126,8 @@ def _head(sources: Sequence[Source], row: int, anchor: str) -> None:
     show_now(source)
 
 
-def _show(source: Source) -> None:
+def _show(source: Source, back: Mapping[str, str]) -> None:
+    """Draw a source in its document; ``back`` is what the address of its page says of the answer one comes from."""
     address = address_of(source)
     if not address:
         show_passage(source.chunk, source.highlights)
@@ -142,7 +144,7 @@ def _show(source: Source) -> None:
         show_passage(source.chunk, source.highlights)
         return
     st.page_link(
-        PAGES["document"][0], label=t("kbdoc.open_at"), icon=":material/open_in_full:", query_params=dict(address)
+        PAGES["document"][0], label=t("kbdoc.open_at"), icon=":material/open_in_full:", query_params={**address, **back}
     )
     if has_pictures(document):
         starts = text_starts(document, text)

@@ -16,10 +16,14 @@ _MOST_DIGITS = 10
 
 
 def show_cited() -> None:
-    """Draw the document of the address: ``?kb=ID&document=PATH&version=ID&start=N&end=N``. None of it is trusted."""
+    """Draw the document of the address: ``?kb=ID&document=PATH&version=ID&start=N&end=N``. None of it is trusted.
+
+    ``c`` and ``m`` name the conversation and the answer that somebody comes from, and goes back to.
+    """
     kb_id = st.query_params.get("kb", "")
     record = next((one for one in get_app().kbs.records() if one.kb_id == kb_id), None)
-    st.page_link(PAGES["chat"][0], label=t("kbdoc.to_chat"), icon=":material/arrow_back:")
+    back = {name: st.query_params[name] for name in ("c", "m") if name in st.query_params}
+    st.page_link(PAGES["chat"][0], label=t("kbdoc.to_chat"), icon=":material/arrow_back:", query_params=back)
     if record is None:
         st.info(t("kbdoc.kb_gone" if kb_id else "kbdoc.none_named"), icon=":material/info:")
         return

@@ -77,14 +77,14 @@
   const HEADER_PX = 64;
 
   // Scrolls the page alone: scrollIntoView would move the frame around it as well.
-  function show(turn, behavior) {
+  function show(turn) {
     const main = turn?.closest("[data-testid='stMain']");
     if (!main) return;
     const bar = one(".st-key-chat-bar")?.parentElement;
     const style = bar && getComputedStyle(bar);
     const above = style?.position === "sticky" ? bar.offsetHeight + parseFloat(style.top) + 8 : HEADER_PX;
     const top = main.scrollTop + turn.getBoundingClientRect().top - main.getBoundingClientRect().top - above;
-    if (Math.abs(top - main.scrollTop) > 2) main.scrollTo({ top, behavior });
+    if (Math.abs(top - main.scrollTop) > 2) main.scrollTop = top;
   }
 
   const FREE_MS = 3000; // what was pressed to come here keeps the focus until it is gone from the page
@@ -107,22 +107,23 @@
     if (!data || !input()) {
       skip.remove();
       here = false;
-      if (!data) known = new Set();
+      if (!data) [known, opened] = [new Set(), ""];
       return;
     }
     if (skip.textContent !== data.skip) skip.textContent = data.skip;
     if (!skip.isConnected) document.body.prepend(skip, status);
     const turns = [...document.querySelectorAll("[class*='st-key-turn-']")];
     const names = turns.map((turn) => turn.className.match(/st-key-turn-\w+/)[0]);
-    const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (!here) {
       here = true;
       // On a touch screen, focus would open the keyboard over the page.
       mayFocus = window.matchMedia("(pointer: fine)").matches ? performance.now() + FREE_MS : 0;
     }
-    // A new question, or a conversation that is opened: it goes on where it ends.
-    if (names.length && !known.has(names.at(-1)) && (known.size || names.length > 1)) {
-      pinned = names.at(-1);
+    const opens = data.open && data.open !== opened && names.includes("st-key-turn-" + data.open);
+    if (opens || !data.open) opened = data.open;
+    // The message that is opened; else a new question, or a conversation that is opened: it goes on where it ends.
+    if (opens || (!data.open && names.length && !known.has(names.at(-1)) && (known.size || names.length > 1))) {
+      pinned = opens ? "st-key-turn-" + data.open : names.at(-1);
       setTimeout(() => { pinned = ""; }, PINNED_MS);
     }
     if (mayFocus > performance.now() && free()) {
@@ -136,13 +137,8 @@
     }
     edited = editing;
     // The answer grows below its question, which can only then be at the top.
-    if (pinned) show(one("." + pinned), "auto");
+    if (pinned) show(one("." + pinned));
     names.forEach((name) => known.add(name));
-    if (data.open && data.open !== opened && names.includes("st-key-turn-" + data.open)) {
-      opened = data.open;
-      pinned = "";
-      show(one(".st-key-turn-" + data.open), calm ? "auto" : "smooth");
-    }
   }
 
   for (const name of ["wheel", "touchmove", "pointerdown", "keydown"]) {

@@ -95,6 +95,15 @@ def test_an_old_citation_opens_what_it_cited_then_and_says_what_it_says_now(data
     assert "noventa días" in bodies(page) and "<mark" not in bodies(page)
 
 
+def test_from_a_document_one_goes_back_to_the_answer_that_one_came_from() -> None:
+    kept(guia_md=f"# Fianzas\n\n{SAYS}\n".encode())
+    address = cited()
+    [back] = [one.proto for one in opened(**address).get("page_link") if one.proto.label == "Volver al chat"]
+    assert parse_qs(back.query_string) == {"c": [address["c"]], "m": [address["m"]]}
+    [conversation] = [path.stem for path in get_app().settings.conversations_dir.glob("*/*.jsonl")]
+    assert address["c"] == conversation
+
+
 def test_an_address_that_is_wrong_says_so() -> None:
     record = kept(guia_md=f"# Fianzas\n\n{SAYS}\n".encode())
     good = {"kb": record.kb_id, "document": "guia.md", "version": record.version}
