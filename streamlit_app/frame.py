@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from streamlit_app.home.tour import keep_tour
+from streamlit_app.knowledge_bases.upload_progress import dismiss_seen
 from streamlit_app.shared.errors import begin_log, watch_errors
 from streamlit_app.shared.guard import sign_out_button
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, choose_language, current_language, t, words_of_streamlit
@@ -53,5 +54,6 @@ def draw_page() -> None:
 
     if st.session_state.get("page_drawn", page.url_path) != page.url_path:
         release_all()
+        dismiss_seen()
     st.session_state.page_drawn = page.url_path
     page.run()

@@ -9,6 +9,7 @@ import streamlit as st
 
 from chatbot_mvp.api import Conversation, UserContext
 from chatbot_mvp.types import Chunk
+from streamlit_app.knowledge_bases.upload_progress import dismiss_seen
 
 _ANOTHER_TEMPERATURE = 0.7
 """Temperature of an answer that is asked for once more, where the settings have 0: that would give the same again."""
@@ -47,6 +48,7 @@ def ask(asking: Asking) -> None:
     """Ask this in the script run that follows: for ``on_click``."""
     st.session_state.chat_asking = asking
     st.session_state.pop("chat_editing", None)
+    dismiss_seen()
 
 
 def take_asking() -> Asking | None:

@@ -19,6 +19,8 @@ _STYLE = """<style>
 [data-testid="stMain"] {scroll-padding: 5rem 0 7rem;}
 [data-testid="stMainBlockContainer"] {padding-top: 0.25rem;}
 [data-testid="stBottomBlockContainer"] {padding-block: 0.5rem 0.9rem;}
+[data-testid="stBottomBlockContainer"] .st-key-kb-upload-panel {max-height: 30vh; overflow-y: auto; gap: 0.25rem;
+  padding: 0.5rem 0.75rem;}
 [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {padding: 0.25rem 0; top: 0;}
 @media (min-width: 800px) and (min-height: 600px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; z-index: 90;

@@ -164,6 +164,12 @@ def dismiss() -> None:
     st.session_state.pop("kb_job", None)
 
 
+def dismiss_seen() -> None:
+    """Show the session's latest job no more once its end has been seen: somebody goes on to something else."""
+    if st.session_state.get("kb_job") == st.session_state.get("kb_job_ended"):
+        dismiss()
+
+
 def _files(files: tuple[FileState, ...], added: bool = False) -> None:
     """Draw one line per file: its stage and, if it was not added, why. ``added``: to a knowledge base that is there."""
     for file in files:

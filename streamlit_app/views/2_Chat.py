@@ -20,7 +20,7 @@ from streamlit_app.home.tour import show_tour_in_chat
 from streamlit_app.knowledge_bases.choice import choose_kb, require_kb
 from streamlit_app.knowledge_bases.ready import tell_incomplete
 from streamlit_app.knowledge_bases.upload import prepare_kbs, upload_popover
-from streamlit_app.knowledge_bases.upload_progress import upload_panel
+from streamlit_app.knowledge_bases.upload_progress import dismiss_seen, upload_panel
 from streamlit_app.knowledge_bases.vectors import vectors_status
 from streamlit_app.shared.chat_profile import show_profile
 from streamlit_app.shared.i18n import number, t
@@ -70,7 +70,8 @@ context = replace(context, documents=documents, provider=provider)
 for one in kbs:
     tell_incomplete(one)
 
-upload_panel(only=kb.kb_id)
+with st.bottom:  # in sight however long the conversation is
+    upload_panel(only=kb.kb_id)
 vectors_line = st.container()
 
 history, beside = panes()
@@ -79,7 +80,7 @@ if (refused := st.session_state.pop("chat_refused", None)) is not None:
 if draft := st.session_state.pop("chat_draft", ""):
     st.session_state.chat_input = draft
 with st.bottom:
-    typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS)
+    typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS, on_submit=dismiss_seen)
 asking = Asking(typed) if typed else take_asking()
 shown: tuple[Turn, ...] = ()
 with history:

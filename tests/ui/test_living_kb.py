@@ -23,7 +23,7 @@ from streamlit_app.shared.i18n import ago
 from streamlit_app.shared.state import get_app
 from tests.raising import raises
 from tests.ui.test_knowledge_bases import upload
-from tests.ui.test_pages import open_page, texts
+from tests.ui.test_pages import PAGES, open_page, texts
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("data_dir")
@@ -243,3 +243,23 @@ def test_a_job_that_ends_while_the_page_is_drawn_leaves_no_page_without_its_draf
     page.run()
     assert not page.exception, page.exception
     assert f"publish-{record.kb_id}" in [button.key for button in page.button]
+
+
+def test_the_notice_of_an_upload_goes_with_the_next_question_and_on_the_next_page() -> None:
+    record, uploads = kept("a.md"), get_app().uploads
+    page = open_page("chat")
+
+    def noticed() -> bool:
+        page.run()
+        return "kbdismiss" in [button.key for button in page.button]
+
+    ways = (lambda: page.chat_input[0].set_value("¿Qué hay?"), lambda: page.switch_page(str(PAGES["admin"])))
+    for number, go_on in enumerate(ways):
+        owner = str(page.session_state["chat_session"])
+        job_id = uploads.add_to(record.kb_id, [(f"{number}.md", b"# Otro\n\nTexto.\n")], owner)
+        page.session_state["kb_job"] = job_id
+        wait_until(lambda job_id=job_id: not uploads.upload(job_id).job.active, 60, "the end")  # type: ignore[misc]
+        assert noticed() and noticed()
+        go_on()
+        assert not noticed()
+    assert not page.exception, page.exception
