@@ -51,6 +51,8 @@ def connect(page: AppTest, name: str, address: str = "", key: str = "", place: s
 def test_every_provider_is_shown_and_can_be_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     page = open_page("admin")
+    cards = [str(button.key).removeprefix("provider-") for button in page.button if "provider-" in str(button.key)]
+    assert cards[:4] == ["demo", "ollama", "local", "huggingface"], "what answers, then what runs on this machine"
     for name in PROVIDERS:
         assert page.button(key=f"provider-{name}").disabled, "nothing is configured, and demo is in use"
         if name != "demo":

@@ -25,7 +25,13 @@ def providers_section() -> None:
     if app.providers.fixed:
         st.info(t("providers.fixed", name=app.settings.provider), icon=":material/lock:")
     statuses = {status.name: status for status in app.providers.statuses()}
-    for connection in app.connections.all():
+
+    def use(one: Connection) -> tuple[bool, bool, bool]:
+        """Sort key: what answers comes first, then what could, then what runs on this machine."""
+        status = statuses[one.name]
+        return not status.chosen, not status.configured, not one.stays_here
+
+    for connection in sorted(app.connections.all(), key=use):
         with st.container(border=True, key=f"provider-card-{connection.name}"):
             _card(connection, statuses[connection.name])
     st.caption(t("providers.cost_basis"))
