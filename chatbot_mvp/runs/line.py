@@ -24,8 +24,8 @@ _log = logging.getLogger(__name__)
 class RunLine:
     """Summary of a finished run. The fields have the same meaning as in ``RunResult``.
 
-    A line has every key. Unknown keys, which a later version may have added, are ignored. They stay in the file,
-    because the file is only appended to.
+    A line has every key but those with a default, which earlier versions did not write. Unknown keys, which a later
+    version may have added, are ignored. They stay in the file, because the file is only appended to.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = STORED
@@ -45,14 +45,16 @@ class RunLine:
     seconds: dict[Name, Amount]
     usage: RunUsage
     generator: Name
+    chat_model: Name = ""
     judge: Name
     started_at: Name
     finished_at: Name
 
     @property
     def system(self) -> str:
-        """What was measured, as labels name it: the strategy and, where answers were generated, provider/model."""
-        return " · ".join(part for part in (self.strategy, self.generator) if part)
+        """What was measured, as labels name it: the strategy and, where there were answers, provider/model."""
+        chat = "" if self.chat_model == "demo" else self.chat_model
+        return " · ".join(part for part in (self.strategy, self.generator or chat) if part)
 
 
 def line_of(result: RunResult) -> RunLine:

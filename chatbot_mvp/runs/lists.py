@@ -78,7 +78,7 @@ def search(
 
 def _has(run: RunLine, note: RunNote, data: str, words: Iterable[str]) -> bool:
     of_run = (run.run_id, run.dataset, run.strategy, run.generator, run.judge, run.fingerprint, run.started_at)
-    text = fold(" ".join([*of_run, data, *note.tags, note.note]))
+    text = fold(" ".join([*of_run, run.chat_model, data, *note.tags, note.note]))
     return all(word in text for word in words)
 
 

@@ -63,6 +63,8 @@ class RunResult:
     """ISO 8601, UTC."""
     generator: Name
     """Provider and model that generated the answers; "" for a run with retrieval only."""
+    chat_model: Name = ""
+    """Provider and model that the chat answered with, "demo" for literal quotes. Only in KB runs."""
     judge: Name
     """Provider and model that judged the answers; "" without a judge."""
     answer_rule: Name

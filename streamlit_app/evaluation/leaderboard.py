@@ -14,7 +14,7 @@ from streamlit_app.pictures.picture import Picture, show_picture
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import choose_figure, interval_text, metric_label
-from streamlit_app.shared.runs import data_namer, run_names, spoken
+from streamlit_app.shared.runs import data_namer, model_name, run_names, spoken
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row
 
@@ -35,7 +35,7 @@ def show_leaderboard() -> None:
     _show_chart(places, names, metric)
     key = f"runs-board-{field.sha256}-{field.kind}-{metric}"
     table = _table(places, metric)
-    position = choose_row(table, names.__getitem__, key, title=t("runs.choose"), columns=_columns()) or 0
+    position = choose_row(table, names.__getitem__, key, title=t("runs.choose"), cut={}, columns=_columns()) or 0
     st.button(
         t("runs.open"),
         key="runs-board-open",
@@ -111,7 +111,7 @@ def _table(places: Sequence[RankedRun], metric: str) -> list[dict[str, Any]]:
         {
             t("runs.board.rank"): place.rank,
             t("eval.col.strategy"): spoken(place.run.strategy),
-            t("runs.col.model"): place.run.generator or place.run.judge,
+            t("runs.col.model"): model_name(place.run),
             metric_label(metric): score(place.value),
             t("table.interval"): interval_text(place.interval),
             t("table.scored"): f"{number(place.scored)}/{number(place.total)}",

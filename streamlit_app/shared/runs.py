@@ -8,7 +8,7 @@ from functools import cache
 from typing import Protocol
 
 from chatbot_mvp.api import RunLine
-from streamlit_app.shared.i18n import moment, word
+from streamlit_app.shared.i18n import moment, t, word
 from streamlit_app.shared.state import get_app, kb_names
 
 KB = "kb"  # the kind of a run over a knowledge base
@@ -44,6 +44,12 @@ def data_namer() -> Callable[[Measured], str]:
 def spoken(name: str) -> str:
     """Return a name that the core made of parts, such as a run's system or a job's title, its strategy in words."""
     return " · ".join(word("strategy", part) for part in name.split(" · "))
+
+
+def model_name(run: RunLine) -> str:
+    """Return who answered, else who judged, the questions of a run; a dash if nobody did."""
+    name = run.generator or run.chat_model or run.judge
+    return t("runs.no_model") if name == "demo" else name or "–"
 
 
 def run_names(runs: Sequence[RunLine], parts: Callable[[RunLine], Sequence[str]]) -> dict[str, str]:

@@ -124,7 +124,7 @@ class RunCorpus:
         context = retrieved.generation_doc_ids if reranks else None
         return Scored(retrieved.doc_ids, gold, metrics | context_metrics(context, qrels))
 
-    def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord]) -> RunResult:
+    def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord], settings: Settings) -> RunResult:
         """Add the figures that only this kind of run has, from its rows and its records of the retrieval phase."""
         return result
 

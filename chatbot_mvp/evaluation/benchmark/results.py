@@ -133,7 +133,7 @@ def result_of(run: PreparedRun, journal: Journal, rows: Sequence[QueryRow]) -> R
         answer_rule=RULES.get(run.language, RULES[OFFICIAL]) if run.settings.generation_enabled else "",
         passage_questions=_passage_questions(run),
     )
-    return run.corpus.completed(result, retrieved)
+    return run.corpus.completed(result, retrieved, run.settings)
 
 
 def _passage_questions(run: PreparedRun) -> dict[str, int]:

@@ -156,7 +156,7 @@ class KbCorpus(RunCorpus):
         metrics |= _decisions(Decision(query.question_type, evidence, threshold, on_topic, expects, rank, outcome))
         return Scored(ranking, tuple(gold), metrics, evidence)
 
-    def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord]) -> RunResult:
+    def completed(self, result: RunResult, retrieved: Mapping[str, QueryRecord], settings: Settings) -> RunResult:
         evidence: dict[str, list[float]] = {kind: [] for kind in (ANSWERABLE, *UNANSWERABLE)}
         for row in result.per_query:
             if row.question_type in evidence and row.evidence is not None:
@@ -164,6 +164,7 @@ class KbCorpus(RunCorpus):
         taken = [sum(retrieved_of(record).seconds.values()) for record in retrieved.values() if record.status == "ok"]
         return replace(
             result,
+            chat_model=settings.language_model if self.keeps_pipelines else "",
             auroc={kind: auroc(evidence[ANSWERABLE], evidence[kind]) for kind in UNANSWERABLE},
             question_seconds={f"p{q}": float(np.percentile(taken, q)) for q in (50, 95)} if taken else {},
         )
