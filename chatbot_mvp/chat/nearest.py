@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -232,9 +232,20 @@ def _near_headings(terms: set[str], index: CorpusIndex) -> list[str]:
         weights = {term: index.idf(term) for term in index.analyzer.terms(heading)}
         return sum(weight for term, weight in weights.items() if term in terms) / sum(weights.values())
 
-    shares = {heading: share(heading) for heading in index.kb.titles_with(terms)}
+    titles = _document_titles({chunk.section for chunk in index.chunks})
+    shares = {heading: share(heading) for heading in index.kb.titles_with(terms) if fold(heading) not in titles}
     near = [heading for heading, value in shares.items() if value >= _MIN_HEADING]
     return sorted(near, key=lambda heading: -shares[heading])[:_MAX_HEADINGS]
+
+
+def _document_titles(sections: Collection[str]) -> set[str]:
+    """Return what all the sections of a document begin with, folded: a question about it would ask for everything."""
+    documents: dict[str, list[list[str]]] = {}
+    for section in sections:
+        path = fold(section).split(" > ")
+        documents.setdefault(path[0], []).append(path)
+    several = [paths for paths in documents.values() if max(map(len, paths)) > 1]
+    return {parts[0] for paths in several for parts in zip(*paths, strict=False) if len(set(parts)) == 1}
 
 
 def _cased(word: str, like: str) -> str:

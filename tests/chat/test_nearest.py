@@ -260,8 +260,12 @@ def test_a_heading_that_is_near_gives_a_question_about_it(settings: Settings) ->
     ]
 
 
-@pytest.mark.parametrize("question", ["¿Qué hay sobre sanciones?", "¿Cuánto cuesta el retraso?", "", "🙂"])
-def test_nothing_is_suggested_that_was_asked_or_is_not_near(settings: Settings, question: str) -> None:
+@pytest.mark.parametrize(
+    "question", ["¿Qué hay sobre sanciones?", "¿Cuánto cuesta el retraso?", "", "🙂", "¿Hay biblioteca en Mongolia?"]
+)
+def test_neither_what_was_asked_nor_what_is_not_near_nor_a_title_is_suggested(
+    settings: Settings, question: str
+) -> None:
     assert nearest_to(MANUAL, question, settings).did_you_mean == ()
 
 
