@@ -11,7 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.shared.i18n import number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import errors_shown, get_app
-from streamlit_app.shared.tables import draw_table, fitting_height
+from streamlit_app.shared.tables import distinct, draw_table, fitting_height, picked
 
 _LISTED = 500  # maximum questions in a list for the keyboard, largest change first
 
@@ -50,8 +50,9 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
     if kept is not None and kept not in changes:
         every = (*metric.improved, *metric.worsened)
         changes |= {change.query_id: change for change in every if change.query_id == kept}
+    names = dict(zip(changes, distinct((change.question, own) for own, change in changes.items()), strict=True))
     told = {
-        query_id: f"{change.question or query_id} · {query_id} · {score(change.base)} → {score(change.other)}"
+        query_id: f"{names[query_id]} · {score(change.base)} → {score(change.other)}"
         + (f" · {t('compare.passage_changed')}" if query_id in comparison.changed_passages else "")
         for query_id, change in changes.items()
     }
@@ -81,10 +82,9 @@ def _show_lists(metric: MetricDelta, base: str, other: str, key: str) -> None:
 
 
 def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, chosen_key: str) -> None:
-    def picked() -> None:
-        selected = st.session_state[key]["selection"]["rows"]
-        if selected and selected[0] < len(changes):
-            st.session_state[chosen_key] = changes[selected[0]].query_id
+    def clicked() -> None:
+        if (row := picked(st.session_state[key]["selection"], len(changes))) is not None:
+            st.session_state[chosen_key] = changes[row].query_id
 
     draw_table(
         [
@@ -95,11 +95,11 @@ def _show_list(changes: Sequence[QueryChange], base: str, other: str, key: str, 
             }
             for change in changes
         ],
+        {t("eval.col.question"): 280},
         height=fitting_height(len(changes), 260),
-        on_select=picked,
-        selection_mode="single-row",
+        on_select=clicked,
+        selection_mode="single-cell",
         key=key,
-        column_config={t("eval.col.question"): st.column_config.TextColumn(width="medium")},
     )
 
 

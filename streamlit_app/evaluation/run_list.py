@@ -13,12 +13,13 @@ from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.runs import data_namer, run_names, spoken
+from streamlit_app.shared.runs import data_namer, model_name, run_names, spoken
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row
 
 _FILTERS = ("runs-search", "runs-datasets", "runs-kinds", "runs-with-tags")
-_RANKING = ("recall@5", "ndcg@10")
+_WIDTHS = {"eval.col.dataset": 290, "eval.col.strategy": 200, "runs.col.answers": 220, "runs.col.model": 120}
+"""Of columns whose texts may be longer, in pixels."""
 
 
 def keep_filters() -> None:
@@ -42,7 +43,8 @@ def show_list(runs: Sequence[RunLine]) -> None:
     names = list(run_names(found, lambda run: (data_name(run), run.system)).values())
     table = pd.DataFrame(_table(found, data_name))
     key = f"runs-table-{asked}"
-    position = choose_row(table, names.__getitem__, key, title=t("runs.choose"), columns=_columns()) or 0
+    cut = {t(name): width for name, width in _WIDTHS.items()}
+    position = choose_row(table, names.__getitem__, key, title=t("runs.choose"), cut=cut, columns=_columns()) or 0
     _show_chosen(found[position])
 
 
@@ -87,19 +89,15 @@ def _clear() -> None:
 
 def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict[str, list[Any]]:
     """Return the table by columns, so that each heading is looked up once, not once per run."""
-    notes, kinds = get_app().archive.notes(), [kind_of(run) for run in runs]
+    notes, labels = get_app().archive.notes(), {name: metric_label(name) for name in map(main_metric, runs)}
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(run.started_at) for run in runs],
         t("eval.col.dataset"): [data_name(run) for run in runs],
-        **({t("runs.kind"): [[word("runs.kind", kind)] for kind in kinds]} if "kb" in kinds else {}),
         t("eval.col.strategy"): [spoken(run.strategy) for run in runs],
         t("eval.queries"): [run.queries for run in runs],
-        **{metric_label(name): [_value(run, name) for run in runs] for name in _RANKING},
+        t("runs.col.answers"): [_main(run, labels) for run in runs],
+        t("runs.col.model"): [model_name(run) for run in runs],
     }
-    if any(kind != "retrieval" for kind in kinds):
-        labels = {name: metric_label(name) for name in {main_metric(run) for run in runs}}
-        table[t("runs.col.answers")] = [_answers(run, labels) for run in runs]
-        table[t("runs.col.model")] = [run.generator or run.judge for run in runs]
     given = [notes.get(run.run_id, NO_NOTE) for run in runs]
     if any(note != NO_NOTE for note in given):
         table[t("runs.tags")] = [list(note.tags) for note in given]
@@ -107,29 +105,18 @@ def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict
     return table
 
 
-def _value(run: RunLine, name: str) -> str:
-    """Format a score; a dash if the metric does not apply, which differs from *not scored*."""
-    return score(run.metrics[name]) if name in run.metrics else "–"
-
-
-def _answers(run: RunLine, labels: Mapping[str, str]) -> str:
-    """Format the main metric of a run that is not of retrieval only, with its name."""
+def _main(run: RunLine, labels: Mapping[str, str]) -> str:
+    """Format the main metric of a run with its name; a dash if it has none, which differs from *not scored*."""
     name = main_metric(run)
-    if not name or kind_of(run) == "retrieval":
-        return "–"
-    return f"{score(run.metrics[name])} · {labels[name]}"
+    return f"{score(run.metrics[name])} · {labels[name]}" if name else "–"
 
 
 def _columns() -> dict[str, Any]:
     config = st.column_config
     return {
         t("eval.col.when"): config.DatetimeColumn(format=MOMENT_FORMAT[current_language()], width=130),
-        t("eval.col.dataset"): config.TextColumn(width=170),
-        t("runs.kind"): config.ListColumn(width=150),
         t("eval.queries"): config.NumberColumn(format="%d", width=80),
-        **{metric_label(name): config.TextColumn(width=78) for name in _RANKING},
-        t("runs.col.answers"): config.TextColumn(help=t("runs.answers_help"), width=130),
-        t("runs.col.model"): config.TextColumn(width=70),
+        t("runs.col.answers"): config.TextColumn(help=t("runs.answers_help"), width=_WIDTHS["runs.col.answers"]),
         t("runs.tags"): config.ListColumn(),
         t("runs.note"): config.TextColumn(width="medium"),
     }

@@ -15,13 +15,15 @@ from streamlit_app.shared import links
 from streamlit_app.shared.i18n import current_language, number, score, t, word
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import errors_shown, get_app
-from streamlit_app.shared.tables import draw_table, fitting_height
+from streamlit_app.shared.tables import distinct, draw_table, fitting_height, picked
 
 _COLUMNS = shown_in("column", METRICS)
 _ANSWER_COLUMNS = shown_in("answer_column", METRICS)
 _ONLY = ("all", "lost", "missed", "failed")
 # Maximum questions in the list for the keyboard: each one costs time in every rerun.
 _LISTED = 500
+_WIDTHS = {"eval.col.question": 400, "eval.answer": 200, "eval.col.response": 300}
+"""Of columns whose texts may be longer, in pixels."""
 
 
 @st.fragment
@@ -43,7 +45,7 @@ def show_queries(result: RunResult) -> None:
     if not positions:
         st.info(t("detail.no_query"), icon=":material/filter_alt_off:")
         return
-    names = _labels(version, table)
+    names = distinct((row.question, row.query_id) for row in table.rows)
     frame = _frame((*version, current_language()), table, bool(result.generator))
     position = _choose(run_id, table, positions, frame, names)
     if position is not None:
@@ -143,19 +145,18 @@ def _choose(
         st.session_state[f"followed-{run_id}"] = query_id
         links.write_run(run_id, query_id)
 
-    def picked() -> None:
-        selected = st.session_state[rows_key]["selection"]["rows"]
-        if selected and selected[0] < len(positions):
-            st.session_state[key] = positions[selected[0]]
+    def clicked() -> None:
+        if (row := picked(st.session_state[rows_key]["selection"], len(positions))) is not None:
+            st.session_state[key] = positions[row]
             chosen()
 
     draw_table(
         frame.iloc[list(positions)],
+        {t(key): width for key, width in _WIDTHS.items()} if len(positions) <= _LISTED else {},
         height=fitting_height(len(positions), 248),
-        on_select=picked,
-        selection_mode="single-row",
+        on_select=clicked,
+        selection_mode="single-cell",
         key=rows_key,
-        column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
     )
     offered = list(positions[:_LISTED])
     if kept is not None and kept not in offered:
@@ -173,18 +174,6 @@ def _choose(
     )
     chosen_one: int | None = st.session_state[key]
     return chosen_one
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def _labels(version: tuple[Any, ...], _table: QueryTable) -> list[str]:
-    """Return one text per query. Equal texts are completed with ids: Streamlit sends a choice as its text."""
-    seen: set[str] = set()
-    names = []
-    for row in _table.rows:
-        text = row.question or row.query_id
-        names.append(f"{text} · {row.query_id}" if text in seen else text)
-        seen.add(text)
-    return names
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

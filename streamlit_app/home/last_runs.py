@@ -59,7 +59,7 @@ def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) ->
         for run_id in show_run_chart(shown, name, f"chart-{position}"):
             open_run(run_id)
         st.caption(t("home.chart_help", count=number(len(shown))))
-    names = {run_id: text.rstrip(" ·") for run_id, text in run_names(runs[:_RUNS], lambda run: (run.system,)).items()}
+    names = run_names(runs[:_RUNS], lambda run: (run.system,))
     chosen = st.selectbox(
         t("home.run_of", name=data),
         list(names),

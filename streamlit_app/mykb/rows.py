@@ -52,7 +52,7 @@ def show_rows(result: KbResult, threshold: float) -> None:
         table,
         lambda index: rows[index].question.question,
         f"mykb-rows-{result.result_id}-{chosen}",
-        "large",
+        cut={t("eval.col.question"): 400},
         start=None,
         height=178,
     )

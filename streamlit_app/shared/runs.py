@@ -57,7 +57,7 @@ def run_names(runs: Sequence[RunLine], parts: Callable[[RunLine], Sequence[str]]
 
     Streamlit sends a selection as its text, so two equal texts could not be told apart.
     """
-    texts = {run.run_id: spoken(" · ".join([moment(run.started_at), *parts(run)])) for run in runs}
+    texts = {run.run_id: spoken(" · ".join(filter(None, [moment(run.started_at), *parts(run)]))) for run in runs}
     left = Counter(texts.values())
     alike = {text for text, count in left.items() if count > 1}
     for run_id, text in texts.items():

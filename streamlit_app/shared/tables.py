@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -13,12 +14,24 @@ if TYPE_CHECKING:
     import pandas as pd  # takes a second, and the first page draws no table
 
 
-def draw_table(rows: Any, **options: Any) -> Any:
+_NOT_CUT: Mapping[str, int] = {}
+
+
+def draw_table(rows: Any, cut: Mapping[str, int] = _NOT_CUT, **options: Any) -> Any:
     """Draw rows in the full available width, without their numbers.
 
     Args:
+        cut: column -> its width in pixels: longer texts end in "…", not in half a letter. A double click shows the
+            whole, and a download has it.
         options: passed to ``st.dataframe``, whose result is returned.
     """
+    columns = {name: st.column_config.TextColumn(width=width) for name, width in cut.items()}
+    if cut:
+        import pandas as pd  # takes a second, and the first page draws no table
+
+        frame = pd.DataFrame(rows)
+        rows = frame.style.format({name: partial(_fitted, width=cut[name]) for name in cut if name in frame})
+    options["column_config"] = {**columns, **options.get("column_config", {})}
     return st.dataframe(rows, hide_index=True, width="stretch", **options)
 
 
@@ -27,13 +40,31 @@ def fitting_height(rows: int, most: int = 320) -> int:
     return min(most, 38 + 35 * rows)
 
 
+def _fitted(text: object, width: int) -> str:
+    said, most = str(text or ""), width // 7
+    return said if len(said) <= most else f"{said[: most - 1].rstrip()}…"
+
+
+def distinct(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the text of each (text, id), a repeated one with its id: Streamlit sends a choice as its text."""
+    names: dict[str, None] = {}
+    for text, own in rows:
+        names[f"{text} · {own}" if text in names else text or own] = None
+    return list(names)
+
+
+def picked(selection: Mapping[str, Any], rows: int) -> int | None:
+    """Return the row of the cell that was clicked in a table of so many rows; None for none."""
+    return next((row for row, _ in selection["cells"] if row < rows), None)
+
+
 def choose_row(
     table: Sequence[Mapping[str, Any]] | pd.DataFrame,
     label: Callable[[int], str],
     key: str,
-    width: Literal["medium", "large"] = "medium",
     *,
     title: str | None = None,
+    cut: Mapping[str, int] | None = None,
     columns: Mapping[str, Any] | None = None,
     start: int | None = 0,
     height: int = 320,
@@ -43,21 +74,20 @@ def choose_row(
     Args:
         label: position -> text in the list.
         key: key of the table's widget.
-        width: width of the column with the question.
         title: title of the list; by default, that for queries.
-        columns: ``column_config`` for a table without questions.
+        cut: as in ``draw_table``; by default, 280 pixels for the question.
         height: at most, in pixels.
     """
-    question = {t("eval.col.question"): st.column_config.TextColumn(width=width)}
     event = draw_table(
-        list(table) if isinstance(table, Sequence) else table,
+        table,
+        {t("eval.col.question"): 280} if cut is None else cut,
         height=fitting_height(len(table), height),
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode="single-cell",
         key=key,
-        column_config=question if columns is None else dict(columns),
+        column_config=dict(columns or {}),
     )
-    selected = event.selection.rows
-    start = selected[0] if selected and selected[0] < len(table) else start
+    if (row := picked(event.selection, len(table))) is not None:
+        start = row
     hint = t("compare.query_hint")
     return st.selectbox(title or t("eval.query"), range(len(table)), index=start, format_func=label, placeholder=hint)

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.runs.line import append_submission
 from chatbot_mvp.runs.records import RunFolder
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import picked
 from tests.made_results import LINE, made_result
 from tests.runs.test_kinds import plant
 from tests.ui.test_pages import finished_run, open_page, texts
@@ -71,6 +73,18 @@ def test_the_list_is_searched_filtered_and_tells_how_much_of_it_is_shown(data_di
     [tags] = table(page)["Etiquetas"]
     assert list(tags) == ["línea base"]
     assert not page.exception
+
+
+def test_a_text_that_is_longer_than_its_column_ends_in_an_ellipsis_and_any_cell_chooses_its_row(data_dir: Path) -> None:
+    name = "Normas de la comunidad de propietarios de la calle Mayor"
+    (data_dir / "submissions.jsonl").write_text(json.dumps({**LINE, "run_id": "long", "dataset": name}) + "\n")
+    [shown] = [each for each in open_page("evaluation").dataframe if "Fecha" in each.value]
+    assert list(shown.value["Conjunto de datos"]) == [name], "a download has the whole"
+    cells = pyarrow.ipc.open_stream(shown.proto.arrow_data.styler.display_values).read_all().to_pydict()
+    assert ["Normas de la comunidad de propietarios d…"] in cells.values()
+    assert list(shown.proto.selection_mode) == [shown.proto.SelectionMode.SINGLE_CELL]
+    assert picked({"cells": [(3, "Fecha")]}, 4) == 3
+    assert picked({"cells": [(3, "Fecha")]}, 3) is picked({"cells": []}, 3) is None
 
 
 @pytest.mark.slow

@@ -46,8 +46,10 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     run_id = asked(kb, with_set(kb))
     page = open_page("evaluation", language)
     assert not page.exception
-    [listed] = [each.value for each in page.dataframe if any(badge in str(cell) for cell in each.value.iloc[0])]
-    assert f"{kb.kb_name} · mías" in [str(cell) for cell in listed.iloc[0]]
+    [listed] = [each.value for each in page.dataframe if f"{kb.kb_name} · mías" in list(each.value.iloc[0])]
+    assert {"es": "sin modelo", "en": "no model"}[language] in list(listed.iloc[0])
+    board = open_page("evaluation", language, view="leaderboard").dataframe[0].value
+    assert {"es": "sin modelo", "en": "no model"}[language] in list(board.iloc[0])
     page = page.text_input(key="runs-search").set_value(f"{kb.kb_name} {language}").run()
     assert page.info, "a word that is nowhere"
     page = page.text_input(key="runs-search").set_value(kb.kb_name).run()
@@ -58,7 +60,7 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     assert page.query_params["run"] == run_id
     values = {metric.label: metric.value for metric in page.metric}
     assert len(values) == 3
-    assert "MRR" in values
+    assert {"es": "Altura del primer acierto", "en": "How high the first hit is"}[language] in values
     assert "AUROC" in texts(page)
     page = every_question(page)
     [shown] = [box for box in page.selectbox if box.key == f"query-{run_id}"]

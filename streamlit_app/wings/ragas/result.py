@@ -15,7 +15,7 @@ from streamlit_app.evaluation.run_summary import metric_row, metric_tile, show_f
 from streamlit_app.shared.i18n import code, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import metric_help, metric_label
 from streamlit_app.shared.state import get_app
-from streamlit_app.shared.tables import choose_row, draw_table
+from streamlit_app.shared.tables import choose_row, distinct, draw_table
 
 _AGREEMENT = ("accuracy", "kappa", "precision", "recall")
 _TILES_A_ROW = 3  # more would cut off the names of the metrics
@@ -107,7 +107,7 @@ def _show_rows(result: RunResult) -> None:
         }
         for row in rows
     ]
-    labels = [f"{row.query_id} · {row.question or row.response}" for row in rows]
+    labels = distinct((row.question or row.response or "", row.query_id) for row in rows)
     position = choose_row(table, labels.__getitem__, f"rows-{result.run_id}") or 0
     try:
         given = get_app().get(RagasService).rows_of_run(result.run_id)
