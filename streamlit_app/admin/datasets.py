@@ -28,11 +28,7 @@ def datasets_section() -> None:
     remote = {found.reference: found for found in _remote()}
     draw_table(
         [*(_row(entry.found, entry) for entry in listed.values()), *(_row(found, None) for found in remote.values())],
-        column_config={
-            t("admin.data.col.name"): st.column_config.TextColumn(width="medium"),
-            t("admin.data.col.license"): st.column_config.TextColumn(width="medium"),
-            t("admin.data.col.where"): st.column_config.TextColumn(width="medium"),
-        },
+        {t(f"admin.data.col.{name}"): 200 for name in ("name", "license", "where")},
     )
     names = {reference: entry.found.name for reference, entry in listed.items()}
     names |= {reference: found.name for reference, found in remote.items()}
@@ -120,12 +116,12 @@ def _show_details(reference: str) -> None:
         [
             {
                 t("eval.col.question"): query.question,
-                t("admin.data.col.answer"): query.answer or "–",
+                t("eval.answer"): query.answer or "–",
                 t("eval.col.gold_found"): " · ".join(query.gold),
             }
             for query in details.preview
         ],
-        column_config={t("eval.col.question"): st.column_config.TextColumn(width="large")},
+        {t("eval.col.question"): 400, t("eval.answer"): 200},
     )
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import GROUPS, SettingRow
 from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
-from streamlit_app.shared.configuration import value_text
+from streamlit_app.shared.configuration import setting_label, value_text
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table, fitting_height
@@ -43,30 +43,27 @@ def settings_section() -> None:
     draw_table(
         [
             {
-                t("admin.settings.col.variable"): row.form.variable,
+                t("admin.settings.col.meaning"): setting_help(row.form.name),
                 t("eval.value"): _value(row),
                 t("admin.settings.col.source"): t(f"admin.source.{row.source}"),
-                t("admin.settings.col.meaning"): setting_help(row.form.name),
                 t("admin.settings.group"): t(f"admin.group.{row.form.group}"),
+                t("admin.settings.col.variable"): row.form.variable,
             }
             for row in shown
         ],
+        {t("admin.settings.col.meaning"): 440, t("eval.value"): 140, t("admin.settings.col.variable"): 230},
         height=fitting_height(len(shown), 440),
-        column_config={
-            t("admin.settings.col.variable"): st.column_config.TextColumn(width=250),
-            t("eval.value"): st.column_config.TextColumn(width=170),
-            t("admin.settings.col.meaning"): st.column_config.TextColumn(width="large"),
-        },
     )
     by_name = {row.form.name: row for row in shown}
     # Drop the previous choice if the search no longer lists it.
     if st.session_state.get("settings_one") not in by_name:
         st.session_state.settings_one = None
+    names = {name: f"{setting_label(name)} · {row.form.variable}" for name, row in by_name.items()}
     name = st.selectbox(
         t("admin.settings.one"),
         list(by_name),
         index=None,
-        format_func=str.upper,
+        format_func=names.__getitem__,
         placeholder=t("admin.choose"),
         key="settings_one",
     )
@@ -82,7 +79,7 @@ def _searched(row: SettingRow) -> str:
 def _value(row: SettingRow) -> str:
     if row.form.kind == "secret":
         return t("admin.settings.set" if row.is_set else "admin.settings.not_set")
-    return value_text(row.value) if isinstance(row.value, bool) else str(row.value)
+    return value_text(row.value)
 
 
 def _one(row: SettingRow) -> None:
@@ -132,6 +129,4 @@ def _field(row: SettingRow, key: str) -> Any:
 
 def _shown_default(row: SettingRow) -> str:
     default = row.form.default
-    if isinstance(default, bool):
-        return value_text(default)
-    return plain(choice_text(str(default)) if row.form.kind == "choice" else str(default)) or "–"
+    return plain(choice_text(str(default)) if row.form.kind == "choice" else value_text(default))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -24,7 +25,7 @@ _SEARCH = ("retrieval", "decision")
 _TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH and name != "hit@1"]
 """How well was found, but for what the sentence above the tiles says."""
 _MOST_TILES = 3
-_CURVES = {"recall": "Recall@K", "ndcg": "NDCG@K"}
+_CURVES = ("recall", "ndcg")
 
 
 def show_tiles(result: RunResult) -> None:
@@ -119,11 +120,11 @@ def show_curves(result: RunResult) -> None:
 
 
 def _show_curves(result: RunResult) -> None:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, value in result.metrics.items():
         family, _, k = name.partition("@")
         if family in _CURVES and value is not None:
-            rows.append({"metric": _CURVES[family], "k": int(k), "value": value})
+            rows.append({"metric": t(f"metric_label.{family}", k="K"), "k": int(k), "value": value})
     if not rows:
         return
     frame = pd.DataFrame(rows)
@@ -140,10 +141,8 @@ def _show_curves(result: RunResult) -> None:
     )
     chart = (base.mark_line() + base.mark_point(size=70, filled=True)).properties(height=330)
     table = [
-        {bare("eval.metric"): _CURVES[family], "K": k, bare("eval.value"): score(value)}
-        for name, value in result.metrics.items()
-        for family, _, k in [name.partition("@")]
-        if family in _CURVES and value is not None
+        {bare("eval.metric"): one["metric"], "K": str(one["k"]), bare("eval.value"): score(one["value"])}
+        for one in rows
     ]
     show_picture(Picture("curves", bare("eval.curves"), bare("detail.curves_alt"), chart, table))
 

@@ -28,7 +28,7 @@ def show_draft(record: KbRecord) -> str:
         said = counts_text(found) or t("kbdiff.none")
         st.markdown(f":orange[:material/edit_note:] **{t('kbdraft.title')}** · {ago(staged.at)} · {said}")
         st.caption(t("kbdraft.about"))
-        with st.expander(t("kbdraft.look"), icon=":material/difference:"):
+        with st.expander(t("detail.in_use_more"), icon=":material/difference:"):
             show_differences(found, f"draft-{kb_id}")
         note = st.text_input(t("kbhistory.note"), key=f"draft-note-{staged.version_id}", max_chars=120)
         with st.container(horizontal=True):

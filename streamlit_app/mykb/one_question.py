@@ -15,6 +15,7 @@ from chatbot_mvp.types import Chunk
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import distinct
 
 _KINDS = ("answerable", "near", "far", "unknown")
 _NEW = "new"
@@ -25,7 +26,8 @@ _MOST_CHUNKS = 300
 def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     """Draw the form; return the changed set if a question was just saved, otherwise None."""
     by_id = {each.question.question_id: each for each in questions.questions if each.question.question_id}
-    names = {_NEW: t("mykb.one_new")} | {key: f"{key} · {each.question.question}" for key, each in by_id.items()}
+    texts = distinct((each.question.question, key) for key, each in by_id.items())
+    names = {_NEW: t("mykb.one_new"), **dict(zip(by_id, texts, strict=True))}
     which = st.selectbox(
         t("mykb.one_which"),
         list(names),
@@ -60,7 +62,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
             key=f"mykb-c-{place}",
         )
         answer = st.text_input(
-            t("mykb.one_answer"),
+            t("eval.answer"),
             "; ".join(before.question.answers),
             max_chars=200,
             help=t("mykb.one_answer_help"),

@@ -42,7 +42,7 @@ def show_questions(kb: KbRecord) -> None:
     st.session_state.mykb_set = taken
     names = set_names((one.set_id, one.name, one.changed_at) for one in sets.values())
     chosen = st.selectbox(
-        t("mykb.set"),
+        t("eval.queries"),
         list(sets),
         index=list(sets).index(st.session_state.mykb_set),
         format_func=names.__getitem__,

@@ -5,7 +5,7 @@ What people asked comes first. What rules or a model proposed stands apart: it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import streamlit as st
@@ -21,7 +21,6 @@ from streamlit_app.shared.metrics import of_text, percent, span_text
 from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.sections import draw_tabs, with_added
 from streamlit_app.shared.state import get_app
-from streamlit_app.shared.tables import draw_table
 
 _FIGURES = ("hit@1", "hit@3", "mrr")
 _NAMED_FOR_OWN = ("hit@1", "hit@3")
@@ -66,24 +65,16 @@ def show_results(kb: KbRecord) -> None:
     other = against_result.part(own=bool(own.rows)) if against_result else None
     _show_tiles(shown, other, bool(own.rows))
     _show_identity(kb, result, against_result)
-
-    def show_rest() -> None:
-        if own.rows:
-            st.caption(t("mykb.figure_own_note"))
-        if own.rows and proposed.rows:
-            said = t("mykb.proposed_apart", count=number(len(proposed.rows)))
-            with st.expander(said, icon=":material/auto_fix_high:"):
-                st.caption(t("mykb.proposed_about"))
-                _show_tiles(proposed, None, False)
-        if len(results) > 1:
-            _show_all(list(results.values()))
-        _show_links(result, against_result)
-
+    if own.rows:
+        st.caption(t("mykb.figure_own_note"))
+    _show_links(result, against_result)
     judge(shown, bool(own.rows))
-    tabs: dict[str, Callable[[], object]] = {
-        t("table.title"): show_rest,
-        t("picture.strategies"): partial(show_strategies, kb, result),
-    }
+    if own.rows and proposed.rows:
+        said = t("mykb.proposed_apart", count=number(len(proposed.rows)))
+        with st.expander(said, icon=":material/auto_fix_high:"):
+            st.caption(t("mykb.proposed_about"))
+            _show_tiles(proposed, None, False)
+    tabs: dict[str, Callable[[], object]] = {t("picture.strategies"): partial(show_strategies, kb, result)}
     tabs |= {title: partial(draw, kb, result) for title, draw in with_added("mykb-results", {}).values()}
     draw_tabs(tabs, "tabs-of-result")
 
@@ -142,24 +133,6 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
     if result.fingerprint != compared.fingerprint:
         told = f"{code(result.fingerprint)} · {code(compared.fingerprint)}"
         st.caption(t("mykb.other_configuration"), help=told)
-
-
-def _show_all(results: Sequence[KbResult]) -> None:
-    with st.expander(t("mykb.all_results", count=number(len(results))), icon=":material/history:"):
-        rows = []
-        for result in results:
-            summary = result.summary
-            row = {
-                t("eval.col.when"): moment(result.started_at),
-                t("mykb.name"): result.set_name,
-                t("eval.queries"): len(result.rows),
-            }
-            for name in ("solved", *_FIGURES):
-                value = summary[name]
-                row[t(f"mykb.figure.{name}")] = score(value) if name == "mrr" or value is None else percent(value)
-            row[t("mykb.col.threshold")] = number(result.min_evidence, 2)
-            rows.append(row)
-        draw_table(rows)
 
 
 def _show_links(result: KbResult, compared: KbResult | None) -> None:

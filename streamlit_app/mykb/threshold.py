@@ -69,7 +69,7 @@ def _judge(result: KbResult, advise: bool, key: str, current: float) -> None:
             st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key, on_change=_begin_at, args=(key,))
         )
         st.session_state[f"{key}-kept"] = threshold
-        st.caption(t("mykb.threshold_now", value=number(current, 2)))
+        st.caption(t("mykb.threshold_now", value=number(current, 2)), help="KB_MIN_EVIDENCE")
         if advise and len(result.rows) >= ENOUGH_OWN:
             _suggestion(result, key, current)
         elif advise:
@@ -175,7 +175,7 @@ def _draggable(result: KbResult, key: str, current: float) -> None:
 def _take(threshold: float, current: float) -> None:
     fixed = not get_app().live.changeable(_SETTING)
     if fixed:
-        st.caption(f":material/lock: {t('mykb.fixed')}")
+        st.caption(f":material/lock: {t('mykb.fixed')}", help="KB_MIN_EVIDENCE")
     if st.button(
         t("mykb.apply", value=number(threshold, 2)),
         type="primary",

@@ -43,10 +43,11 @@ def _show_group(rows: Sequence[RunSetting]) -> None:
     draw_table(
         [
             {
-                t("compare.col.setting"): row.name.upper(),
+                t("compare.col.setting"): setting_label(row.name),
                 t("eval.value"): value_text(row.value),
                 t("detail.as_default"): value_text(row.default),
                 t("providers.col.state"): t("detail.changed" if row.changed else "detail.as_default"),
+                t("compare.col.name"): row.name.upper(),
             }
             for row in rows
         ]
@@ -55,7 +56,7 @@ def _show_group(rows: Sequence[RunSetting]) -> None:
 
 def setting_label(name: str) -> str:
     """Return what people call a setting: its label, else the first words of its description, else its name."""
-    if label := t_or(f"admin.label.{name}", ""):
+    if label := t_or(f"admin.label.{name}", "") or t_or(f"detail.{name}", ""):
         return label
     about = re.split(r"[.;:(]", t_or(f"admin.setting.{name}", ""), maxsplit=1)[0].strip()
     return about or name.upper()

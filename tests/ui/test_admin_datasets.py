@@ -34,7 +34,7 @@ def test_a_zip_is_uploaded_looked_at_and_deleted_only_after_a_confirmation() -> 
     assert sorted(names(page)) == ["costa", "valle_multihop"]
     assert "costa" in page.selectbox(key="run_dataset").options
     page.selectbox(key="data_look").set_value("costa").run()
-    assert "1 con respuesta de referencia" in texts(page)
+    assert "1 con respuesta esperada" in texts(page)
     assert any("Faro" in table.value.to_string() for table in page.dataframe)
     page.button(key="data_delete").click().run()
     assert "No se puede deshacer" in texts(page)

@@ -141,6 +141,7 @@ def test_settings_are_searched_changed_and_put_back() -> None:
     page.text_input(key="settings_search").input("fragmentos llegar").run()
     [table] = [table.value for table in page.dataframe if "De dónde viene" in table.value]
     assert list(table["Variable"]) == ["KB_TOP_K"]
+    assert next(iter(table)) == "Qué es", "words first"
     page.selectbox(key="settings_one").set_value("kb_top_k").run()
     page.number_input(key="setting-kb_top_k").set_value(4).run()
     clicked(page, "settings_save")
@@ -158,6 +159,7 @@ def test_settings_are_searched_changed_and_put_back() -> None:
 def test_a_setting_that_is_set_outside_says_where_to_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "gsk-very-secret")
     page = open_page("admin")
+    assert "Longitud máxima de una base · KB_MAX_CHARS" in page.selectbox(key="settings_one").options
     page.selectbox(key="settings_one").set_value("provider").run()
     assert "Quite PROVIDER de allí" in texts(page)
     page.selectbox(key="settings_one").set_value("groq_api_key").run()

@@ -295,10 +295,10 @@ def test_a_threshold_set_outside_is_shown_as_fixed(kb: KbRecord, monkeypatch: py
     get_app.clear()
     page = results()
     assert page.button(key="mykb_apply").disabled
-    assert "está definido fuera de esta página" in texts(page)
+    assert "está fijado fuera de esta página" in texts(page)
 
 
-def test_two_results_are_listed_and_compared(kb: KbRecord) -> None:
+def test_two_results_are_compared_here_and_where_all_runs_are(kb: KbRecord) -> None:
     one = asked(kb, with_set(kb))
     two = asked(kb, with_set(kb, "otras"))
     page = results()
@@ -306,7 +306,7 @@ def test_two_results_are_listed_and_compared(kb: KbRecord) -> None:
     assert not page.exception
     assert [metric.delta for metric in page.metric][:2] == ["", ""]  # no arrow where nothing is better
     assert "Con lo que se compara," in texts(page)
-    assert any(len(table.value) == 2 and "Umbral" in table.value for table in page.dataframe)
+    assert page.button(key="mykb_compare_runs") and page.button(key="mykb_open_run")
 
 
 def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> None:

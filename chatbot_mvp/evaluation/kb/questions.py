@@ -34,7 +34,7 @@ class KbQuestion:
     heading: str | None = None
     """Heading of the section that answers the question."""
     answers: tuple[str, ...] = ()
-    """Reference answers for human readers; they are not scored."""
+    """Expected answers for human readers; they are not scored."""
     document: str | None = None
     """Path of the document with the paragraph; None if it is not known."""
     history: tuple[PastTurn, ...] = ()

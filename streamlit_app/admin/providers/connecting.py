@@ -88,7 +88,7 @@ def _server_form(connection: Connection, asks_key: bool) -> None:
             place = st.radio(
                 t("providers.keep"), places, format_func=labels.__getitem__, key=f"keep-{name}", horizontal=True
             )
-        label = t("providers.save_try" if asks_key else "providers.look")
+        label = t("providers.save_try" if asks_key else "runs.search")
         sent = st.form_submit_button(label, type="primary", icon=":material/bolt:")
     if sent:
         with errors_shown(), st.spinner(t("providers.trying")):

@@ -76,8 +76,8 @@ def _row(one: Tested) -> dict[str, str]:
     interval = "" if test.low is None or test.high is None else f"{number(test.low, 3)} … {number(test.high, 3)}"
     return {
         bare("effects.col.metric"): bare(f"effects.metric.{one.metric}"),
-        bare("effects.col.before"): score(one.before),
-        bare("effects.col.after"): score(one.after),
+        bare("effects.before"): score(one.before),
+        bare("effects.after"): score(one.after),
         bare("effects.col.interval"): interval,
         bare("effects.col.fell"): number(one.fell),
         bare("effects.col.rose"): number(one.rose),

@@ -64,7 +64,7 @@ def _launch(kb: KbRecord) -> None:
     after = right.selectbox(
         t("effects.after"), names, index=0, format_func=versions.__getitem__, key=f"effects_after_{len(names)}"
     )
-    questions = what.selectbox(t("effects.questions"), list(asked), format_func=asked.__getitem__, key="effects_asked")
+    questions = what.selectbox(t("effects.col.pairs"), list(asked), format_func=asked.__getitem__, key="effects_asked")
     of_chat = questions == _CHAT
 
     def plan() -> EffectsPlan:

@@ -93,7 +93,7 @@ def _show(state: PromiseState) -> None:
         )
         st.success(made, icon=":material/verified:")
         low, high = number(promise.threshold, 2), number(promise.strictest, 2)
-        st.markdown(t("mykb.promise_seen", low=low, high=high, **counted))
+        st.markdown(t("mykb.promise_seen", low=low, high=high, **counted), help="KB_MIN_PROOF")
     elif promise.missing is None:
         st.info(t("mykb.promise_never", level=level, **counted), icon=":material/block:")
     else:
