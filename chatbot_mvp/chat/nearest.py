@@ -239,13 +239,17 @@ def _near_headings(terms: set[str], index: CorpusIndex) -> list[str]:
 
 
 def _document_titles(sections: Collection[str]) -> set[str]:
-    """Return what all the sections of a document begin with, folded: a question about it would ask for everything."""
+    """Return what all the sections of a document begin with, folded: a question about it would ask for everything.
+
+    Among several documents that is the name of the file and the title below it. One heading alone may be a chapter.
+    """
     documents: dict[str, list[list[str]]] = {}
     for section in sections:
         path = fold(section).split(" > ")
         documents.setdefault(path[0], []).append(path)
     several = [paths for paths in documents.values() if max(map(len, paths)) > 1]
-    return {parts[0] for paths in several for parts in zip(*paths, strict=False) if len(set(parts)) == 1}
+    shared = [[parts[0] for parts in zip(*paths, strict=False) if len(set(parts)) == 1] for paths in several]
+    return {part for parts in shared if len(parts) > 1 or len(documents) == 1 for part in parts}
 
 
 def _cased(word: str, like: str) -> str:
