@@ -18,10 +18,10 @@ from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.dated import held_first
 from chatbot_mvp.chat.quality import was_reranked
 from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
-from chatbot_mvp.llm.extractive.kinds import asked
+from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.proof import KINDS, offer_of
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.llm.extractive.values import last_clause, plain_of, value_asked
+from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness

@@ -18,7 +18,8 @@ from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.knowledge_base.places import paragraphs_around
 from chatbot_mvp.llm.base import ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.values import VALUES, last_clause, plain_of, value_asked
+from chatbot_mvp.llm.extractive.kinds import last_clause, plain_of
+from chatbot_mvp.llm.extractive.values import VALUES, value_asked
 from chatbot_mvp.metrics.decisions import ANSWERABLE
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.settings.access import Action, performs

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.kinds import asked
+from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
-from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, last_clause, plain_of, says_no, value_asked
+from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, says_no, value_asked
 from chatbot_mvp.text import fold
 
 _LEAST = re.compile(

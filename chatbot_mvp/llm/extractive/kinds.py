@@ -6,7 +6,7 @@ The word lists are closed classes of the two languages: question words, months, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,6 +88,12 @@ _PLACED = re.compile(
     r"\b(?:en|a|al|de|del|desde|hasta|hacia|in|at|near|from|of|to|on)\s+(?:(?:el|la|los|las|the)\s+)?[A-ZÁÉÍÓÚÑ]"
 )
 
+_IS = r"\b(?:es|son|era|eran|fue|sera|llaman?|is|are|was|were)\b"
+_IS_ONE = re.compile(rf"{_IS} (?:el|la|los|las|tus?|sus?|the|your) ")
+_BEHIND = re.compile(
+    r"\b(?:al|del|(?:en|desde|hacia|hasta|a|de|por|para|con|in|at|near|from|of|by|to|for|with)"
+    r"(?: (?:el|la|los|las|the))?)$"
+)
 _END = Word("", "", True)
 
 
@@ -98,11 +104,22 @@ class Asked:
     kind: AnswerKind
     """Kind of the answer; "" if the text is no recognisable question."""
     noun: str = ""
-    """Term that follows the question word: what is counted after "how many", the class after "which"."""
+    """Term that follows the question word: what is counted after "how many", the class after "which", the role after
+    "who is the"."""
     either: bool = False
     """True if the question offers alternatives ("A or B") or compares two subjects."""
     life: bool = False
     """True if it is about somebody's birth or death, which encyclopaedias give in parentheses behind the name."""
+
+
+def last_clause(question: str) -> str:
+    """Return the question that stands last in a text, such as that of a follow-up behind the one before."""
+    return question[question.rfind("¿") + 1 :] if "¿" in question else question
+
+
+def plain_of(text: str) -> str:
+    """Return the folded words of a text, without punctuation."""
+    return " ".join(re.sub(r"[^\w\s'-]", " ", fold(text)).split())
 
 
 def asked(question: str, reader: Reader) -> Asked:
@@ -111,11 +128,13 @@ def asked(question: str, reader: Reader) -> Asked:
     Args:
         reader: knows the question's language, whose question words are tried.
     """
-    clause = question[question.rfind("¿") + 1 :] if "¿" in question else question
-    plain = " ".join(re.sub(r"[^\w\s'-]", " ", fold(clause)).split())
+    clause = last_clause(question)
+    plain = plain_of(clause)
     kind, rest = _kind_of(clause, plain, reader.language, "¿" in question or question.rstrip().endswith("?"))
+    if kind == "who":
+        rest = plain[is_one.end() :] if (is_one := _IS_ONE.search(plain)) else ""
     nouns = reader.ordered_terms(rest)
-    noun = nouns[0] if nouns and kind in ("number", "what") else ""
+    noun = nouns[0] if nouns and kind in ("number", "what", "who") else ""
     either = bool(_EITHER.search(clause)) or bool(re.search(r"\b(?:both|same|mism[oa]s?|amb[oa]s)\b", plain))
     if either and kind in ("what", "who", "yes_no"):
         kind = "when" if _EARLIER.search(plain) else "number" if _MORE.search(plain) else "what"
@@ -129,7 +148,7 @@ def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple
         if found := re.match(rf"{_BEFORE}(?:{words})\b", plain):
             return kind, plain[found.end() :]
     if language == "es" and (accent := _ACCENTED.search(clause)):
-        start = len(" ".join(re.sub(r"[^\w\s'-]", " ", fold(clause[: accent.start()])).split()))
+        start = len(plain_of(clause[: accent.start()]))
         for kind, words in patterns:
             if found := re.match(rf"\s*(?:por )?(?:{words})\b", plain[start:]):
                 return kind, plain[start + found.end() :]
@@ -182,7 +201,23 @@ class Fit:
         return best
 
     def _name(self, text: str) -> float:
-        return max((1.0 if size > 1 else 0.6 for size in self._names(text)), default=0.0)
+        words = self._reader.words(text)
+        roles = [at for at, word in enumerate(words) if word.stem == self._wanted.noun and self._wanted.kind == "who"]
+        names = self._names(words)
+        if roles:
+            names = [name for name in names if any(self._has_role(text, words, role, *name) for role in roles)]
+        return max((1.0 if end - start > 1 else 0.6 for start, end in names), default=0.0)
+
+    def _has_role(self, text: str, words: Sequence[Word], role: int, start: int, end: int) -> bool:
+        """Return whether a name is put to the role that is asked for: nothing that the question lacks stands between
+        ("La tesorera vive en Deba"), unless it ends with *is* or a comma, and it does not end with a preposition.
+        """
+        between = words[role + 1 : start] or words[end:role]
+        new = not all(word.is_stop or word.stem in self._known for word in between)
+        if start < role:
+            return not new
+        linked = re.search(_IS, _plain(between)) or re.search(rf"[,:(] *{_plain(words[start:end])}", fold(text))
+        return (bool(linked) or not new) and not _BEHIND.search(_plain(between))
 
     def _place(self, text: str) -> float:
         for found in _PLACED.finditer(text):
@@ -191,18 +226,22 @@ class Fit:
                 return 1.0
         return 0.3 if self._name(text) else 0.0
 
-    def _names(self, text: str) -> list[int]:
-        """Return the sizes, in words, of the capitalised names that hold a word which the question lacks."""
-        sizes: list[int] = []
+    def _names(self, words: Sequence[Word]) -> list[tuple[int, int]]:
+        """Return (first word, behind its last) of the capitalised names that hold a word which the question lacks."""
+        found: list[tuple[int, int]] = []
         run, fresh = 0, False
-        for index, word in enumerate([*self._reader.words(text), _END]):
+        for index, word in enumerate([*words, _END]):
             if word.text[:1].isupper() and not (word.is_stop and not run):
                 run, fresh = run + 1, fresh or word.stem not in self._known
                 continue
             if fresh and not run == index == 1:  # the first word of a sentence is always capitalised
-                sizes.append(run)
+                found.append((index - run, index))
             run, fresh = 0, False
-        return sizes
+        return found
+
+
+def _plain(words: Sequence[Word]) -> str:
+    return fold(" ".join(word.text for word in words))
 
 
 def _is_life(aside: str) -> bool:

@@ -7,15 +7,17 @@ has the kind of thing asked for. Each constant has its ablation in docs/research
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, Asked, Fit, asked
+from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, Asked, Fit, asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import compare
+from chatbot_mvp.llm.extractive.tables import ranges_in
 from chatbot_mvp.llm.extractive.units import ITEM, Unit
 from chatbot_mvp.llm.extractive.values import (
     FIGURE,
@@ -24,8 +26,6 @@ from chatbot_mvp.llm.extractive.values import (
     UNIT_OF_TIME,
     VALUES,
     gives,
-    last_clause,
-    plain_of,
     value_asked,
 )
 from chatbot_mvp.text import Word, fold
@@ -110,17 +110,22 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
     offered = bool(gives_it[best])
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
-    if not (offered and short and (wanted.kind == "yes_no" or _denies_alike(clause, quote, reader))):
+    alike = wanted.kind == "yes_no" or _denies_alike(clause, quote, reader)
+    if not (offered and short and alike) or _disputed(clause, quote, (units[row].text for row in rivals), reader):
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
     # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
+    everywhere = "\n".join(other.text for other in grounding.passages)
     said = []
     for word, literal in content_of(clause, plain, rest, reader):
-        near = 0.0 if literal else words.get(fold(word.text), 0.0)
+        # A role that the passages name is not what somebody does who is near it.
+        role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
+        near = 0.0 if literal or role else words.get(fold(word.text), 0.0)
         # What is asked for is named by its answer: the room that is named beside it is that of something else.
         beside = near >= FAINT and word.stem != wanted.noun and has(around, word, reader)
-        said.append(1.0 if beside or has(context, word, reader) else near)
+        held = _in_range(word.text, clause, context, reader)
+        said.append(1.0 if beside or held or has(context, word, reader) else near)
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
@@ -158,6 +163,26 @@ def content_of(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[t
 
 def has(text: str, word: Word, reader: Reader) -> bool:
     return word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(fold(word.text))}\b", fold(text)))
+
+
+def _in_range(number: str, clause: str, context: str, reader: Reader) -> bool:
+    """Return whether a range of a text holds a number of the question, in its unit."""
+    found = re.search(rf"\b{'[.,]?'.join(number)} ?([^\W\d_]+)", fold(clause)) if number.isdigit() else None
+    unit = reader.terms(found[1]) if found else frozenset()
+    ranges = ranges_in(fold(context), reader.language == "es") if unit else ()
+    return any(one.holds(Decimal(number)) and reader.terms(one.unit) == unit for one in ranges)
+
+
+def _disputed(clause: str, quote: str, others: Iterable[str], reader: Reader) -> bool:
+    """Return whether another text says all that the question does, but another price than it asks about."""
+    given = VALUES["money"].given
+    words = [
+        word for word in reader.words(given.sub(" ", fold(clause))) if not (word.is_stop or word.text in LIGHT_WORDS)
+    ]
+    said = {*given.findall(fold(quote))}
+    return bool(words and given.search(fold(clause))) and any(
+        {*given.findall(fold(other))} - said and all(has(other, word, reader) for word in words) for other in others
+    )
 
 
 def _denies_alike(question: str, quote: str, reader: Reader) -> bool:

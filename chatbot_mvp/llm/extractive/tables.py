@@ -170,11 +170,15 @@ def value_in(cell: str, spanish: bool) -> tuple[Decimal, str] | None:
 
 def bounds_in(text: str, spanish: bool) -> Bounds | None:
     """Return the first range that a folded text says; None if it says none."""
+    return next(ranges_in(text, spanish), None)
+
+
+def ranges_in(text: str, spanish: bool) -> Iterator[Bounds]:
+    """Yield the ranges that a folded text says, those with two ends first."""
     for pattern, sign in _PATTERNS:
-        if found := pattern.search(text):
+        for found in pattern.finditer(text):
             parts = found.groupdict()
             low, high = (number_in(parts[end], spanish) if parts.get(end) else None for end in ("low", "high"))
             signs = re.findall("[€$£]", found.group())
             unit = signs[0] if signs else parts.get("unit") or parts.get("same") or ""
-            return Bounds(low, high, sign == "<", unit, found.group())
-    return None
+            yield Bounds(low, high, sign == "<", unit, found.group())

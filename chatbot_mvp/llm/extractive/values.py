@@ -60,7 +60,7 @@ _CLOCK = (
 )
 _CALENDAR = rf"\b(?:{MONTHS}|{DAYS}|(?:1\d|20)\d\d|\d{{1,2}}/\d{{1,2}})\b"
 _WHEN = (
-    rf"{_CALENDAR}|{_CLOCK}|\b{FIGURE} {UNIT_OF_TIME}\b|\bdias? \d|"
+    rf"{_CALENDAR}|{_CLOCK}|\b(?:a l[oa]s|dentro de|en|cada|hace|in|within|every) {FIGURE} {UNIT_OF_TIME}\b|\bdias? \d|"
     r"\b(?:hoy|manana|ayer|siempre|nunca|diari\w+|festivos?|"
     rf"laborables?|verano|"
     r"invierno|otono|primavera|antes|despues|cuando|mientras|al (?:llegar|salir|\w+[aei]r)|a partir|desde|hasta|tras|"
@@ -199,16 +199,6 @@ VALUES: dict[str, Value] = {
     ),
 }
 """Kind -> value. The first kind whose ``asked`` matches is the one that a question asks for."""
-
-
-def last_clause(question: str) -> str:
-    """Return the question that stands last in a text, such as that of a follow-up behind the one before."""
-    return question[question.rfind("¿") + 1 :] if "¿" in question else question
-
-
-def plain_of(text: str) -> str:
-    """Return the folded words of a text, without punctuation."""
-    return " ".join(re.sub(r"[^\w\s'-]", " ", fold(text)).split())
 
 
 def value_asked(plain: str) -> tuple[str, str]:

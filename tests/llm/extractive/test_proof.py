@@ -171,6 +171,59 @@ def test_what_lacks_the_kind_of_thing_asked_for_competes_less(question: str) -> 
     assert not asked("¿Hay menú?", [0.5, 0.5 + lead + 1e-6], near, text).text
 
 
+@pytest.mark.parametrize(
+    ("question", "sentence", "answers"),
+    [
+        ("¿Quién es el entrenador de juveniles?", "El entrenador de juveniles vive en Deba.", False),
+        ("¿Quién es el entrenador de juveniles?", "El entrenador de juveniles es de Deba.", False),
+        ("¿Quién es el árbitro?", "El árbitro es elegido por la Federación.", False),
+        ("¿Quién es el árbitro?", "El árbitro lo nombra la Federación.", False),
+        ("¿Quién nombra al árbitro?", "El árbitro lo nombra la Federación.", True),
+        ("¿Quién es el entrenador?", "El entrenador nuevo es el doctor Uría.", True),
+        ("¿Quién es la entrenadora de juveniles?", "La entrenadora de juveniles y alevines, Ana Goñi, avisa.", True),
+        ("¿Cómo se llama la entrenadora?", "Ana Goñi, entrenadora del club, avisa.", True),
+        ("¿Quién es la encargada de la nave?", "De la nave se encarga Ana Goñi.", True),
+        ("¿Quién es la directora de la nave?", "La nave la dirige Ana Goñi.", True),
+        # Another sentence names the role.
+        ("¿Quién es la responsable de la nave?", "La nave la dirige Ana Goñi.", False),
+        ("Who is the keeper?", "The keeper is appointed by the Council.", False),
+        ("Who is the keeper?", "The keeper is Martha Quill.", True),
+    ],
+)
+def test_who_somebody_is_says_a_name_that_is_put_to_the_role(question: str, sentence: str, answers: bool) -> None:
+    near = dict.fromkeys("nombra directora nave responsable llama".split(), 1.0)
+    text = f"{sentence} La responsable del taller está enferma."
+    assert bool(asked(question, [0.9, 0.1], near, text).text) == answers
+
+
+@pytest.mark.parametrize(
+    ("question", "rival", "answers"),
+    [
+        ("¿Es gratis la entrada?", "La entrada cuesta 5 euros.", False),
+        ("¿Es gratis la entrada?", "El taller cuesta 5 euros.", True),
+        ("¿Es gratis la entrada?", "La entrada es de 9 a 14.", True),
+        ("¿Qué pasa con la entrada?", "La entrada cuesta 5 euros.", True),
+    ],
+)
+def test_where_the_texts_say_another_price_none_is_proven(question: str, rival: str, answers: bool) -> None:
+    assert bool(asked(question, [0.9, 0.1], {}, f"La entrada es gratis en verano. {rival}").text) == answers
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("¿Puede ir un perro de 12 kilos?", True),
+        ("¿Puede ir un perro de 40 kilos?", True),
+        ("¿Puede ir un perro de 30 kilos?", False),
+        ("¿Puede ir un perro de 12 años?", False),
+        ("¿Puede ir el perro 12?", False),
+    ],
+)
+def test_a_number_is_met_by_a_range_that_holds_it_in_its_unit(question: str, answers: bool) -> None:
+    text = "Puede ir un perro de 5 a 25 kilos o más de 35 kilos. Abre de 9 a 14."
+    assert bool(asked(question, [0.9, 0.1], {"anos": 1.0}, text).text) == answers
+
+
 def test_late_interaction_and_vectors_decide_together() -> None:
     def proof(close: float) -> float | None:
         passage = Chunk("c", "d", "Comedor", TEXT, 0, len(TEXT))
@@ -224,6 +277,9 @@ def test_a_follow_up_has_to_be_met_by_its_own_words() -> None:
         ("duration", "dura hora y media", "cuanto dura", True),
         ("duration", "it takes half an hour", "how long does it take", True),
         ("when", "se pasa el dia 5", "cuando se pasa", True),
+        ("when", "dura 50 minutos", "cuando es el yoga", False),
+        ("when", "se quitan a los diez dias", "cuando se quitan", True),
+        ("when", "se cambia cada ocho anos", "cuando se cambia", True),
         ("date", "tome la salida 118 desde el rio", "en que ano se hizo", False),
     ],
 )
