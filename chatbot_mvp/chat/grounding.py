@@ -28,7 +28,7 @@ def grounding_of(
         least_proof: as in ``Grounding``.
         follows: whether the question before was searched with it: that is not asked again.
     """
-    asked, _ = corrected(trace.query, trace, index)
+    asked, _ = corrected(trace.query, trace, index, surely=True)
     parts = questions_of(asked, index.analyzer) if least_proof and not follows else ()
     near = nearness(index, asked) if least_proof and passages and not parts else None
     return Grounding(

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -23,6 +25,7 @@ from chatbot_mvp.llm.extractive.proof import KINDS, offer_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
+from chatbot_mvp.retrieval.kb.spelling import sound_key
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.retrieval.stages.kb_score import scaled
@@ -186,8 +189,13 @@ def _paragraphs(text: str) -> list[list[tuple[int, int]]]:
     return paragraphs
 
 
-def corrected(question: str, trace: RetrievalTrace, index: CorpusIndex) -> tuple[str, list[str]]:
-    """Return (the question with the words that the search took in place of misspelt ones, those words)."""
+def corrected(question: str, trace: RetrievalTrace, index: CorpusIndex, surely: bool = False) -> tuple[str, list[str]]:
+    """Return (the question with the words that the search took in place of misspelt ones, those words).
+
+    Args:
+        surely: only those that sound like what was typed, or have its letters and others: another letter than meant
+            mostly makes another word ("coger" is no misspelt "comer").
+    """
     if index.kb is None:
         return question, []
     analyzer = index.analyzer
@@ -196,11 +204,17 @@ def corrected(question: str, trace: RetrievalTrace, index: CorpusIndex) -> tuple
     text, used = question, []
     for word in right:
         wrong = min(typed, key=lambda typed: OSA.distance(fold(typed), fold(word)), default="")
-        if wrong and OSA.distance(fold(wrong), fold(word)) <= max(_EDITS, _EDITS_SHARE * len(word)):
+        near = OSA.distance(fold(wrong), fold(word)) <= max(_EDITS, _EDITS_SHARE * len(word))
+        if wrong and near and not (surely and _is_another(fold(wrong), fold(word), analyzer.language_of(question))):
             word = _cased(word, wrong)
             text = re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", word, text)
             used.append(word)
     return text, used
+
+
+def _is_another(typed: str, known: str, language: str) -> bool:
+    key = partial(sound_key, language="es" if language == "es" else "en")
+    return not Counter(typed) <= Counter(known) and key(typed) != key(known)
 
 
 def _corrections(trace: RetrievalTrace) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.context import Mode, UserContext
+from chatbot_mvp.chat.grounding import grounding_of
 from chatbot_mvp.chat.nearest import MAX_CHARS, MAX_PASSAGES, Nearest, find_nearest
 from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.chat.records import AnswerRecord, record_of
@@ -251,6 +252,17 @@ def test_a_corrected_word_gives_the_question_with_it(
 ) -> None:
     first = nearest_to(MANUAL, question, settings).did_you_mean[0]
     assert (first.kind, first.text, first.question) == ("spelling", words, corrected)
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [("prétsamo", "préstamo"), ("livros", "libros"), ("vsita", "visita"), ("retaso", "retraso"), ("coger", "coger")],
+)
+def test_what_may_be_another_word_is_proven_as_typed(settings: Settings, typed: str, read: str) -> None:
+    question = f"¿Cuánto cuesta el {typed}?"
+    pipeline, trace = searched(f"{MANUAL}\nNo se puede comer.", question, settings)
+    assert trace.expansion_notes
+    assert grounding_of(trace, pipeline.index, (), 1.0).question == f"¿Cuánto cuesta el {read}?"
 
 
 def test_a_heading_that_is_near_gives_a_question_about_it(settings: Settings) -> None:
