@@ -146,11 +146,8 @@ def align(statement: Reading, source: Source, idf: Idf) -> Aligned:
     for token, weight in zip(tokens, weights, strict=True):
         of_stem[token.stem] = of_stem.get(token.stem, 0.0) + weight
     by_sentence: dict[int, set[str]] = {}
-    for stem, places in found.items():
+    for (stem, _), places in places_of.items():
         for at in places:
-            by_sentence.setdefault(source.reading.tokens[at].sentence, set()).add(stem)
-    for stem, same in places_of:
-        for at in same:
             by_sentence.setdefault(source.reading.tokens[at].sentence, set()).add(stem)
     window = _window(source, by_sentence, of_stem)
     inside_of = {key: [at for at in places if at in window][:_PLACES] for key, places in places_of.items()}

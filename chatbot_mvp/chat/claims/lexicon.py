@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from chatbot_mvp.llm.extractive import kinds
+
 NEGATORS = frozenset(
     """no nunca jamas tampoco ningun ninguno ninguna nadie nada ni not never nor neither none nobody nothing nowhere
     cannot sin without salvo excepto except unless""".split()
@@ -20,18 +22,7 @@ BREAKS = frozenset(
     who that whereas unless salvo excepto except""".split()
 )
 """Words that begin a clause."""
-MONTHS = {
-    word: row % 12 + 1
-    for row, word in enumerate(
-        """enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre january february
-        march april may june july august september october november december""".split()
-    )
-} | {"setiembre": 9}
-DAYS = {
-    word: row % 7 + 1
-    for row, word in enumerate(
-        """lunes martes miercoles jueves viernes sabado domingo monday tuesday wednesday thursday friday saturday
-        sunday""".split()
-    )
-} | {f"{word}s": 6 + row for row, word in enumerate(("sabado", "domingo"))}
-DAYS |= {f"{word}s": row for word, row in DAYS.items() if word.endswith("day")}
+MONTHS = {word: row % 12 + 1 for row, word in enumerate(kinds.MONTHS.replace("|setiembre", "").split("|"))}
+MONTHS["setiembre"] = 9
+DAYS = {word: row % 7 + 1 for row, word in enumerate(kinds.DAYS.replace("s?", "").split("|"))}
+DAYS |= {f"{word}s": row for word, row in DAYS.items() if word.endswith(("o", "day"))}

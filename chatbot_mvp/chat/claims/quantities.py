@@ -49,7 +49,7 @@ _UNITS: dict[str, tuple[str, float]] = {
         ("dollars", 1.0, "dolar dolares dollar dollars usd $"),
         ("pounds", 1.0, "libra libras pound pounds gbp £"),
         ("pounds", 0.01, "penique peniques penny pence"),
-        ("share", 1.0, "% percent ciento"),
+        ("share", 1.0, "% percent cent ciento"),
         ("degrees", 1.0, "° º grado grados degree degrees"),
     )
     for word in words.split()
@@ -114,10 +114,7 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         row += 1
         if match.start() in taken:
             continue
-        if plain in MONTHS and (written[0].isupper() or language == "es") and plain not in ("may", "march"):
-            found.append(Quantity(float(MONTHS[plain]), "month", "", written, match.start()))
-            continue
-        if plain in ("may", "march") and written[0].isupper() and language == "en":
+        if plain in MONTHS and (plain not in ("may", "march") if language == "es" else written[0].isupper()):
             found.append(Quantity(float(MONTHS[plain]), "month", "", written, match.start()))
             continue
         if plain in DAYS:
@@ -142,12 +139,9 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         while ahead < len(pieces) and pieces[ahead][1] in ("por", "per", *_LINKS) and ahead < row + 1:
             ahead += 1
         if symbol:
-            kind, scale = _UNITS[symbol]
-            unit = symbol
+            unit, (kind, scale) = symbol, _UNITS[symbol]
         elif ahead < len(pieces) and not re.search(r"[.;:()\n]", text[end : pieces[ahead][2].start()]):
             following = pieces[ahead][1]
-            if following == "cent":
-                following = "percent"
             if following in _UNITS and (len(following) > 1 or not pieces[ahead][0].isupper() or following in "%€$£°º"):
                 kind, scale = _UNITS[following]
                 unit, unit_end = pieces[ahead][0], pieces[ahead][2].end()

@@ -20,14 +20,10 @@ LINK = 0.3
 """Value of a tie by a name, in shares of the question's terms."""
 KNOWN_NAME = 0.5
 """Factor if the question itself has the name: it leads to nothing new."""
-BACKWARD = 0.25
-"""Factor if the second sentence names the passage of the first one."""
 SAME_PASSAGE = 0.4
 """Factor if not the sentence has the name, but another sentence of its passage."""
 COMPARED = 0.2
 """Value of a tie between sentences about two subjects that the question compares."""
-_LEAST = 0.4
-"""A name is recognised if it has at least this share of a title, by the rarity of the words."""
 _PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
 _NUMBERING = re.compile(r"^\s*\d[\d.]*\s+")
 
@@ -61,9 +57,8 @@ def ties(scores: Scores, passages: Sequence[Chunk], question: str, wanted: Asked
         link = _links(scores, passages, titles, reader) * np.where(named, KNOWN_NAME, 1.0)
         between = np.zeros((len(titles), len(titles)))
         np.maximum.at(between, of, link)
-        around = SAME_PASSAGE * np.maximum(between, BACKWARD * between.T) * (documents[:, None] != documents)
-        direct = link[:, of]
-        value = LINK * np.maximum(np.maximum(direct, BACKWARD * direct.T), around[of][:, of]) * other
+        around = SAME_PASSAGE * between * (documents[:, None] != documents)
+        value = LINK * np.maximum(link[:, of], around[of][:, of]) * other
     return Ties(value, compares, _has_subject(scores, titles, named, reader))
 
 
@@ -98,9 +93,7 @@ def _links(scores: Scores, passages: Sequence[Chunk], titles: Sequence[Title], r
                 or not any(bearers[term] == 1 and term not in own for term in title & capitals)
             ):
                 continue
-            share = sum(rarity[term] for term in part) / total[column]
-            if share >= _LEAST:
-                found[row, column] = share
+            found[row, column] = sum(rarity[term] for term in part) / total[column]
     return found
 
 

