@@ -23,6 +23,7 @@ from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
 from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.proof import KINDS, offer_of
 from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.llm.extractive.units import is_question
 from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.spelling import sound_key
@@ -41,6 +42,8 @@ MAX_CHARS = 500
 _VALUE = 0.2
 """What a sentence gains that has the kind of value or thing that the question asks for."""
 _MAX_HEADINGS = 2
+_PLURAL = re.compile(r"(?:es|s|n)\b")
+"""What another number of a word ends with, which is no misspelling."""
 _MIN_HEADING = 0.5
 """A heading is near if the question has at least this share (0-1) of its terms, weighted by idf."""
 _EDITS, _EDITS_SHARE = 2, 1 / 3  # a correction differs from the typed word by two letters, or by a third of its letters
@@ -227,13 +230,14 @@ def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> It
         return
     analyzer, language = index.analyzer, index.analyzer.language_of(question)
     meant, used = corrected(question, trace, index)
-    if used:
+    if used and _PLURAL.sub("", fold(meant)) != _PLURAL.sub("", fold(question)):
         yield Suggestion("spelling", " ".join(used), meant)
     terms = {term for text in (question, *_corrections(trace)) for term in analyzer.terms(text)}
     asked = {fold(question), fold(meant)}
     for heading in _near_headings(terms, index):
         topic = heading_topic(heading, language)
         about = ABOUT[language].format(topic=small(topic)) if topic else ""
+        about = heading if is_question(heading) else about
         if about and fold(about) not in asked:
             yield Suggestion("heading", heading, about)
 

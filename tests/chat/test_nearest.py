@@ -254,6 +254,12 @@ def test_a_corrected_word_gives_the_question_with_it(
     assert (first.kind, first.text, first.question) == ("spelling", words, corrected)
 
 
+def test_another_number_of_a_word_is_no_misspelling(settings: Settings) -> None:
+    text = MANUAL.replace("Sanciones", "¿Qué pasa con las barbacoas?")
+    meant = nearest_to(text, "¿Puedo hacer una barbacoa en Mongolia?", settings).did_you_mean
+    assert [(one.kind, one.question) for one in meant] == [("heading", "¿Qué pasa con las barbacoas?")]
+
+
 @pytest.mark.parametrize(
     ("typed", "read"),
     [("prétsamo", "préstamo"), ("livros", "libros"), ("vsita", "visita"), ("retaso", "retraso"), ("coger", "coger")],
