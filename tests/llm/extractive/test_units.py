@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatbot_mvp.llm.extractive.proof import MAX_CHARS
 from chatbot_mvp.llm.extractive.units import units_of
 
 PIECES = st.sampled_from(
@@ -65,6 +66,15 @@ def test_a_sentence_is_quoted_with_the_one_that_it_refers_to(text: str, joined: 
     last = units_of(text, 0)[-1]
     quoted = " ".join(text[slice(*span)] for span in last.spans)
     assert quoted == (text if joined else last.text)
+
+
+def test_an_item_that_is_too_long_for_a_tick_is_quoted_by_its_sentences() -> None:
+    sentence = "La revisión de la caldera costó 480 euros. "
+    item = f"1. Caldera. {sentence * 7}".strip()
+    assert len(item) > MAX_CHARS
+    assert [unit.text for unit in units_of(item, 0)] == ["1. Caldera.", *[sentence.strip()] * 7]
+    short = item[: item.rindex(" La")]
+    assert [unit.text for unit in units_of(short, 0)] == [short]
 
 
 def test_an_item_whose_list_has_no_lead_in_stands_alone() -> None:
