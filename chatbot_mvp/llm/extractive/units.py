@@ -28,7 +28,7 @@ _REFERS = re.compile(
 whole ("Este manual …"). Not "it" or "she": that is mostly what the passage is about."""
 _INITIALS = re.compile(r"(?:\b\w\.)+$")
 _LONG = 300
-"""A list item of more characters, which no tick could mark, is split into its sentences, a code block into its lines."""
+"""A list item of more characters, which no tick could mark, is split into sentences, a code block into its lines."""
 _WHOLE_LIST = 450
 """The line that introduces a list is quoted with the items up to this many characters, but at least with one."""
 
