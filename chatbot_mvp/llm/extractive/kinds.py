@@ -82,6 +82,13 @@ _PLACED = re.compile(
     r"\b(?:en|a|al|de|del|desde|hasta|hacia|in|at|near|from|of|to|on)\s+(?:(?:el|la|los|las|the)\s+)?[A-ZÁÉÍÓÚÑ]"
 )
 
+_SPOT = re.compile(
+    r"\b(?:en|junto a|(?:detras|debajo|encima|dentro|delante|enfrente|al lado) de|in|at|on|behind|under|beside|inside|"
+    r"next to) (?:el|la|los|las|un|una|the|an?) (?!(?:dia|semana|mes|ano|hora|minuto|siglo|trimestre|curso|verano|"
+    r"invierno|primavera|otono|manana|tarde|noche|momento|plazo|caso|day|week|month|year|hour|minute|century|summer|winter|"
+    r"spring|autumn|morning|afternoon|evening|night|moment|case|end)(?:e?s)?\b)([a-z]+)"
+)
+"""What a thing is in or beside. Without an article it is mostly a manner ("en efectivo", "en silencio"); or a time."""
 _IS = r"\b(?:es|son|era|eran|fue|sera|llaman?|is|are|was|were)\b"
 _IS_ONE = re.compile(rf"{_IS} (?:el|la|los|las|tus?|sus?|the|your) ")
 _BEHIND = re.compile(
@@ -210,6 +217,9 @@ class Fit:
             words = self._reader.words(text[found.end() - 1 : found.end() + 30])
             if words and words[0].stem not in self._known and not _DATE.fullmatch(words[0].text.lower()):
                 return 1.0
+        spots = [self._reader.terms(found[1]) for found in _SPOT.finditer(fold(text))]
+        if any(spot and not spot & self._known for spot in spots):
+            return 1.0
         return 0.3 if self._name(text) else 0.0
 
     def _names(self, words: Sequence[Word]) -> list[tuple[int, int]]:

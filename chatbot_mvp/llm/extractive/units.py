@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chatbot_mvp.text import sentences
@@ -29,6 +29,8 @@ whole ("Este manual …"). Not "it" or "she": that is mostly what the passage is
 _INITIALS = re.compile(r"(?:\b\w\.)+$")
 _LONG = 300
 """A list item of more characters, which no tick could mark, is split into sentences, a code block into its lines."""
+_TITLE = 80
+"""Most characters of a title without marks."""
 _WHOLE_LIST = 450
 """The line that introduces a list is quoted with the items up to this many characters, but at least with one."""
 
@@ -77,8 +79,9 @@ def units_of(text: str, passage: int) -> list[Unit]:
     found: list[Unit] = []
     before, lead, topic, replied = "", (0, 0), "", ""
     introducing: int | None = None  # index in ``found`` of the sentence that introduces the current list
-    for block in blocks(text):
-        if block.kind == "heading":
+    every = list(blocks(text))
+    for at, block in enumerate(every):
+        if block.kind == "heading" or _is_title(text, every[max(at - 1, 0) : at + 2], block):
             before, lead, topic = "", (0, 0), text[block.start : block.end]
             replied = topic if is_question(topic) else ""
         elif block.kind == "table":
@@ -107,6 +110,18 @@ def units_of(text: str, passage: int) -> list[Unit]:
                 referred = (span,)
                 before, lead, replied, introducing = own, span, "", len(found) - 1
     return found
+
+
+def _is_title(text: str, around: Sequence[_Block], block: _Block) -> bool:
+    """Return whether a line alone says what the paragraph behind it is about, as in a text file: "2. Accounts of 2024".
+
+    Args:
+        around: the block with those before and behind it.
+    """
+    own, after = text[block.start : block.end], around[-1]
+    in_list = around[0] is not block and (around[0].kind == "item" or text[: around[0].end].endswith(":"))
+    line = block.kind in ("text", "item") and len(own) <= _TITLE and "\n" not in own and own[-1].isalnum()
+    return line and not in_list and after is not block and after.kind == "text" and text[after.end - 1] in ".!?"
 
 
 def is_question(text: str) -> bool:

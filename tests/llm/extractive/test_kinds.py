@@ -45,6 +45,9 @@ def test_the_kind_of_answer_follows_from_the_question_word(language: str, questi
         ("¿Cuántos años pasó allí en 1990?", "Pasó allí tres años.", "Llegó allí en 1990."),
         ("¿Quién dirigió la obra?", "La obra fue de Amalia Restoy.", "La obra duró dos inviernos."),
         ("¿Dónde nació Amalia Restoy?", "Nació en Soria.", "Amalia Restoy nació tarde."),
+        ("¿Dónde se guarda el barro?", "Se guarda en el armario.", "Se guarda en silencio."),
+        ("¿Dónde se guarda el barro?", "Se guarda junto a la pila.", "Se guarda en el invierno."),
+        ("¿Dónde se guarda el barro?", "Está debajo de una mesa.", "Hay restos en el barro."),
     ],
 )
 def test_a_text_fits_better_if_it_offers_what_the_question_lacks(question: str, better: str, worse: str) -> None:

@@ -77,6 +77,14 @@ def test_an_item_that_is_too_long_for_a_tick_is_quoted_by_its_sentences() -> Non
     assert [unit.text for unit in units_of(short, 0)] == [short]
 
 
+@pytest.mark.parametrize("title", ["2. Cuentas del año 2024", "Cuentas del año 2024"])
+def test_a_title_without_marks_is_what_its_paragraph_stands_under(title: str) -> None:
+    [unit] = units_of(f"{title}\n\nEl saldo fue de 1.415 euros.", 0)
+    assert (unit.text, unit.topic) == ("El saldo fue de 1.415 euros.", title)
+    listed = units_of(f"Se pide:\n- una silla\n- {title}\n\nEl saldo fue de 1.415 euros.", 0)
+    assert [one.text for one in listed] == ["Se pide:", "- una silla", f"- {title}", "El saldo fue de 1.415 euros."]
+
+
 def test_an_item_whose_list_has_no_lead_in_stands_alone() -> None:
     unit = units_of("Hay tres salas.\n\n- La sala azul está arriba.\n", 0)[1]
     assert len(unit.spans) == 1
