@@ -24,7 +24,8 @@ def show_compare_providers(opened: bool = False) -> None:
         able = _models()
         if len(able) < 2:
             st.caption(t("versus.one_only"))
-            st.page_link(PAGES["admin"][0], label=t("versus.connect"), icon=PAGES["admin"][1])
+            provider = {"tab": "admin.group.provider"}
+            st.page_link(PAGES["admin"][0], label=t("versus.connect"), icon=PAGES["admin"][1], query_params=provider)
             return
         first, second = st.columns(2)
         one = first.selectbox(t("versus.first"), able, key="versus_first")

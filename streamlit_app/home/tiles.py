@@ -24,6 +24,13 @@ _SIGNS: dict[State, tuple[str, Literal["green", "orange", "gray"]]] = {
     "checking": (":material/hourglass_top:", "gray"),
 }
 _NAMES_SHOWN = 3
+_TABS = {
+    "configure": "admin.group.provider",
+    "providers": "admin.group.provider",
+    "add_dataset": "admin.data",
+    "measure": "admin.benchmark",
+}
+"""Step -> tab of Admin."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,10 @@ def _show_tile(tile: Tile) -> None:
     st.markdown(f"**{t(f'home.tile.{tile.name}')}**")
     st.badge(t(f"home.word.{tile.state}"), icon=icon, color=colour)
     st.caption(tile.detail)
-    st.page_link(PAGES[tile.page][0], label=t(f"home.step.{tile.step}"), icon=":material/arrow_forward:")
+    tab = {"tab": _TABS[tile.step]} if tile.step in _TABS else None
+    st.page_link(
+        PAGES[tile.page][0], label=t(f"home.step.{tile.step}"), icon=":material/arrow_forward:", query_params=tab
+    )
 
 
 def _tried(health: Health) -> Tile:

@@ -15,17 +15,20 @@ from streamlit_app.shared.i18n import plain, t
 
 
 def show_tabs(page: Page, own: Mapping[str, tuple[int, str, Callable[[], Any]]]) -> None:
-    """Draw the sections of a page as tabs; ``own`` as in ``with_added``."""
-    draw_tabs(dict(with_added(page, own).values()), f"tabs-{page}")
+    """Draw the sections of a page as tabs; ``own`` as in ``with_added``. ``?tab=`` in the address opens one by name."""
+    found, wanted = with_added(page, own), st.query_params.get("tab", "")
+    draw_tabs(dict(found.values()), f"tabs-{page}{wanted}", found[wanted][0] if wanted in found else None)
 
 
-def draw_tabs(tabs: Mapping[str, Callable[[], Any]], key: str) -> None:
+def draw_tabs(tabs: Mapping[str, Callable[[], Any]], key: str, first: str | None = None) -> None:
     """Draw tabs: title -> what draws it.
 
     Args:
         key: by which the chosen tab stays, whatever comes and goes above.
+        first: title of the tab that is open at first.
     """
-    for tab, draw in zip(st.tabs([plain(title) for title in tabs], key=key), tabs.values(), strict=True):
+    drawn = st.tabs([plain(title) for title in tabs], key=key, default=first and plain(first))
+    for tab, draw in zip(drawn, tabs.values(), strict=True):
         with tab:
             draw()
 

@@ -67,7 +67,7 @@ def test_a_typed_key_is_tried_and_is_nowhere_on_the_page(provider: OpenAiStub, p
     page = open_page("admin")
     connect(page, "openai", f"{provider.url}/v1", KEY, place)
     assert ANSWER in texts(page)
-    assert MODEL in next(box for box in page.selectbox if str(box.key).startswith("model-openai")).options
+    assert f"model-openai-{MODEL}" in str([box.key for box in page.selectbox]), "the only one that is listed"
     page.button(key="provider-openai").click().run()
     assert get_app().settings.provider == "openai"
     assert KEY not in everything(page)

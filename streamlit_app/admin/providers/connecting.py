@@ -94,17 +94,20 @@ def _server_form(connection: Connection, asks_key: bool) -> None:
         with errors_shown(), st.spinner(t("providers.trying")):
             get_app().connections.connect(name, key, address, place)
             st.session_state[f"turn-{name}"] += 1
-            _try(name)
+            _try(connection)
             st.rerun()
 
 
-def _try(name: str) -> None:
-    """Ask for a reply if there is a model, and for the models if the provider answers."""
-    app = get_app()
+def _try(connection: Connection) -> None:
+    """Ask for a reply if there is a model, and for the models if the provider answers: the only one is taken."""
+    app, name = get_app(), connection.name
     status = next(status for status in app.providers.statuses() if status.name == name)
     if not status.configured or app.providers.try_out(name).reachable:
         with errors_shown():
-            app.connections.list_models(name)
+            listed = app.connections.list_models(name)
+            if len(listed) == 1 and connection.model_changeable:
+                app.connections.choose_model(name, listed[0])
+                app.providers.try_out(name)
 
 
 def _model(connection: Connection) -> None:
