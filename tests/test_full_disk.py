@@ -72,6 +72,7 @@ def ran_on_a_small_disk(tmp_path: Path, script: str, *arguments: str) -> list[st
     return done.stdout.decode().splitlines()
 
 
+@pytest.mark.timeout(600)  # a signal in the middle of a collection ends the process of the tests
 def test_a_full_file_system_loses_nothing_and_each_error_says_what_to_do(tmp_path: Path) -> None:
     lines = ran_on_a_small_disk(tmp_path, _SCRIPT)
     found = [json.loads(line) for line in lines]
