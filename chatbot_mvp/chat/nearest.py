@@ -19,11 +19,10 @@ from rapidfuzz.distance import OSA
 from chatbot_mvp.chat.citations import Source
 from chatbot_mvp.chat.dated import held_first
 from chatbot_mvp.chat.quality import was_reranked
-from chatbot_mvp.knowledge_base.suggestions import ABOUT, heading_topic, small
+from chatbot_mvp.knowledge_base.suggestions import ABOUT, asked_by, heading_topic, small
 from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.proof import KINDS, offer_of
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.llm.extractive.units import is_question
 from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.spelling import sound_key
@@ -237,7 +236,7 @@ def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> It
     for heading in _near_headings(terms, index):
         topic = heading_topic(heading, language)
         about = ABOUT[language].format(topic=small(topic)) if topic else ""
-        about = heading if is_question(heading) else about
+        about = asked_by(heading, language) or about
         if about and fold(about) not in asked:
             yield Suggestion("heading", heading, about)
 

@@ -123,14 +123,21 @@ def _words(topic: str, language: str) -> list[str]:
     return [word for word in re.findall(r"[^\W\d_]+", fold(topic)) if word not in STOP_WORDS[language]]
 
 
+def asked_by(heading: str, language: str) -> str:
+    """Return a heading that is a question, with the sign that it may lack; "" if it is none or too long."""
+    if not heading.endswith("?") or len(heading) > 2 * _MAX_HEADING:
+        return ""
+    return heading if language == "en" or heading.startswith("¿") else f"¿{heading}"
+
+
 def section_question(text: str, section: Section, language: str) -> str:
     """Return a question about a section; "" if its heading or text gives none."""
     body = text[section.body_start : section.end]
     if not section.path or len(body.strip()) < _MIN_BODY:
         return ""
     heading = section.path.rsplit(" > ", 1)[-1].strip()
-    if heading.endswith("?") and len(heading) <= 2 * _MAX_HEADING:
-        return heading if language == "en" or heading.startswith("¿") else f"¿{heading}"
+    if asked := asked_by(heading, language):
+        return asked
     topic = heading_topic(heading, language)
     if not topic:
         return ""

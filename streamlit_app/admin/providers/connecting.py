@@ -105,7 +105,7 @@ def _try(connection: Connection) -> None:
     if not status.configured or app.providers.try_out(name).reachable:
         with errors_shown():
             listed = app.connections.list_models(name)
-            if len(listed) == 1 and connection.model_changeable:
+            if len(listed) == 1 and connection.model_changeable and listed[0] != connection.model:
                 app.connections.choose_model(name, listed[0])
                 app.providers.try_out(name)
 
