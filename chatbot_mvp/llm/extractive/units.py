@@ -31,6 +31,8 @@ _LONG = 300
 """A list item of more characters, which no tick could mark, is split into sentences, a code block into its lines."""
 _TITLE = 80
 """Most characters of a title without marks."""
+_TITLE_WORDS = 6
+"""Most words, with the number, of the first sentence of an item that names what the others are about: "2. Choir."."""
 _WHOLE_LIST = 450
 """The line that introduces a list is quoted with the items up to this many characters, but at least with one."""
 
@@ -93,10 +95,16 @@ def units_of(text: str, passage: int) -> list[Unit]:
             intro = (lead,) if introduced else ()
             if introduced and introducing is not None:
                 found[introducing] = _with_item(found[introducing], (block.start, block.end))
-            for span in _parts(text, block):
+            said = list(_shifted(text, block)) if block.kind == "item" else []
+            titled = len(said) > 1 and len(text[slice(*said[0])].split()) <= _TITLE_WORDS
+            parts, under = list(_parts(text, block)), topic
+            if titled and len(parts) > 1:
+                under = text[slice(*parts.pop(0))]
+            # An item with a title is about that, not about what happens to stand above it.
+            context = replied or (text[slice(*lead)] if introduced or not titled else "")
+            for span in parts:
                 own = text[slice(*span)]
-                context = replied or text[slice(*lead)]
-                found.append(Unit(passage, (*intro, span), own, context, before, topic, not found))
+                found.append(Unit(passage, (*intro, span), own, context, before, under, not found))
         else:
             referred: tuple[Span, ...] = ()
             for span in _shifted(text, block):

@@ -72,7 +72,7 @@ def test_an_item_that_is_too_long_for_a_tick_is_quoted_by_its_sentences() -> Non
     sentence = "La revisión de la caldera costó 480 euros. "
     item = f"1. Caldera. {sentence * 7}".strip()
     assert len(item) > MAX_CHARS
-    assert [unit.text for unit in units_of(item, 0)] == ["1. Caldera.", *[sentence.strip()] * 7]
+    assert [(unit.text, unit.topic) for unit in units_of(item, 0)] == [(sentence.strip(), "1. Caldera.")] * 7
     short = item[: item.rindex(" La")]
     assert [unit.text for unit in units_of(short, 0)] == [short]
 
@@ -83,6 +83,12 @@ def test_a_title_without_marks_is_what_its_paragraph_stands_under(title: str) ->
     assert (unit.text, unit.topic) == ("El saldo fue de 1.415 euros.", title)
     listed = units_of(f"Se pide:\n- una silla\n- {title}\n\nEl saldo fue de 1.415 euros.", 0)
     assert [one.text for one in listed] == ["Se pide:", "- una silla", f"- {title}", "El saldo fue de 1.415 euros."]
+
+
+@pytest.mark.parametrize(("end", "lead"), [(".", ""), (":", "La directora guarda la lista:")])
+def test_an_item_with_a_title_is_not_about_what_stands_above_it(end: str, lead: str) -> None:
+    text = f"La directora guarda la lista{end}\n\n1. Taller. Lo lleva Koldo Arana.\n"
+    assert units_of(text, 0)[-1].lead == lead
 
 
 def test_an_item_whose_list_has_no_lead_in_stands_alone() -> None:
