@@ -23,6 +23,7 @@ from chatbot_mvp.knowledge_base.suggestions import ABOUT, asked_by, heading_topi
 from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.proof import KINDS, offer_of
 from chatbot_mvp.llm.extractive.reader import Reader
+from chatbot_mvp.llm.extractive.units import titles
 from chatbot_mvp.llm.extractive.values import value_asked
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.spelling import sound_key
@@ -179,8 +180,9 @@ def _paragraphs(text: str) -> list[list[tuple[int, int]]]:
     """Return (start, end) of the sentences of each paragraph, without headings; a list with what introduces it."""
     paragraphs: list[list[tuple[int, int]]] = []
     before: int | None = None
+    named = titles(text)
     for start, end in sentences(text):
-        if text.startswith("#", start):
+        if text.startswith("#", start) or start in named:
             before = None
         elif before is None or (text[before - 1] != ":" and re.search(r"\n[ \t]*\n", text[before:start])):
             paragraphs.append([(start, end)])

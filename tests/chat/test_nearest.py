@@ -214,6 +214,12 @@ def test_a_list_stands_with_the_line_that_introduces_it(settings: Settings) -> N
     assert source.chunk.text == "Para el alta se entregan:\n\n- una copia del DNI\n- dos fotos"
 
 
+def test_a_title_without_marks_is_no_passage(settings: Settings) -> None:
+    text = "Hay dos salas.\n\n1. Taller. Lo lleva Koldo.\n\nObjetos perdidos\n\nLo que se olvida se guarda un mes.\n"
+    passages = nearest_to(text, "¿Dónde están los objetos perdidos?", settings).passages
+    assert "Objetos perdidos" not in [source.chunk.text for source in passages]
+
+
 def test_a_passage_far_below_the_best_one_is_not_near(settings: Settings) -> None:
     pipeline, trace = searched(MANUAL, "¿Cuánto cuesta cada día de retraso?", settings)
     scores = [1.0, 0.05, 0.02]

@@ -81,9 +81,9 @@ def units_of(text: str, passage: int) -> list[Unit]:
     found: list[Unit] = []
     before, lead, topic, replied = "", (0, 0), "", ""
     introducing: int | None = None  # index in ``found`` of the sentence that introduces the current list
-    every = list(blocks(text))
-    for at, block in enumerate(every):
-        if block.kind == "heading" or _is_title(text, every[max(at - 1, 0) : at + 2], block):
+    named = titles(text)
+    for block in blocks(text):
+        if block.kind == "heading" or block.start in named:
             before, lead, topic = "", (0, 0), text[block.start : block.end]
             replied = topic if is_question(topic) else ""
         elif block.kind == "table":
@@ -120,6 +120,14 @@ def units_of(text: str, passage: int) -> list[Unit]:
     return found
 
 
+def titles(text: str) -> frozenset[int]:
+    """Return where lines begin that only say what the paragraph behind them is about, without marks of a heading."""
+    every = list(blocks(text))
+    return frozenset(
+        block.start for at, block in enumerate(every) if _is_title(text, every[max(at - 1, 0) : at + 2], block)
+    )
+
+
 def _is_title(text: str, around: Sequence[_Block], block: _Block) -> bool:
     """Return whether a line alone says what the paragraph behind it is about, as in a text file: "2. Accounts of 2024".
 
@@ -127,7 +135,7 @@ def _is_title(text: str, around: Sequence[_Block], block: _Block) -> bool:
         around: the block with those before and behind it.
     """
     own, after = text[block.start : block.end], around[-1]
-    in_list = around[0] is not block and (around[0].kind == "item" or text[: around[0].end].endswith(":"))
+    in_list = around[0] is not block and (around[0].kind == block.kind == "item" or text[: around[0].end].endswith(":"))
     line = block.kind in ("text", "item") and len(own) <= _TITLE and "\n" not in own and own[-1].isalnum()
     return line and not in_list and after is not block and after.kind == "text" and text[after.end - 1] in ".!?"
 
