@@ -64,10 +64,12 @@ def show_results(kb: KbRecord) -> None:
     shown = own if own.rows else proposed
     other = against_result.part(own=bool(own.rows)) if against_result else None
     _show_tiles(shown, other, bool(own.rows))
-    _show_identity(kb, result, against_result)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _show_identity(result)
+        _show_links(result, against_result)
+    _show_differences(kb, result, against_result)
     if own.rows:
         st.caption(t("mykb.figure_own_note"))
-    _show_links(result, against_result)
     judge(shown, bool(own.rows))
     if own.rows and proposed.rows:
         said = t("mykb.proposed_apart", count=number(len(proposed.rows)))
@@ -101,8 +103,7 @@ def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
                 st.caption(t("mykb.of_questions", count=number(total)))
             elif value is not None:
                 share = Share(round(value * total), total)
-                st.caption(of_text(share))
-                st.caption(span_text(share))
+                st.caption(f"{of_text(share)}  \n{span_text(share)}")
 
 
 def _signed(delta: float, name: str) -> str:
@@ -110,7 +111,7 @@ def _signed(delta: float, name: str) -> str:
     return f"{'-' if delta < 0 else '+'}{text}"
 
 
-def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) -> None:
+def _show_identity(result: KbResult) -> None:
     st.caption(
         t(
             "mykb.identity",
@@ -119,7 +120,12 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
             when=moment(result.started_at),
         ),
         help=f"{code(result.strategy)} · {code(result.fingerprint)}",
+        width="content",
     )
+
+
+def _show_differences(kb: KbRecord, result: KbResult, compared: KbResult | None) -> None:
+    """Say what else than the figures differs: the version of the base now, the questions or settings compared with."""
     if result.kb_sha256 != kb.sha256:
         version, current = number(result.version), number(kb.number)
         said = t("mykb.result_of_version", version=version, current=current)
@@ -137,12 +143,9 @@ def _show_identity(kb: KbRecord, result: KbResult, compared: KbResult | None) ->
 
 def _show_links(result: KbResult, compared: KbResult | None) -> None:
     """Draw the ways to the run, which has intervals, causes and exports, and to its comparison with another one."""
-    opened, compare, _ = st.columns([1, 1, 1])
-    if opened.button(t("mykb.open_run"), icon=":material/monitoring:", key="mykb_open_run", width="stretch"):
+    if st.button(t("mykb.open_run"), icon=":material/monitoring:", key="mykb_open_run"):
         open_run(result.result_id)
     if compared is None:
         return
-    if compare.button(
-        t("mykb.compare_runs"), icon=":material/compare_arrows:", key="mykb_compare_runs", width="stretch"
-    ):
+    if st.button(t("mykb.compare_runs"), icon=":material/compare_arrows:", key="mykb_compare_runs"):
         open_comparison([compared.result_id, result.result_id])

@@ -30,6 +30,7 @@ def show_rows(result: KbResult, threshold: float) -> None:
         required=True,
         key=f"mykb-filter-{result.result_id}",
         format_func=names.__getitem__,
+        label_visibility="collapsed",
     )
     rows = [row for row in result.rows if _matches(row, chosen)]
     rows.sort(key=lambda row: _to_learn_from(row, threshold))

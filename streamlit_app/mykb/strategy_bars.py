@@ -22,7 +22,7 @@ def show_strategies(kb: KbRecord, result: KbResult) -> None:
     found = evaluation.strategies(result.result_id)
     picture = strategies_picture(f"strategies-{result.result_id[:15]}", found, result.result_id, palette())
     if picture is not None:
-        show_picture(picture)
+        show_picture(picture, headed=False)
     if not found.missing or not result.set_id:
         return
     if st.button(

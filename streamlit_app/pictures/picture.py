@@ -77,16 +77,18 @@ def show_chart(chart: Chart, **options: Any) -> Any:
     return st.altair_chart(spoken, **{"width": "stretch", **options})
 
 
-def show_picture(picture: Picture, **options: Any) -> Any:
+def show_picture(picture: Picture, *, headed: bool = True, **options: Any) -> Any:
     """Draw a picture.
 
     Args:
+        headed: whether its title stands above it; False below a tab that says the same.
         options: passed to ``st.altair_chart``, whose result is returned.
     """
     # Above some thousand marks Streamlit would draw on a canvas, which has no text to keep.
     chart = picture.chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
     with st.container(key=f"picture-{picture.name}"):
-        st.markdown(f"## {plain(picture.title)}")
+        if headed:
+            st.markdown(f"## {plain(picture.title)}")
         st.caption(plain(f"{picture.said} {picture.hint}".strip()))
         drawn = show_chart(chart, alt=f"{picture.title}. {picture.said}", **options)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -35,6 +35,7 @@ step = what.segmented_control(
     list(steps),
     required=True,
     key="mykb_step",
+    label_visibility="collapsed",
     format_func=lambda name: plain(steps[name][0]),
 )
 job_panel(kb)

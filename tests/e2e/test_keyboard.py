@@ -259,7 +259,6 @@ def test_a_setting_is_changed(seen_and_named: Keyboard, walked: Server) -> None:
     keys.tab_to("Ver o cambiar un ajuste", "combobox")
     keys.type("KB_MIN_EVIDENCE")
     page.get_by_role("option").first.wait_for()
-    keys.press("ArrowDown")
     keys.press("Enter")
     page.get_by_label("Valor").first.wait_for()
     settle(page)
