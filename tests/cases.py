@@ -26,23 +26,16 @@ def batches(every: int, few: int = 2) -> range:
     return range(draws(every, few))
 
 
-OF_MACHINES = ("tests/deploy/", "tests/installed/")
-"""Folders of tests that ask programs which a machine may lack, beside those in a browser."""
-
-
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what ``@pytest.mark.sampled(count)`` leaves out, and as costly what ``costs.txt`` does.
 
-    Kept are so many cases of a test function, at equal distances, with the first and the last. Marked as ``machine`` is
-    what depends on one: browsers, and ``OF_MACHINES``. The browser tests of a file are a group: one process runs them.
+    Kept are so many cases of a test function, at equal distances, with the first and the last. The browser tests of a
+    file are a group: one process runs them.
     """
     for item in items:
-        in_browser = item.get_closest_marker("e2e")
-        if in_browser and not item.get_closest_marker("xdist_group"):
+        if item.get_closest_marker("e2e") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))  # a browser and a server are started once
-        if in_browser or item.nodeid.startswith(OF_MACHINES):
-            item.add_marker(pytest.mark.machine)
     sampled = [item for item in items if item.get_closest_marker("sampled") and not item.get_closest_marker("slow")]
     _leave_out(sampled, pytest.mark.slow, _count_of)
     budget = kept_by_cost(COSTS.read_text("utf-8")) if COSTS.exists() else {}
