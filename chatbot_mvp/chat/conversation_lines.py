@@ -41,7 +41,8 @@ def read_lines(
 
     Args:
         path: the file, for the message.
-        texts: whether to read of each answer its text alone, "" for a fixed reply: that takes less time.
+        texts: whether to read of each answer its text alone, which takes less time. In place of a fixed reply it is the
+            passage that was open below, "" for none.
 
     Raises:
         FileOfLaterVersion
@@ -75,13 +76,18 @@ def read_lines(
                     answer_in=answer_in,
                 )
             elif texts and entry["type"] == "answer":
-                said = "" if entry["answer"].get("abstained") else str(entry["answer"]["text"])
-                turns[entry["turn"]] = replace(turns[entry["turn"]], text=said)
+                turns[entry["turn"]] = replace(turns[entry["turn"]], text=_said(entry["answer"]))
             else:
                 turns[entry["turn"]] = _next(turns[entry["turn"]], entry)
         except (ValueError, KeyError, TypeError, AttributeError, FilterError):
             damaged += 1
     return replace(conversation, turns=tuple(turns.values()), damaged=damaged)
+
+
+def _said(answer: Mapping[str, Any]) -> str:
+    if not answer.get("abstained"):
+        return str(answer["text"])
+    return next((str(passage["text"]) for passage in (answer.get("nearest") or {}).get("passages", ())), "")
 
 
 def _place(turn_id: str, after: str | None, turns: dict[str, Turn]) -> str:

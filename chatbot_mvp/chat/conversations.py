@@ -158,7 +158,7 @@ class ConversationStore:
         name has none. A conversation whose first line is damaged has "" as its knowledge base.
 
         Args:
-            texts: whether turns have the texts of their answers, but for fixed replies.
+            texts: whether turns have the texts of their answers, in place of a fixed reply the passage open below it.
         """
         found: list[Conversation] = []
         if not is_session(session):

@@ -81,11 +81,15 @@ def _tools(conversation: Conversation, turn: Turn, asks: bool, facts: str) -> No
 
 
 def _alternatives(conversation: Conversation, turn: Turn) -> None:
-    """Draw "2/3" between buttons that lead to the other branches at this place; nothing if there is one only."""
+    """Draw "2/3" between buttons that lead to the other branches at this place; nothing if there is one only.
+
+    Behind the newest answer of the conversation as shown it says which other one has messages behind it.
+    """
     others = [one.turn_id for one in conversation.alternatives(turn)]
     if len(others) == 1:
         return
     at = others.index(turn.turn_id)
+    behind = [_behind(conversation, one) for one in others]
 
     def step(name: str, icon: str, to: int) -> None:
         st.button(
@@ -102,6 +106,16 @@ def _alternatives(conversation: Conversation, turn: Turn) -> None:
     step("previous", ":material/chevron_left:", at - 1)
     st.caption(t("message.alternative", at=number(at + 1), count=number(len(others))), width="content")
     step("next", ":material/chevron_right:", at + 1)
+    if not behind[at] and any(behind):
+        longest = behind.index(max(behind))
+        said = t("message.goes_on", at=number(longest + 1), count=number(behind[longest]))
+        st.caption(said, width="content")
+
+
+def _behind(conversation: Conversation, turn_id: str) -> int:
+    """Return how many questions follow an answer in its branch."""
+    branch = [one.turn_id for one in conversation.branch(turn_id)]
+    return len(branch) - branch.index(turn_id) - 1
 
 
 def _other_language(turn: Turn, answer: AnswerRecord) -> None:

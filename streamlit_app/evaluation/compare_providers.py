@@ -17,31 +17,41 @@ _COUNTS = (10, 20, 50, 100)
 _USUAL = 20
 
 
-def show_compare_providers(opened: bool = False) -> None:
-    """Draw an expander with two models, of one provider or of two, the questions, and the button that asks both."""
-    with st.expander(t("versus.title"), icon=":material/balance:", expanded=opened):
-        st.markdown(t("versus.about"))
-        able = _models()
-        if len(able) < 2:
-            st.caption(t("versus.one_only"))
-            provider = {"tab": "admin.group.provider"}
-            st.page_link(PAGES["admin"][0], label=t("versus.connect"), icon=PAGES["admin"][1], query_params=provider)
-            return
-        first, second = st.columns(2)
-        one = first.selectbox(t("versus.first"), able, key="versus_first")
-        two = second.selectbox(t("versus.second"), [name for name in able if name != one], key=f"versus_second_{one}")
-        data, many = st.columns([2, 1])
-        questions = _questions()
-        asked = data.selectbox(t("eval.queries"), list(questions), format_func=questions.__getitem__, key="versus_data")
-        count = many.select_slider(t("versus.count"), _COUNTS, _USUAL, format_func=number, key="versus_count")
-        if st.button(
-            t("versus.start", one=plain(one), two=plain(two)),
-            type="primary",
-            icon=":material/play_arrow:",
-            key="versus_start",
-            **guarded(Action.MEASURE, t("versus.help")),
-        ):
-            _start([able[one], able[two]], asked, int(count), bare("versus.series", one=one, two=two))
+def show_compare_providers() -> None:
+    """Draw ``ask_two_models`` in an expander."""
+    with st.expander(t("versus.title"), icon=":material/balance:"):
+        ask_two_models()
+
+
+def ask_two_models(kb_id: str = "") -> None:
+    """Draw the choice of two models, of one provider or of two, the questions, and the button that asks both.
+
+    Args:
+        kb_id: the knowledge base whose questions come first; "" for the one that was changed last.
+    """
+    st.markdown(t("versus.about"))
+    able = _models()
+    if len(able) < 2:
+        st.caption(t("versus.one_only"))
+        provider = {"tab": "admin.group.provider"}
+        st.page_link(PAGES["admin"][0], label=t("versus.connect"), icon=PAGES["admin"][1], query_params=provider)
+        return
+    first, second = st.columns(2)
+    one = first.selectbox(t("versus.first"), able, key="versus_first")
+    two = second.selectbox(t("versus.second"), [name for name in able if name != one], key=f"versus_second_{one}")
+    data, many = st.columns([2, 1])
+    questions = _questions()
+    ordered = sorted(questions, key=lambda reference: kb_id not in reference)
+    asked = data.selectbox(t("eval.queries"), ordered, format_func=questions.__getitem__, key=f"versus_data{kb_id}")
+    count = many.select_slider(t("versus.count"), _COUNTS, _USUAL, format_func=number, key="versus_count")
+    if st.button(
+        t("versus.start", one=plain(one), two=plain(two)),
+        type="primary",
+        icon=":material/play_arrow:",
+        key="versus_start",
+        **guarded(Action.MEASURE, t("versus.help")),
+    ):
+        _start([able[one], able[two]], asked, int(count), bare("versus.series", one=one, two=two))
 
 
 def _models() -> dict[str, tuple[str, str]]:

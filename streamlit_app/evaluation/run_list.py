@@ -11,9 +11,9 @@ import streamlit as st
 from chatbot_mvp.api import NO_NOTE, RunFilter, RunLine, kind_of, listed_kinds, main_metric
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
-from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, score, t, word
+from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, t, word
 from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.runs import data_namer, model_name, run_names, spoken
+from streamlit_app.shared.runs import data_namer, figure_text, model_name, run_names, spoken
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row
 
@@ -108,7 +108,7 @@ def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict
 def _main(run: RunLine, labels: Mapping[str, str]) -> str:
     """Format the main metric of a run with its name; a dash if it has none, which differs from *not scored*."""
     name = main_metric(run)
-    return f"{score(run.metrics[name])} · {labels[name]}" if name else "–"
+    return f"{figure_text(run, name)} · {labels[name]}" if name else "–"
 
 
 def _columns() -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from chatbot_mvp.api import RunLine, main_metric, run_kind
-from streamlit_app.shared.i18n import moment, number, plain, score, t, word
+from streamlit_app.shared.i18n import moment, number, plain, t, word
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import data_namer, run_names, spoken
+from streamlit_app.shared.runs import KB, data_namer, figure_text, run_names, spoken
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.shared.style import card_grid
 
@@ -36,9 +36,9 @@ def show_last_runs() -> None:
 
 
 def metric_of_group(runs: Sequence[RunLine]) -> str:
-    """Return the metric shown for a group of runs: a retrieval metric, else the main metric of the list."""
+    """Return the metric shown for a group of runs: of a benchmark a retrieval metric, else the list's main metric."""
     newest = runs[0]
-    return _USUAL if newest.metrics.get(_USUAL) is not None else main_metric(newest)
+    return _USUAL if newest.kind != KB and newest.metrics.get(_USUAL) is not None else main_metric(newest)
 
 
 def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) -> None:
@@ -47,8 +47,8 @@ def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) ->
     title = plain(data) if run_kind(kind).retrieves else f"{plain(data)} · {plain(word('runs.kind', kind))}"
     st.markdown(f"**{title}**")
     newest = runs[0]
-    value = newest.metrics.get(name)
-    st.metric(plain(metric_label(name)) if name else t("home.no_metric"), score(value), help=metric_help(name) or None)
+    label = plain(metric_label(name)) if name else t("home.no_metric")
+    st.metric(label, figure_text(newest, name), help=metric_help(name) or None)
     said = [plain(spoken(newest.system)), moment(newest.started_at)]
     if interval := newest.intervals.get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))

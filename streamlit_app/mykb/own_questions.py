@@ -105,7 +105,12 @@ def _search(kb: KbRecord, questions: Sequence[str], found: tuple[Proposed, ...] 
 
 def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
     """Draw each question with its passages, and the buttons that keep and measure what was decided."""
-    st.header(t("own.check_title", count=number(len(found))), anchor=False)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header(t("own.check_title", count=number(len(found))), anchor=False, width="content")
+        if st.button(t("own.back"), icon=":material/edit_note:", type="tertiary", key="own_back"):
+            st.session_state.pop(_found_key(kb), None)
+            st.session_state[f"own-back-{kb.kb_id}"] = True
+            st.rerun()
     st.markdown(t("own.check_about"))
     # A new key for each, so that what was taken is not taken again.
     text = st.text_input(t("own.one"), key=f"own-one-{kb.kb_id}-{len(found)}", placeholder=t("own.one_hint"))
@@ -130,10 +135,6 @@ def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
     st.caption(f"{said} {t('own.undecided')}" if len(decided) < len(found) else said)
     with st.container(horizontal=True):
         _run_buttons(kb, keep, ready=bool(decided))
-        if st.button(t("own.back"), icon=":material/undo:", type="tertiary", key="own_back"):
-            st.session_state.pop(_found_key(kb), None)
-            st.session_state[f"own-back-{kb.kb_id}"] = True
-            st.rerun()
 
 
 def _choice(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["open"] | None:

@@ -11,6 +11,7 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
+from streamlit_app.evaluation.compare_providers import ask_two_models
 from streamlit_app.mykb.headline import show_headline
 from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.strategy_bars import show_strategies
@@ -22,8 +23,7 @@ from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.sections import draw_tabs, with_added
 from streamlit_app.shared.state import get_app
 
-_FIGURES = ("hit@1", "hit@3", "mrr")
-_NAMED_FOR_OWN = ("hit@1", "hit@3")
+_FIGURES = ("hit@1", "hit@3")
 _NOTHING = ""
 _TILE_PX = 220  # wide enough for its label; a row has as many tiles as fit
 
@@ -76,7 +76,10 @@ def show_results(kb: KbRecord) -> None:
         with st.expander(said, icon=":material/auto_fix_high:"):
             st.caption(t("mykb.proposed_about"))
             _show_tiles(proposed, None, False)
-    tabs: dict[str, Callable[[], object]] = {t("picture.strategies"): partial(show_strategies, kb, result)}
+    tabs: dict[str, Callable[[], object]] = {
+        t("picture.strategies"): partial(show_strategies, kb, result),
+        t("versus.title"): partial(ask_two_models, kb.kb_id),
+    }
     tabs |= {title: partial(draw, kb, result) for title, draw in with_added("mykb-results", {}).values()}
     draw_tabs(tabs, "tabs-of-result")
 
@@ -91,24 +94,18 @@ def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
     summary, scored = result.summary, result.figures["scored"]
     row = st.container(horizontal=True)
     for name in _FIGURES:
-        label = t(f"mykb.figure_own.{name}") if own and name in _NAMED_FOR_OWN else t(f"mykb.figure.{name}")
-        value, total = summary[name], scored
+        label = t(f"mykb.figure_own.{name}") if own else t(f"mykb.figure.{name}")
+        value = summary[name]
         delta = None
         if compared is not None and value is not None and (other := compared.summary[name]) not in (None, value):
-            delta = _signed(value - other, name)
-        shown = score(value) if name == "mrr" or value is None else percent(value)
+            points = t("compare.right_points", points=number(100 * abs(value - other)))
+            delta = f"{'-' if value < other else '+'}{points}"
+        shown = score(None) if value is None else percent(value)
         with row.container(border=True, width=_TILE_PX, height="stretch"):
             st.metric(label, shown, delta, help=t(f"mykb.figure_help.{name}"))
-            if name == "mrr":
-                st.caption(t("mykb.of_questions", count=number(total)))
-            elif value is not None:
-                share = Share(round(value * total), total)
+            if value is not None:
+                share = Share(round(value * scored), scored)
                 st.caption(f"{of_text(share)}  \n{span_text(share)}")
-
-
-def _signed(delta: float, name: str) -> str:
-    text = number(abs(delta), 3) if name == "mrr" else t("compare.right_points", points=number(100 * abs(delta)))
-    return f"{'-' if delta < 0 else '+'}{text}"
 
 
 def _show_identity(result: KbResult) -> None:

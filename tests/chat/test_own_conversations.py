@@ -9,6 +9,7 @@ import pytest
 from chatbot_mvp.api import Conversation, DocumentFilter, UserContext
 from chatbot_mvp.app import App
 from chatbot_mvp.chat.limits import MOST_TITLE_CHARS
+from chatbot_mvp.chat.sessions import found_in
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
@@ -212,6 +213,16 @@ def test_a_search_finds_words_of_titles_questions_and_answers_in_any_case_withou
     }
     app.chat.rename(ME, next(own for own, name in names.items() if name == "c"), "Para el comite")
     assert {names[head.conversation_id] for head in app.chat.heads(ME, wanted)} == found
+
+
+def test_a_search_finds_words_of_the_passage_that_was_open_below_a_fixed_reply(app: App) -> None:
+    one, _ = two(app)
+    own = begun(app, (one,), "¿Quién aprueba las vacaciones de Zurbarán?")
+    [turn] = kept(app, own).turns
+    assert turn.answer is not None and turn.answer.nearest is not None
+    opened = turn.answer.nearest.passages[0].chunk.text
+    [head] = app.chat.heads(ME, max(opened.split(), key=len))
+    assert found_in(head, opened.split()[0])[0] == turn.turn_id
 
 
 def test_passages_that_are_shown_before_the_answer_name_their_knowledge_base(app: App) -> None:

@@ -346,6 +346,8 @@ def test_an_edited_question_begins_a_branch_and_the_next_one_goes_on_in_the_bran
     [conversation] = app.chat.conversations(page.session_state["chat_session"], app.kbs.records()[0].kb_id)
     first, edited, last = conversation.turns
     assert (first.after, edited.after, last.after) == ("", "", first.turn_id)
+    assert said(page, "Tras la respuesta") == [False]
+    assert said(click(page, "next-"), "Tras la respuesta 1 sigue 1 pregunta.") == [True]
 
 
 def test_another_answer_is_asked_for_with_another_temperature_and_the_first_one_stays(start: Start) -> None:

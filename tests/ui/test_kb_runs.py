@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from chatbot_mvp.api import KbRecord, RunResult
@@ -48,6 +50,8 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     assert not page.exception
     [listed] = [each.value for each in page.dataframe if f"{kb.kb_name} · mías" in list(each.value.iloc[0])]
     assert {"es": "sin modelo", "en": "no model"}[language] in list(listed.iloc[0])
+    solved = {"es": r"\d+ de 3 · Resueltas bien", "en": r"\d+ of 3 · Solved"}[language]
+    assert any(re.match(solved, str(cell)) for cell in listed.iloc[0]), list(listed.iloc[0])
     board = open_page("evaluation", language, view="leaderboard").dataframe[0].value
     assert {"es": "sin modelo", "en": "no model"}[language] in list(board.iloc[0])
     page = page.text_input(key="runs-search").set_value(f"{kb.kb_name} {language}").run()

@@ -191,7 +191,7 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     assert values[first] == ("100 %" if language == "es" else "100%")
     assert wrong in values
     assert ("Solo hay 2 preguntas con respuesta" if language == "es" else "only 2 answerable") in texts(page)
-    assert len(values) == 3 + 2  # above the questions; at the threshold
+    assert len(values) == 2 + 2  # above the questions; at the threshold
     [table] = [one.value for one in every_question(page).dataframe if {"Pregunta", "Question"} & set(one.value)]
     assert len(table) == 4
     [result] = get_app().kb_evaluation.results(kb.kb_id)
