@@ -36,8 +36,6 @@ class Provider:
     """Setting with the location of its model, if that is not an address."""
     usual_url: str = ""
     """Address used if the setting is empty."""
-    own_server_without_key: bool = False
-    """Whether a self-hosted server may need no key."""
     wire: Callable[[Endpoint, Settings], Wire] | None = None
     """Creates the adapter; None for a provider without a language model."""
     always_shown: bool = False
@@ -94,11 +92,13 @@ class Provider:
         return next((key for key in found if key.get_secret_value()), SecretStr(""))
 
     def missing(self, settings: Settings) -> str:
-        """Return the variables that must still be set to use the provider; "" if it is configured."""
-        if self.keys and not self.key(settings).get_secret_value():
-            at_own_server = (self._address_setting,) if self.own_server_without_key else ()
-            if not any(getattr(settings, name) for name in at_own_server):
-                return " / ".join(name.upper() for name in (*at_own_server, *self.keys))
+        """Return the variables that must still be set to use the provider; "" if it is configured.
+
+        A key is needed at the vendor's own address; another server that speaks the protocol may do without.
+        """
+        at_vendor = not self.compatible or self.base_url(settings) == self.usual_address
+        if self.keys and at_vendor and not self.key(settings).get_secret_value():
+            return " / ".join(name.upper() for name in self.keys)
         return ", ".join(name.upper() for name in self.needs if not getattr(settings, name))
 
     @property

@@ -109,7 +109,6 @@ _ROWS = (
         package="openai",
         command="pip install openai",
         usual_url=NVIDIA_URL,
-        own_server_without_key=True,
         wire=_openai,
         tells_context=True,
         key_url="https://build.nvidia.com/settings/api-keys",

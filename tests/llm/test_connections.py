@@ -92,7 +92,7 @@ def test_env_keeps_key_and_address_beside_its_other_lines(
     assert of(again).key.places == ("dotenv",)  # type: ignore[union-attr]
     assert not of(again).address_changeable, "a key of .env is sent nowhere else"
     again.connections.forget_key("openai")
-    assert of(again).state == of(restarted(settings)).state == "needs_key"
+    assert [of(app).key.source for app in (again, restarted(settings))] == ["default"] * 2  # type: ignore[union-attr]
     assert "OTHER='a b'" in env.read_text("utf-8")
 
 
@@ -137,7 +137,7 @@ def test_a_key_of_the_keyring_outlives_the_server_and_stays_with_its_address(
     path = settings.app_settings_path
     kept = path.read_text("utf-8")
     path.write_text(kept.replace(provider.url, "http://127.0.0.1:1"), "utf-8")
-    assert of(restarted(settings)).state == "needs_key"
+    assert of(restarted(settings)).key.source == "default"  # type: ignore[union-attr]
     path.write_text(kept, "utf-8")
     restarted(settings).connections.forget_key("openai")
     assert json.loads(keyring_file.read_text("utf-8")) == {}
@@ -146,9 +146,17 @@ def test_a_key_of_the_keyring_outlives_the_server_and_stays_with_its_address(
 def test_another_address_forgets_the_key(app: App, provider: OpenAiStub) -> None:
     app.connections.connect("openai", KEY, place="memory")
     app.connections.connect("openai", address=f"{provider.url}/v1")
-    assert (of(app).state, of(app).address) == ("needs_key", f"{provider.url}/v1")
+    assert of(app).key.source == "default"  # type: ignore[union-attr]
     app.connections.connect("openai", address="")
     assert of(app).address == "https://api.openai.com/v1"
+
+
+def test_a_server_at_another_address_needs_no_key(app: App, provider: OpenAiStub) -> None:
+    app.connections.connect("openai", address=f"{provider.url}/v1")
+    assert of(app).state == "ready"
+    assert app.connections.list_models("openai")
+    app.connections.connect("openai", address="")
+    assert of(app).state == "needs_key"
 
 
 def test_the_vendors_own_address_needs_a_key(app: App) -> None:
