@@ -47,7 +47,7 @@ class ApplicationFields(Fields):
     addresses that the provider calls verified, or `ISSUER#SUBJECT`; empty: nobody that way."""
     kb_max_chars: Annotated[int, IN_ADMIN, Row(group="kb")] = Field(5_000_000, ge=1_000, le=200_000_000)
     """Maximum length of a knowledge base; longer texts are cut at a paragraph (characters). 1 million characters need
-    about 200 MB of memory and 2 s to index, without the time of an embedding model."""
+    about 270 MB of memory and 1 s to index, without the time of an embedding model."""
     kb_max_upload_mb: Annotated[int, IN_ADMIN, Row(group="kb")] = Field(50, ge=1, le=1_000)
     """Maximum size of a file for a knowledge base (MB)."""
     kb_max_pages: Annotated[int, IN_ADMIN, Row(group="kb")] = Field(3_000, ge=1, le=10_000)
