@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _CODE = re.compile(r"^```.*\n(?P<fenced>[\s\S]*?)(?:^```.*\n?|\Z)|(?<!`)`(?P<inline>[^`\n]+)`(?!`)", re.M)
 _ROW = re.compile(r"^[ \t]*\|.*(?<!\\)\|[ \t]*$", re.M)
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+\|[ \t]*")
 _BAR = re.compile(r"[ \t]*(?<!\\)\|[ \t]*")
+_ITEM = re.compile(r"^- .*; .*$", re.M)
+_CELL = re.compile(r"(?P<name>[^:;\n]{1,60}): (?P<value>[^;\n]+(?:;(?! )[^;\n]*)*)(?:; |$)", re.M)
+"""A cell of a row as readers write it: "- Size: L; Price: 12 €"."""
 _EDITS = (
     (re.compile(r"^ {0,3}#{1,6} +(?=\S)", re.M), ""),
     (re.compile(r"^([ \t]*)[-*+] +(?=\S)", re.M), r"\1• "),
@@ -64,6 +67,8 @@ def readable(text: str) -> tuple[list[str], dict[int, str]]:
     rows = [row for row in _ROW.finditer(text) if not fixed[text.index("|", row.start())]]
     starts = {row.start() for row in rows}
     rules = {row.start() for row in rows if _RULE.fullmatch(row[0])}  # the line below the head of a table
+    for names, table in _tables(text, fixed):
+        _put_table(names, table, put, tags)
     after = -1
     for row in rows:
         begin, end = row.span()
@@ -86,3 +91,51 @@ def readable(text: str) -> tuple[list[str], dict[int, str]]:
         for found in pattern.finditer(text):
             put(*found.span(), found.expand(instead))
     return shown, tags
+
+
+_Row = list[re.Match[str]]
+
+
+def _tables(text: str, fixed: Sequence[bool]) -> Iterator[tuple[list[str], list[_Row]]]:
+    """Yield (names of the columns, rows) of the tables that readers wrote as lists: at least two rows, whose names are
+    those of one of them, in its order. Empty cells are left out of a row."""
+    names: list[str] = []
+    rows: list[_Row] = []
+    for item in _ITEM.finditer(text):
+        row = list(_CELL.finditer(text, item.start() + 2, item.end()))
+        own = [cell["name"] for cell in row]
+        whole = sum(len(cell[0]) for cell in row) == len(item[0]) - 2 and not fixed[item.start()]
+        if whole and rows and rows[-1][-1].end() + 1 == item.start() and (_within(own, names) or _within(names, own)):
+            names = max(names, own, key=len)
+            rows.append(row)
+            continue
+        if len(rows) > 1:
+            yield names, rows
+        names, rows = (own, [row]) if whole and len(set(own)) == len(own) else ([], [])
+    if len(rows) > 1:
+        yield names, rows
+
+
+def _within(some: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether names are some of others, in their order."""
+    rest = iter(names)
+    return all(name in rest for name in some)
+
+
+def _put_table(
+    names: Sequence[str], table: Sequence[_Row], put: Callable[[int, int, str], None], tags: dict[int, str]
+) -> None:
+    """Put the tags of a table around its cells, and its names once above it."""
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    for row in table:
+        begin, end = row[0].start() - 2, row[-1].end()
+        put(begin, row[0].start("value"), "")
+        tags[begin] = tags.get(begin, "") + (f"<table><tr>{heads}</tr>" if row is table[0] else "") + "<tr>"
+        for at, cell in enumerate(row):
+            before = names.index(row[at - 1]["name"]) + 1 if at else 0
+            skipped = names.index(cell["name"]) - before
+            tags[cell.start("value")] = "</td>" * bool(at) + "<td></td>" * skipped + "<td>"
+            put(cell.end("value"), row[at + 1].start("value") if at + 1 < len(row) else end, "")
+        missing = len(names) - names.index(row[-1]["name"]) - 1
+        tags[end] = "</td>" + "<td></td>" * missing + "</tr>" + "</table>" * (row is table[-1])
+        put(end, end + 1, "")

@@ -50,6 +50,18 @@ def test_marks_of_markdown_are_left_out_and_code_stays(text: str, shown: str) ->
             "<table><tr><td>1</td></tr><tr><td><mark>2</mark></td></tr></table>\n<table><tr><td>&lt;3&gt;</td></tr></table>",
         ),
         ("```\n| no |\n```", "no", "| <mark>no</mark> |\n"),
+        # As readers write the rows of Word, HTML, PDF and Excel: names stand once, empty cells are cells again.
+        (
+            "Precios:\n\n- Talla: L; Precio: 12 €; Mes: mayo\n- Talla: <M>; Mes: abril\nFin",
+            "- Talla: <M>; Mes: abril",
+            "Precios:\n\n<table><tr><th>Talla</th><th>Precio</th><th>Mes</th></tr>"
+            "<tr><td>L</td><td>12 €</td><td>mayo</td></tr>"
+            "<tr><td><mark>&lt;M&gt;</mark></td><td></td><td><mark>abril</mark></td></tr></table>Fin",
+        ),
+        # Items that only look like rows: of other names, in another order, one alone, with a part that has no name.
+        ("- A: 1; B: 2\n- C: 3; B: 4", "B: 2", "• A: 1; <mark>B: 2</mark>\n• C: 3; B: 4"),
+        ("- A: 1; B: 2\n- B: 3; A: 4", "A: 1", "• <mark>A: 1</mark>; B: 2\n• B: 3; A: 4"),
+        ("- A: 1; B: 2\n- A: 3; no", "no", "• A: 1; B: 2\n• A: 3; <mark>no</mark>"),
     ],
 )
 def test_a_table_is_a_table_with_its_cited_row_or_cell_marked(text: str, marked: str, shown: str) -> None:
