@@ -55,6 +55,7 @@ def readable(text: str) -> tuple[list[str], dict[int, str]]:
     tags: dict[int, str] = {}
 
     def put(begin: int, end: int, instead: str) -> None:
+        end = min(end, len(text))
         if begin < end and not any(fixed[begin:end]):
             shown[begin:end] = [instead, *[""] * (end - begin - 1)]
             fixed[begin:end] = [True] * (end - begin)
@@ -84,7 +85,7 @@ def readable(text: str) -> tuple[list[str], dict[int, str]]:
                 if not fixed[text.index("|", bar.start())]:  # in code
                     tags[bar.start()] = tags.get(bar.start(), "") + closed + opened
                     put(*bar.span(), "")
-        put(end, min(after, len(text)), "")
+        put(end, after, "")
         if after not in starts:
             tags[end] = "</table>"
     for pattern, instead in _EDITS:
