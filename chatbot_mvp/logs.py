@@ -132,7 +132,8 @@ class _JsonLines(logging.Formatter):
 
 def mask(secrets: Iterable[str]) -> None:
     """Mask these texts, too, in every line from now on: keys that came after the start."""
-    _LATE[:] = _forms({*_LATE, *secrets})
+    if new := [form for form in _forms(secrets) if form not in _LATE]:
+        _LATE[:] = sorted([*_LATE, *new], key=len, reverse=True)
 
 
 _LATE: list[str] = []

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from ipaddress import IPv6Address, ip_network
 
 from chatbot_mvp.errors import SignInError
@@ -62,8 +63,7 @@ class PasswordGate:
             clock: returns seconds that never decrease.
             pause: seconds that an asker waits after a wrong password.
         """
-        # A plain password is hashed too, so that every comparison takes the same time.
-        self._hash = hash_password(configured) if configured and not configured.startswith(_PREFIX) else configured
+        self._configured = configured
         self._clock = clock
         self._pause = pause
         self._misses: dict[str, _Misses] = {}
@@ -75,7 +75,14 @@ class PasswordGate:
     @property
     def configured(self) -> bool:
         """Whether a password is set."""
-        return bool(self._hash)
+        return bool(self._configured)
+
+    @cached_property
+    def _hash(self) -> str:
+        # A plain password is hashed too, so that every comparison takes the same time. Commands that compare none do
+        # not wait for it.
+        plain = bool(self._configured) and not self._configured.startswith(_PREFIX)
+        return hash_password(self._configured) if plain else self._configured
 
     def check(self, given: str, asker: str) -> None:
         """Return if ``given`` is the password.
