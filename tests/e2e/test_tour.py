@@ -120,7 +120,7 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     other = browser.new_context().new_page()
     visit(other, server, "Admin")  # the first visit is slow; the run might end meanwhile
     launch(page, server)
-    page.get_by_text("Calculando vectores").first.wait_for()
+    page.get_by_text(PROGRESS).first.wait_for()
     visit(other, server, "Admin")
     other.get_by_role("tab", name="Ejecuciones").click()
     other.get_by_text(PROGRESS).first.wait_for()  # the run may be in its next phase by now
