@@ -106,13 +106,14 @@ def _tables(text: str, fixed: Sequence[bool]) -> Iterator[tuple[list[str], list[
         row = list(_CELL.finditer(text, item.start() + 2, item.end()))
         own = [cell["name"] for cell in row]
         whole = sum(len(cell[0]) for cell in row) == len(item[0]) - 2 and not fixed[item.start()]
+        whole = whole and len(set(own)) == len(own)
         if whole and rows and rows[-1][-1].end() + 1 == item.start() and (_within(own, names) or _within(names, own)):
             names = max(names, own, key=len)
             rows.append(row)
             continue
         if len(rows) > 1:
             yield names, rows
-        names, rows = (own, [row]) if whole and len(set(own)) == len(own) else ([], [])
+        names, rows = (own, [row]) if whole else ([], [])
     if len(rows) > 1:
         yield names, rows
 

@@ -61,6 +61,7 @@ def test_marks_of_markdown_are_left_out_and_code_stays(text: str, shown: str) ->
         # Items that only look like rows: of other names, in another order, one alone, with a part that has no name.
         ("- A: 1; B: 2\n- C: 3; B: 4", "B: 2", "• A: 1; <mark>B: 2</mark>\n• C: 3; B: 4"),
         ("- A: 1; B: 2\n- B: 3; A: 4", "A: 1", "• <mark>A: 1</mark>; B: 2\n• B: 3; A: 4"),
+        ("- A: 1; B: 2\n- A: 3; A: 4; B: 5", "3", "• A: 1; B: 2\n• A: <mark>3</mark>; A: 4; B: 5"),
         ("- A: 1; B: 2\n- A: 3; no", "no", "• A: 1; B: 2\n• A: 3; <mark>no</mark>"),
     ],
 )
