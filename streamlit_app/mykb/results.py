@@ -11,7 +11,6 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
-from streamlit_app.evaluation.compare_providers import ask_two_models
 from streamlit_app.mykb.headline import show_headline
 from streamlit_app.mykb.jobs import set_names
 from streamlit_app.mykb.strategy_bars import show_strategies
@@ -22,6 +21,7 @@ from streamlit_app.shared.metrics import of_text, percent, span_text
 from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.sections import draw_tabs, with_added
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.two_models import ask_two_models
 
 _FIGURES = ("hit@1", "hit@3")
 _NOTHING = ""

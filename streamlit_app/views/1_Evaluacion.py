@@ -8,7 +8,6 @@ import streamlit as st
 
 from chatbot_mvp.api import NO_NOTE, RunLine
 from chatbot_mvp.errors import ChatbotError
-from streamlit_app.evaluation.compare_providers import show_compare_providers
 from streamlit_app.evaluation.comparison import show_comparison
 from streamlit_app.evaluation.history import show_history
 from streamlit_app.evaluation.leaderboard import show_leaderboard
@@ -23,6 +22,7 @@ from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.series import series_panel
 from streamlit_app.shared.state import PAGES, get_app, show_error
+from streamlit_app.shared.two_models import show_two_models
 
 PAGE = "evaluation", ":material/monitoring:"
 
@@ -53,7 +53,7 @@ def main() -> None:
         under_way = any(job.active for job in get_app().runs.jobs())
         st.info(t("eval.first_running" if under_way else "eval.none"), icon=":material/info:")
         progress_panel()
-        show_compare_providers()
+        show_two_models()
         if not under_way and st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
             st.switch_page(PAGES["admin"][0])
         return
@@ -78,7 +78,7 @@ def main() -> None:
         show_history()
     else:
         progress_panel()
-        show_compare_providers()
+        show_two_models()
         show_list(runs)
 
 

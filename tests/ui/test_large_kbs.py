@@ -45,7 +45,7 @@ def test_an_upload_that_needs_more_memory_is_refused_with_both_figures(
 def test_admin_offers_200_million_characters_and_says_how_much_memory_they_need() -> None:
     page = open_page("admin")
     page.selectbox(key="settings_one").set_value("kb_max_chars").run()
-    assert any("200 MB de memoria" in text.value for text in page.markdown)
+    assert any("270 MB de memoria" in text.value for text in page.markdown)
     assert page.number_input(key="setting-kb_max_chars").max == 200_000_000
 
 

@@ -17,7 +17,7 @@ _COUNTS = (10, 20, 50, 100)
 _USUAL = 20
 
 
-def show_compare_providers() -> None:
+def show_two_models() -> None:
     """Draw ``ask_two_models`` in an expander."""
     with st.expander(t("versus.title"), icon=":material/balance:"):
         ask_two_models()
