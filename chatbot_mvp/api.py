@@ -115,4 +115,5 @@ from chatbot_mvp.settings.forms import SettingForm, form_of
 from chatbot_mvp.settings.kinds import GROUPS
 from chatbot_mvp.settings.live import SettingRow
 from chatbot_mvp.storage.clock import age_of
+from chatbot_mvp.text import cells_of
 from chatbot_mvp.types import PastTurn

@@ -59,6 +59,8 @@ _ABBREVIATION = re.compile(
 )
 _ENUMERATOR = re.compile(r"\s*(?:[-*+•]\s*)?\d{1,3}\.")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_LONGEST_NAME = 60
+"""Characters of what stands before a colon, if it names what follows."""
 _MOST_MARKS = 30
 """Combining marks in a row, as in the Stream-Safe Text Format of Unicode (UAX 15)."""
 _MANY_MARKS = re.compile(r"[^\w\s\x00-\u02ff]{31,}")
@@ -233,6 +235,26 @@ def each_sentence(text: str) -> Iterator[tuple[int, int]]:
         yield from _stripped_lines(text, start, end)
         start = end
     yield from _stripped_lines(text, start, len(text))
+
+
+def cells_of(row: str) -> list[tuple[str, int, int]]:
+    """Return (name of the column, start, end) of each cell of a row as readers write it: "Size: L; Price: 12 €".
+
+    A piece without a name belongs to the cell before it. [] if the row begins without a name.
+    """
+    found: list[tuple[str, int, int]] = []
+    at = 0
+    for piece in row.split("; "):
+        name, colon, _ = piece.partition(": ")
+        end = at + len(piece)
+        if colon and len(name.strip(" *_")) <= _LONGEST_NAME:
+            found.append((name.strip(" *_"), at + len(name) + 2, end))
+        elif found:
+            found[-1] = (*found[-1][:2], end)
+        else:
+            return []
+        at = end + 2
+    return found
 
 
 def _stripped_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -6,13 +6,13 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from chatbot_mvp.api import cells_of
+
 _CODE = re.compile(r"^```.*\n(?P<fenced>[\s\S]*?)(?:^```.*\n?|\Z)|(?<!`)`(?P<inline>[^`\n]+)`(?!`)", re.M)
 _ROW = re.compile(r"^[ \t]*\|.*(?<!\\)\|[ \t]*$", re.M)
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+\|[ \t]*")
 _BAR = re.compile(r"[ \t]*(?<!\\)\|[ \t]*")
-_ITEM = re.compile(r"^- .*; .*$", re.M)
-_CELL = re.compile(r"(?P<name>[^:;\n]{1,60}): (?P<value>[^;\n]+(?:;(?! )[^;\n]*)*)(?:; |$)", re.M)
-"""A cell of a row as readers write it: "- Size: L; Price: 12 €"."""
+_ITEM = re.compile(r"^- .*: .*$", re.M)
 _EDITS = (
     (re.compile(r"^ {0,3}#{1,6} +(?=\S)", re.M), ""),
     (re.compile(r"^([ \t]*)[-*+] +(?=\S)", re.M), r"\1• "),
@@ -94,27 +94,30 @@ def readable(text: str) -> tuple[list[str], dict[int, str]]:
     return shown, tags
 
 
-_Row = list[re.Match[str]]
+_Row = tuple[int, list[tuple[str, int, int]]]
+"""Where its line begins, and (name of the column, start, end) of each cell that is not empty."""
 
 
 def _tables(text: str, fixed: Sequence[bool]) -> Iterator[tuple[list[str], list[_Row]]]:
     """Yield (names of the columns, rows) of the tables that readers wrote as lists: at least two rows, whose names are
-    those of one of them, in its order. Empty cells are left out of a row."""
+    those of one of them, in its order."""
     names: list[str] = []
     rows: list[_Row] = []
     for item in _ITEM.finditer(text):
-        row = list(_CELL.finditer(text, item.start() + 2, item.end()))
-        own = [cell["name"] for cell in row]
-        whole = sum(len(cell[0]) for cell in row) == len(item[0]) - 2 and not fixed[item.start()]
-        whole = whole and len(set(own)) == len(own)
-        if whole and rows and rows[-1][-1].end() + 1 == item.start() and (_within(own, names) or _within(names, own)):
+        first = item.start() + 2
+        cells = [(name, first + start, first + end) for name, start, end in cells_of(item[0][2:])]
+        own = [name for name, _, _ in cells]
+        if fixed[item.start()] or len(set(own)) < len(own):
+            own, cells = [], []
+        below = bool(rows and own) and rows[-1][1][-1][2] + 1 == item.start()
+        if below and (_within(own, names) or _within(names, own)):
             names = max(names, own, key=len)
-            rows.append(row)
+            rows.append((item.start(), cells))
             continue
-        if len(rows) > 1:
+        if len(rows) > 1 < len(names):
             yield names, rows
-        names, rows = (own, [row]) if whole else ([], [])
-    if len(rows) > 1:
+        names, rows = own, [(item.start(), cells)] if cells else []
+    if len(rows) > 1 < len(names):
         yield names, rows
 
 
@@ -130,14 +133,15 @@ def _put_table(
     """Put the tags of a table around its cells, and its names once above it."""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     for row in table:
-        begin, end = row[0].start() - 2, row[-1].end()
-        put(begin, row[0].start("value"), "")
-        tags[begin] = tags.get(begin, "") + (f"<table><tr>{heads}</tr>" if row is table[0] else "") + "<tr>"
-        for at, cell in enumerate(row):
-            before = names.index(row[at - 1]["name"]) + 1 if at else 0
-            skipped = names.index(cell["name"]) - before
-            tags[cell.start("value")] = "</td>" * bool(at) + "<td></td>" * skipped + "<td>"
-            put(cell.end("value"), row[at + 1].start("value") if at + 1 < len(row) else end, "")
-        missing = len(names) - names.index(row[-1]["name"]) - 1
-        tags[end] = "</td>" + "<td></td>" * missing + "</tr>" + "</table>" * (row is table[-1])
-        put(end, end + 1, "")
+        at, cells = row
+        column = 0
+        tags[at] = tags.get(at, "") + (f"<table><tr>{heads}</tr>" if row is table[0] else "") + "<tr>"
+        for name, start, end in cells:
+            put(at, start, "")
+            empty = names.index(name) - column
+            tags[start] = "</td>" * (column > 0) + "<td></td>" * empty + "<td>"
+            at, column = end, column + empty + 1
+        put(at, at + 1, "")
+        tags[at] = (
+            tags.get(at, "") + "</td>" + "<td></td>" * (len(names) - column) + "</tr>" + "</table>" * (row is table[-1])
+        )

@@ -62,7 +62,15 @@ def test_marks_of_markdown_are_left_out_and_code_stays(text: str, shown: str) ->
         ("- A: 1; B: 2\n- C: 3; B: 4", "B: 2", "• A: 1; <mark>B: 2</mark>\n• C: 3; B: 4"),
         ("- A: 1; B: 2\n- B: 3; A: 4", "A: 1", "• <mark>A: 1</mark>; B: 2\n• B: 3; A: 4"),
         ("- A: 1; B: 2\n- A: 3; A: 4; B: 5", "3", "• A: 1; B: 2\n• A: <mark>3</mark>; A: 4; B: 5"),
-        ("- A: 1; B: 2\n- A: 3; no", "no", "• A: 1; B: 2\n• A: 3; <mark>no</mark>"),
+        ("- no; B: 2\n- A: 3; B: 4", "no", "• <mark>no</mark>; B: 2\n• A: 3; B: 4"),
+        ("- A: 1\n- A: 3", "3", "• A: 1\n• A: <mark>3</mark>"),
+        # A cell may have a semicolon, a name the marks of Markdown, a row one cell alone, and a cell nothing.
+        (
+            "- **A**: 1; B: 2\n- A: 3; no\n- B: ",
+            "no",
+            "<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr>"
+            "<tr><td>3; <mark>no</mark></td><td></td></tr><tr><td></td><td></td></tr></table>",
+        ),
     ],
 )
 def test_a_table_is_a_table_with_its_cited_row_or_cell_marked(text: str, marked: str, shown: str) -> None:

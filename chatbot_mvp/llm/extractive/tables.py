@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from chatbot_mvp.llm.extractive.units import Unit, units_of
-from chatbot_mvp.text import fold
+from chatbot_mvp.text import cells_of, fold
 from chatbot_mvp.types import Chunk
 
 _MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-_LONGEST_NAME = 60
-"""Characters of what stands before a colon, if it names what follows."""
 _ABOVE = 300
 """Characters before a table that are said to be about it."""
 _N = r"[€$£]?\s?\d(?:[\d.,]*\d)?"
@@ -113,18 +111,9 @@ def _cells(unit: Unit, text: str) -> Cells:
         names = text[slice(*unit.spans[0])].split("\n")[0]
         pairs = zip(_split(names), _split(unit.text), strict=False)
         return [(name, cell) for name, cell in pairs if name and cell]
-    found: Cells = []
     marker = _MARKER.match(unit.text)
-    for piece in unit.text[marker.end() :].split("; ") if marker else ():
-        name, colon, cell = piece.partition(": ")
-        name = name.strip(" *_")
-        if colon and len(name) <= _LONGEST_NAME:
-            found.append((name, cell.strip(" *_")))
-        elif found:
-            found[-1] = (found[-1][0], f"{found[-1][1]}; {piece}")
-        else:
-            return []
-    return found
+    row = unit.text[marker.end() :] if marker else ""
+    return [(name, row[start:end].strip(" *_")) for name, start, end in cells_of(row)]
 
 
 def _split(line: str) -> list[str]:
