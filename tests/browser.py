@@ -16,6 +16,13 @@ ARGUMENTS = (
 ).split()
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
 
+_STILL = """
+const animate = Element.prototype.animate;
+Element.prototype.animate = function (frames, how) { return animate.call(this, frames, {...how, duration: 0}); };
+"""
+"""What opens is open at once. Streamlit opens an expander in half a second; a button in it that is clicked meanwhile is
+elsewhere when the mouse is let go, and the click is lost. A person is slower."""
+
 SOON_MS = 60_000
 """How long a browser waits for what comes at once, or never: no machine is too slow for it."""
 
@@ -34,6 +41,14 @@ def playwright() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def browser(playwright: Any) -> Iterator[Any]:
     chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    new_context = chromium.new_context
+
+    def new_still_context(**options: Any) -> Any:
+        context = new_context(**{"reduced_motion": "reduce", **options})
+        context.add_init_script(_STILL)
+        return context
+
+    chromium.new_context = new_still_context
     yield chromium
     chromium.close()
 

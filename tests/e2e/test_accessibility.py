@@ -30,7 +30,7 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.mark.slow
 def test_no_page_has_a_finding(browser: Any, worked_in: World) -> None:
     """Nor has any tab and view, or an answer with its passage open; in either theme."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(SOON_MS)
     page, server, found = context.new_page(), worked_in.server, list[str]()
     views = (
@@ -96,7 +96,7 @@ def violations(page: Any, where: str, **options: Any) -> list[str]:
 
 
 def test_the_check_sees_what_is_wrong(browser: Any) -> None:
-    page = browser.new_page()
+    page = browser.new_context().new_page()
     page.set_content("<html lang=en><title>x</title><main><h1>x</h1><button></button></main></html>")
     assert [line.split(": ")[1] for line in violations(page, "page")] == ["button-name"]
-    page.close()
+    page.context.close()

@@ -44,7 +44,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def keys(browser: Any, walked: Server) -> Iterator[Keyboard]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(SOON_MS)
     page = context.new_page()
@@ -286,9 +286,9 @@ def test_a_setting_is_changed(seen_and_named: Keyboard, walked: Server) -> None:
     ],
 )
 def test_the_measure_sees_what_is_wrong_where_the_focus_is(browser: Any, button: str, wrong: str) -> None:
-    page = browser.new_page()
+    page = browser.new_context().new_page()
     page.set_content(f"<style>button {{width: 9rem; height: 3rem}}</style><p>…</p>{button}")
     keys = Keyboard(page)
     page.keyboard.press("Tab")
     assert keys.focus().wrong == ((wrong,) if wrong else ())
-    page.close()
+    page.context.close()

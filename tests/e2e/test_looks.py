@@ -75,7 +75,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
     """One visitor for all looks: a new one would load Streamlit's scripts anew."""
-    context = browser.new_context(reduced_motion="reduce", locale="es-ES")
+    context = browser.new_context(locale="es-ES")
     context.set_default_timeout(SOON_MS)
     yield context
     context.close()

@@ -33,7 +33,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def opened(browser: Any, lived_in: World, width: int, height: int) -> Any:
-    page = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce").new_page()
+    page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.set_default_timeout(SOON_MS)
     become(page, lived_in.server, VISITOR)
     return page

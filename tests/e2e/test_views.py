@@ -52,7 +52,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(SOON_MS)
     page = context.new_page()
     become(page, lived_in.server, VISITOR)
@@ -123,11 +123,11 @@ def is_english(text: str) -> bool:
 
 
 def test_english_pages_say_so_and_keep_the_words_of_streamlit(browser: Any, lived_in: World) -> None:
-    page = browser.new_page()
+    page = browser.new_context().new_page()
     page.goto(f"{lived_in.server.url}/?lang=en")
     page.get_by_role("button", name="Help for").first.wait_for()
     assert page.evaluate("document.documentElement.lang") == "en"
-    page.close()
+    page.context.close()
 
 
 def test_a_lost_connection_is_told_in_spanish(page: Any, server: Server) -> None:
@@ -150,15 +150,15 @@ def test_a_lost_connection_is_told_in_spanish(page: Any, server: Server) -> None
     ],
 )
 def test_the_measure_sees_what_is_cut(browser: Any, body: str, said: str) -> None:
-    page = browser.new_page(viewport={"width": 800, "height": 600})
+    page = browser.new_context(viewport={"width": 800, "height": 600}).new_page()
     page.set_content(f"<main class='stApp'>{body}<p>cabe</p></main>")
     assert any(line.startswith(said) for line in cut(page))
     assert not any("cabe" in line for line in cut(page))
-    page.close()
+    page.context.close()
 
 
 def test_the_measure_sees_what_has_no_name(browser: Any) -> None:
-    page = browser.new_page()
+    page = browser.new_context().new_page()
     page.set_content("<main class='stApp'><button style='width:20px;height:20px'></button><button>Sí</button></main>")
     assert len(nameless(page)) == 1
-    page.close()
+    page.context.close()
