@@ -21,16 +21,20 @@ def show_tabs(page: Page, own: Mapping[str, tuple[int, str, Callable[[], Any]]])
 
 
 def draw_tabs(tabs: Mapping[str, Callable[[], Any]], key: str, first: str | None = None) -> None:
-    """Draw tabs: title -> what draws it.
+    """Draw tabs: title -> what draws it. A tab is drawn from when it is first open, so that what is typed in it stays.
 
     Args:
         key: by which the chosen tab stays, whatever comes and goes above.
         first: title of the tab that is open at first.
     """
-    drawn = st.tabs([plain(title) for title in tabs], key=key, default=first and plain(first))
-    for tab, draw in zip(drawn, tabs.values(), strict=True):
-        with tab:
-            draw()
+    drawn = st.tabs([plain(title) for title in tabs], key=key, default=first and plain(first), on_change="rerun")
+    opened = st.session_state.setdefault("opened_tabs", set())
+    for tab, (title, draw) in zip(drawn, tabs.items(), strict=True):
+        if tab.open:
+            opened.add((key, title))
+        if (key, title) in opened:
+            with tab:
+                draw()
 
 
 def with_added(

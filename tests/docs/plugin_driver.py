@@ -51,7 +51,9 @@ command("plugins", "--json")
 page = AppTest.from_file(str(Path(os.environ["ROOT"]) / "streamlit_app" / "Inicio.py"), default_timeout=60)
 page.session_state["language"] = "en"
 page.run()
-page.switch_page("views/3_Admin.py").run()
+page.switch_page("views/3_Admin.py")
+page.query_params["tab"] = "tally"
+page.run()
 assert not page.exception, page.exception
 assert not page.error, page.error
 say({"tabs": [tab.label for tab in page.tabs], "metrics": {metric.label: metric.value for metric in page.metric}})

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from streamlit_app.shared.state import get_app
-from tests.ui.test_pages import PAGES, ROOT, open_page, texts
+from tests.ui.test_pages import PAGES, ROOT, EveryTab, open_page, texts
 
 PASSWORD = "una contraseña larga"
 AUTH = {
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("data_dir")
 
 def signed_in_as(user: dict[str, object]) -> AppTest:
     page = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120)
-    page.session_state["language"] = "es"
+    page.session_state["language"], page.session_state["opened_tabs"] = "es", EveryTab()
     page.secrets.update(AUTH)
     page.user = user
     page.run()

@@ -22,10 +22,18 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = {name: None if name == "home" else f"views/{Path(path).name}" for name, (path, _) in state.PAGES.items()}
 
 
+class EveryTab(set[tuple[str, str]]):
+    """Tabs that were all opened before: AppTest cannot open one."""
+
+    def __contains__(self, tab: object) -> bool:
+        return True
+
+
 def open_page(name: str, language: str = "es", visitor: str = "", **address: str) -> AppTest:
     """A page under an address (``run=…``, ``compare=…``), in the browser of a visitor if one is named."""
     app = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120)
     app.session_state["language"] = language
+    app.session_state["opened_tabs"] = EveryTab()
     if visitor:
         app.session_state["chat_session"] = visitor  # AppTest has no cookies
     app.run()
