@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple, overload
 
-from chatbot_mvp.documents.blocks import blocks, paragraphs
+from chatbot_mvp.documents.blocks import begins_block, blocks, paragraphs
 from chatbot_mvp.text import each_sentence, sentences
 from chatbot_mvp.types import Chunk, Document
 
-CHUNKING_VERSION = 4
+CHUNKING_VERSION = 5
 """Part of every index's cache key. Raise it with every change that alters the chunks of any text."""
 
 MIN_CHARS = 900
@@ -247,11 +247,14 @@ def _overlap_start(text: str, last: tuple[int, int], following: tuple[int, int],
     room = min(sizes.overlap, sizes.limit - (next_end - next_start))
     if not is_only and next_start - begin <= room:
         return begin
-    best = next_start
-    for start, _ in reversed(sentences(text[begin:end])[1:]):
+    best, piece = next_start, text[begin:end]
+    listed = any(map(begins_block, piece.split("\n")))
+    for start, stop in reversed(sentences(piece)[1:]):
         if next_start - (begin + start) > room:
             break
-        best = begin + start
+        # The end of a row says nothing without its beginning.
+        if not listed or begins_block(piece[start:stop].partition("\n")[0]):
+            best = begin + start
     return best
 
 

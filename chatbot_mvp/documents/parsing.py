@@ -50,6 +50,11 @@ _STREAMS = (("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("__subst
 """Parts of a file of Office before 2007 -> its format."""
 _MARKED = re.compile(r"\A(?:---|\+\+\+)|<!--|<table\b|<del\b|<s\b|<strike\b|~~|\n(?:=++|--++)[ \t]*+(?:\n|\Z)", re.I)
 """What a Markdown file may have that is no text as it stands."""
+_UNDERLINED = re.compile(
+    r"(?:\A|(?<=\n\n))([^\n]{1,80}+\n)?(?![ \t>#*+|-])(?=[^\n]*\w)([^\n]{1,80}(?<![ \t.,;:]))[ \t]*+\n"
+    r"([=-])\3{2,}+[ \t]*+(?=\n|\Z)"
+)
+"""A title of a text file, with a line above it that may be another or a rule, and the rule below it."""
 _TITLE = re.compile(r"(?:\d[\d.]*+[.)]?+ ++)?+[^\W\d_](?:(?![\t|]|  ).){,68}[^\W_]")
 _OPENS = re.compile(r"[\"'«“¿¡(]*+[^\W\d_]")
 _ENDS = re.compile(r"[.!?…:][\"'»”)\]]*\s*\Z")
@@ -121,7 +126,7 @@ def parse_upload(
         text, encoding, damaged = _decode(name, content)
         # NFC makes a letter and its accent one character, whatever system the file comes from.
         text = normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
-        text = "\n\n".join(map(_titles_apart, text.split("\n\n"))) if kind == ".txt" else text
+        text = _with_marks(text) if kind == ".txt" else text
         found = Extracted(text, lost={"bytes": damaged} if damaged else {})
         if kind == ".md" and _MARKED.search(text):
             found = read_apart(MARKDOWN, name, text.encode("utf-8", "surrogatepass"), max_pages, check)
@@ -230,6 +235,16 @@ def _decode(name: str, content: bytes) -> tuple[str, str, int]:
     if "\x00" in text or len(_CONTROL.findall(text)) > max(2, len(text) // 1_000):
         raise UploadError("upload_binary", name=name)
     return text.removeprefix("\ufeff"), encoding, damaged
+
+
+def _with_marks(text: str) -> str:
+    """Mark the headings of a plain text, which only rules and lines of their own show."""
+    return "\n\n".join(map(_titles_apart, _UNDERLINED.sub(_heading, text).split("\n\n")))
+
+
+def _heading(underlined: re.Match[str]) -> str:
+    above = (underlined[1] or "").strip("=- \t\n")
+    return f"{above}{chr(10) * 2 if above else ''}{'#' if underlined[3] == '=' else '##'} {underlined[2]}\n"
 
 
 def _titles_apart(paragraph: str) -> str:

@@ -138,6 +138,15 @@ def test_a_chunk_repeats_the_last_sentences_of_the_one_before() -> None:
         assert shared.startswith("Esta es")
 
 
+def test_a_chunk_repeats_no_row_in_part() -> None:
+    """The last sentence of the row before would say something of nobody."""
+    rows = [f"- Día: {day}; Acto: Coro; Nota: Aforo de {day}. Lo lleva Ana. Hay que avisar antes." for day in range(90)]
+    one, *others = chunk_document(document("\n".join(rows)))
+    assert one.text.endswith("antes.")
+    assert others
+    assert all(chunk.text.startswith("- Día: ") for chunk in others)
+
+
 def test_where_the_last_paragraph_is_too_long_to_repeat_its_last_sentences_are() -> None:
     """Two paragraphs of 1,000 characters do not fit one chunk; 250 characters of the first are repeated."""
     paragraph = " ".join(f"Frase número {number} de este párrafo, de cincuenta letras." for number in range(10, 28))

@@ -90,7 +90,14 @@ def test_each_row_of_a_table_says_what_its_cells_mean(rows: Sequence[str], said:
         ("<p>Sí<!-- <p>No -->", "Sí", {}),
         ("<h2><button>Plazos</button></h2><p>Dos.<button>Enviar</button>", "## Plazos\n\nDos.", {}),
         ("<button aria-expanded=false>Plazos</button><p>Dos.", "Plazos\n\nDos.", {}),
-        ("<details><summary>Más</summary>Dos.</details>", "Más\n\nDos.", {}),
+        ("<details><summary>Más</summary>Dos.</details>", "## Más\n\nDos.", {}),
+        ("<title>Ayuda</title><details><summary>¿Y?</summary>Sí.</details>", "# Ayuda\n\n## ¿Y?\n\nSí.", {}),
+        (
+            "<h2>Envíos</h2><details><summary>¿Tarda?</summary>No.<details><summary>¿Lejos?</summary>Sí.</details>"
+            "</details><details><summary><h3>¿Y?</h3></summary>Ya.</details>",
+            "## Envíos\n\n### ¿Tarda?\n\nNo.\n\n#### ¿Lejos?\n\nSí.\n\n### ¿Y?\n\nYa.",
+            {},
+        ),
         ("<aside>Aviso</aside><article>Uno</article><p>Dos", "Aviso\n\nUno\n\nDos", {}),
         ("<header>Lugo</header><form><p>Uno</form>", "Lugo\n\nUno", {}),
         ("<p>Sede: <input value='Vigo'><input type=hidden value=x>", "Sede: Vigo", {}),

@@ -66,8 +66,10 @@ def html_to_text(name: str, content: bytes | str, lost: Counter[str] | None = No
     title = clean_text(soup.title.get_text(" ")) if soup.title else ""
     leave_out(soup, lost)
     lower_headings_under_title(soup)
+    untitled = not soup.find(_HEADINGS)
+    _head_what_opens(soup)
     text = soup_to_text(soup)
-    return f"# {title}\n\n{text}" if titled and title and text and not soup.find(_HEADINGS) else text
+    return f"# {title}\n\n{text}" if titled and title and text and untitled else text
 
 
 def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
@@ -226,6 +228,17 @@ def lower_headings_under_title(soup: BeautifulSoup) -> None:
     for heading in soup.find_all(["h1", "h2", "h3", "h4", "h5"]):
         if "title" not in (heading.get("class") or []):
             heading.name = f"h{int(heading.name[1]) + 1}"
+
+
+def _head_what_opens(soup: BeautifulSoup) -> None:
+    """Make the line of what can be opened a heading below the one above it: "How do I cancel?", with its answer."""
+    level = 1
+    for element in soup.find_all([*_HEADINGS, "summary"]):
+        around = len(element.find_parents("details"))
+        if element.name != "summary":
+            level = level if around else int(element.name[1])
+        elif not element.find(_HEADINGS):
+            element.name = f"h{min(level + max(around, 1), 6)}"
 
 
 def _is_layout(table: Tag) -> bool:
