@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from chatbot_mvp.chat.dated import date_of
 from chatbot_mvp.chat.nearest import corrected
 from chatbot_mvp.chat.two_in_one import questions_of
 from chatbot_mvp.llm.base import Grounding
@@ -40,6 +41,7 @@ def grounding_of(
         near,
         least_proof,
         _cut(index, passages),
+        tuple(date_of(passage.section) for passage in passages),
         tuple(grounding_of(replace(trace, query=part), index, passages, least_proof) for part in parts),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, Literal, Protocol
 
 from chatbot_mvp.remote.stop import Stop
@@ -61,6 +62,8 @@ class Grounding:
     """Proof, from 1 on, that a quote needs to answer; None if what is nearest to the question is quoted."""
     cut: frozenset[str] = field(default=frozenset(), compare=False)
     """Ids of the passages whose section has further ones: a table may go on there."""
+    days: tuple[date | None, ...] = field(default=(), compare=False)
+    """Day that each passage is of, as those of minutes are; None where it says none. () if nobody has asked."""
     parts: tuple[Grounding, ...] = field(default=(), compare=False)
     """The same evidence for each of the questions, if it is several: all are answered, or none."""
 

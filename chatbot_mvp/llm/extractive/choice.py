@@ -15,7 +15,7 @@ from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.cells import answer_from_cells
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
-from chatbot_mvp.llm.extractive.proof import prove
+from chatbot_mvp.llm.extractive.proof import prove, superseded
 from chatbot_mvp.llm.extractive.reader import Reader, reader_of
 from chatbot_mvp.llm.extractive.scoring import Scores, compare
 from chatbot_mvp.llm.extractive.units import Unit, units_of
@@ -69,10 +69,11 @@ def choose(grounding: Grounding) -> Choice:
     units = _new_ones(grounding, reader)
     if not units:
         return Choice([], 0.0)
-    if cells := answer_from_cells(grounding, reader):
+    cells = answer_from_cells(grounding, reader)
+    if cells and not superseded(cells.units, units, grounding, reader):
         return Choice(cells.units, cells.value, cells.said)
     proof = prove(grounding, units, reader)
-    value = proof.value / grounding.least_proof
+    value = 0.0 if superseded([proof.unit], units, grounding, reader) else proof.value / grounding.least_proof
     return Choice([proof.unit] if value >= 1 else [], value)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.text import Word, fold
+from chatbot_mvp.text import Word, cells_of, fold
 
 AnswerKind = Literal["when", "number", "who", "where", "why", "how", "yes_no", "what", ""]
 
@@ -194,6 +194,7 @@ class Fit:
         return best
 
     def _name(self, text: str) -> float:
+        text = "; ".join(text[start:end] for _, start, end in cells_of(text)) or text  # a column's name is nobody's
         words = self._reader.words(text)
         roles = [at for at, word in enumerate(words) if word.stem == self._wanted.noun and self._wanted.kind == "who"]
         names = self._names(words)

@@ -23,12 +23,13 @@ from chatbot_mvp.llm.extractive.values import (
     FIGURE,
     LIGHT_WORDS,
     MEASURE,
+    PAY,
     UNIT_OF_TIME,
     VALUES,
     gives,
     value_asked,
 )
-from chatbot_mvp.text import Word, fold
+from chatbot_mvp.text import Word, cells_of, fold
 
 MARGIN, MARGIN_OF_WORDS = 0.15, 0.3
 """By so much a unit is closer to the question than the others: by late interaction and the cosine of their vectors
@@ -58,6 +59,9 @@ vectors Saturday is near Sunday."""
 COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASURE}|{UNIT_OF_TIME})\b|{FIGURE} ?%")
 """Amounts that count nothing: an area is no number of plots."""
+_AMOUNTS = ("money", "measure", "percentage")
+"""Values that are those of the thing in whose clause they stand. A time is said of a whole sentence: "In May, …"."""
+_CLAUSE_ENDS = re.compile(r"[,;:()]| (?:y|e|pero|and|but) ")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
 
@@ -116,8 +120,10 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
     everywhere = "\n".join(other.text for other in grounding.passages)
-    said = []
-    for word, literal in content_of(clause, plain, rest, reader):
+    said, content = [], list(content_of(clause, plain, rest, reader))
+    if _of_another(value, clause, [word for word, _ in content], unit, reader):
+        return Proof(unit, 0.0)
+    for word, literal in content:
         # A role that the passages name is not what somebody does who is near it.
         role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
         near = 0.0 if literal or role else near_words[best].get(fold(word.text), 0.0)
@@ -126,6 +132,25 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         held = _in_range(word.text, clause, context, reader)
         said.append(1.0 if beside or held or has(context, word, reader) else near)
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
+
+
+def superseded(chosen: Iterable[Unit], units: Iterable[Unit], grounding: Grounding, reader: Reader) -> bool:
+    """Return whether, of a later day than what is chosen, a unit has all words of the question and another value."""
+    clause = last_clause(grounding.question.rpartition("? ")[2] or grounding.question)
+    plain = plain_of(clause)
+    value, rest = value_asked(plain)
+    quoted = {day: fold(text_of(one)) for one in chosen if grounding.days and (day := grounding.days[one.passage])}
+    if not value or not quoted:
+        return False
+    words = [word for word, _ in content_of(clause, plain, rest, reader)]
+    for other in units:
+        day, said = grounding.days[other.passage], fold(text_of(other))
+        context = f"{grounding.passages[other.passage].section}\n{other.topic}\n{said}"
+        for own, text in quoted.items():
+            another = day and day > own and any(one.group() not in text for one in VALUES[value].given.finditer(said))
+            if another and all(has(context, word, reader) for word in words):
+                return True
+    return False
 
 
 def offer_of(clause: str, value: str, wanted: Asked, reader: Reader) -> Callable[[str], bool]:
@@ -182,6 +207,26 @@ def _disputed(clause: str, quote: str, others: Iterable[str], reader: Reader) ->
     return bool(words and given.search(fold(clause))) and any(
         {*given.findall(fold(other))} - said and all(has(other, word, reader) for word in words) for other in others
     )
+
+
+def _of_another(value: str, clause: str, words: Sequence[Word], unit: Unit, reader: Reader) -> bool:
+    """Return whether each amount of a sentence is that of something else than the question names.
+
+    All that the question says then stands behind the clause of the amount: "A flat of 78 m², with a cellar" gives no
+    size of the cellar.
+    """
+    text, asked_about = fold(unit.text), fold(clause)
+    literal = words and all(has(text, word, reader) for word in words)
+    if value not in _AMOUNTS or not literal or unit.is_row or cells_of(unit.text):
+        return False
+    amounts = [one for one in VALUES[value].given.finditer(text) if one.group().strip() not in asked_about]
+    for amount in amounts:
+        end = _CLAUSE_ENDS.search(text, amount.end())
+        said = reader.words(text[: amount.start()])
+        others = any(not (word.is_stop or word.text in LIGHT_WORDS or re.fullmatch(PAY, word.text)) for word in said)
+        if not others or any(has(text[: end.start() if end else None], word, reader) for word in words):
+            return False
+    return bool(amounts)
 
 
 def _denies_alike(question: str, quote: str, reader: Reader) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 import pytest
 
@@ -194,6 +195,60 @@ def test_who_somebody_is_says_a_name_that_is_put_to_the_role(question: str, sent
     near = dict.fromkeys("nombra directora nave responsable llama".split(), 1.0)
     text = f"{sentence} La responsable del taller está enferma."
     assert bool(asked(question, [0.9, 0.1], near, text).text) == answers
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "answers"),
+    [
+        ("¿Cuánto cuesta el gimnasio?", "El gimnasio cuesta 30 euros, con sauna y toallas.", True),
+        ("¿Cuánto cuesta la sauna?", "El gimnasio cuesta 30 euros, con sauna y toallas.", False),
+        ("¿Cuántos metros tiene la casa?", "La casa tiene 120 metros cuadrados y un sótano seco.", True),
+        ("¿Cuántos metros tiene el sótano?", "La casa tiene 120 metros cuadrados y un sótano seco.", False),
+        ("¿Qué precio tiene la barca?", "Quedaron 60 euros, que son para la barca.", False),
+        # Nothing else is named, or the amount stands beside it.
+        ("¿Cuánto se paga por la llave?", "Se pagan 5 euros, IVA incluido, por la llave.", True),
+        ("¿Cuánto cuesta la sauna?", "El gimnasio cuesta 30 euros, y la sauna 4 euros.", True),
+        # A time is that of the whole sentence.
+        ("¿En qué mes abre la piscina?", "Este año, en junio, abre la piscina.", True),
+        ("How much does the boat cost?", "The jetty costs 9 euros, and the boat waits there.", False),
+    ],
+)
+def test_an_amount_is_that_of_the_thing_in_whose_clause_it_stands(question: str, sentence: str, answers: bool) -> None:
+    assert bool(asked(question, [0.9, 0.1], {"paga": 1.0}, f"{sentence} Hoy no hay nadie.").text) == answers
+
+
+@pytest.mark.parametrize(
+    ("question", "later", "answers"),
+    [
+        ("¿Qué días hay coro?", "El coro pasa a los jueves, desde marzo.", False),
+        ("¿Qué días hay coro?", "El coro sigue los martes.", True),  # the same
+        ("¿Qué días hay coro?", "El coro compra diez atriles.", True),  # no day
+        ("¿Qué días hay coro?", "El taller pasa a los jueves.", True),  # of something else
+        ("¿Dónde ensaya el coro?", "El coro pasa a los jueves.", True),  # no day is asked for
+    ],
+)
+def test_what_is_said_otherwise_on_a_later_day_is_not_proven(question: str, later: str, answers: bool) -> None:
+    texts = ("El coro ensaya los martes en el salón del piso bajo.", later)
+    passages = tuple(Chunk(text, "d", "Acta", text, 0, len(text)) for text in texts)
+
+    def near(units: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
+        return [(0.9 if unit == texts[0] else 0.1, {}) for unit in units]
+
+    def is_answered(*days: date | None) -> bool:
+        grounding = Grounding(question, passages, "es", near=near, least_proof=1.0, days=days)
+        return bool(DemoModel().complete(ChatRequest((), grounding=grounding)).text)
+
+    assert is_answered(date(2025, 1, 8), date(2025, 2, 12)) == answers
+    assert is_answered(date(2025, 2, 12), date(2025, 1, 8))
+    assert is_answered(None, date(2025, 2, 12))
+    assert is_answered()
+
+
+def test_who_is_no_name_of_a_column() -> None:
+    """A row of a course without a teacher does not say who gives it."""
+    rows = "- Curso: Remo; Edad: 9 años; Responsable: Ana Goñi\n- Curso: Vela; Horario: 10:00; Precio: 24 €"
+    assert asked("¿Quién da el curso de remo?", [0.9, 0.1], {"da": 1.0}, rows).text
+    assert not asked("¿Quién da el curso de vela?", [0.1, 0.9], {"da": 1.0}, rows).text
 
 
 @pytest.mark.parametrize(
