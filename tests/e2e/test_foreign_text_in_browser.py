@@ -97,6 +97,10 @@ def addresses(planted: Planted, foreign: str) -> list[str]:
 def look(page, canary: Canary) -> None:  # type: ignore[no-untyped-def]
     """Open what is closed on the page; no element may be somebody else's."""
     settle(page)
+    tabs = page.get_by_role("tab").all()
+    for tab in tabs + tabs[:1]:  # drawn when it is first open, and kept
+        tab.click()
+        settle(page)
     page.evaluate(
         "() => document.querySelectorAll('[data-testid=stExpander] details:not([open]) > summary')"
         ".forEach((each) => each.click())"

@@ -135,6 +135,9 @@ def test_launch_progress_second_session_and_result(page, browser, server) -> Non
     tiles = page.locator("[data-testid='stMetric']").all_inner_texts()
     assert any(re.match(r"Recall@5\s+(?:0,9|1,0)", text) for text in tiles), tiles
     # Curves, questions and answers as pictures, a distribution, where questions were lost, where the time went.
+    for tab in page.get_by_role("tab").all():  # drawn when it is first open
+        tab.click()
+        settle(page)
     assert page.locator("[data-testid='stVegaLiteChart']").count() == 5
     page.get_by_role("radio", name="Todas (").click()
     settle(page)
