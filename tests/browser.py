@@ -23,7 +23,7 @@ Element.prototype.animate = function (frames, how) { return animate.call(this, f
 """What opens is open at once. Streamlit opens an expander in half a second; a button in it that is clicked meanwhile is
 elsewhere when the mouse is let go, and the click is lost. A person is slower."""
 
-SOON_MS = 60_000
+SOON_MS = 120_000
 """How long a browser waits for what comes at once, or never: no machine is too slow for it."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser import SOON_MS
 from tests.e2e.test_tour import DOCUMENT, ask, settle, upload, visit
 from tests.hostile.test_secrets import files_below
 from tests.llm.http_stub import Request, Response
@@ -57,7 +58,7 @@ def test_a_key_is_typed_tried_and_the_chat_answers_with_the_chosen_model(page, s
     for key, told in (("sk-wrong-0815", "ha rechazado la clave"), (KEY, "«Listo»")):
         card.get_by_role("textbox", name="Clave").fill(key)
         card.get_by_role("button", name="Guardar y probar").click()
-        card.get_by_text(told).wait_for(timeout=60_000)
+        card.get_by_text(told).wait_for(timeout=SOON_MS)
         expect(card.get_by_role("textbox", name="Clave")).to_have_value("")
         settle(page)
     card.get_by_role("combobox", name="Modelo").click()

@@ -29,7 +29,7 @@ def test_sample_question_benchmark_and_result_from_button_to_button(page, server
 
     page.get_by_text("la pregunta está escrita abajo").wait_for()
     question = page.get_by_role("textbox", name="Pregunte algo sobre el documento")
-    expect(question).to_have_value(re.compile("^¿"), timeout=60_000)
+    expect(question).to_have_value(re.compile("^¿"), timeout=SOON_MS)
     question.press("Enter")
     page.locator("[class*='st-key-sources-']").wait_for()
     settle(page)

@@ -137,7 +137,7 @@ def test_a_lost_connection_is_told_in_spanish(page: Any, server: Server) -> None
     settle(page)
     page.wait_for_timeout(1_500)  # parts that are drawn later are files of their own
     server.kill()
-    page.get_by_text("Sin conexión").or_(page.get_by_text("Conectando")).first.wait_for(timeout=60_000)
+    page.get_by_text("Sin conexión").or_(page.get_by_text("Conectando")).first.wait_for(timeout=SOON_MS)
     assert [text for text in words(page) if is_english(text)] == []
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.browser import SOON_MS
 from tests.e2e.test_tour import ask, settle, upload, visit
 from tests.installed.conftest import Installed
 from tests.loopback import free_port
@@ -48,7 +49,7 @@ def started(installed: Installed, home: str) -> Iterator[SimpleNamespace]:
 def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, installed: Installed) -> None:  # type: ignore[no-untyped-def]
     from playwright.sync_api import expect
 
-    page.context.set_default_timeout(60_000)
+    page.context.set_default_timeout(SOON_MS)
     with started(installed, "newcomers") as server:
         assert addresses(server.port) == {"0100007F"}
         visit(page, server)
@@ -56,7 +57,7 @@ def test_the_installed_wheel_answers_measures_and_takes_an_upload(page, installe
         page.get_by_role("button", name="Cargar el manual de ejemplo").click()
         page.get_by_role("button", name="Abrir el chat con una pregunta").click()
         question = page.get_by_role("textbox", name="Pregunte algo sobre el documento")
-        expect(question).to_have_value(re.compile("^¿"), timeout=60_000)
+        expect(question).to_have_value(re.compile("^¿"), timeout=SOON_MS)
         question.press("Enter")
         page.locator("[class*='st-key-sources-']").wait_for()
         settle(page)
