@@ -121,7 +121,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
     everywhere = "\n".join(other.text for other in grounding.passages)
     said, content = [], list(content_of(clause, plain, rest, reader))
-    if _of_another(value, clause, [word for word, _ in content], unit, reader):
+    if _of_another(value, clause, content, unit, reader):
         return Proof(unit, 0.0)
     for word, literal in content:
         # A role that the passages name is not what somebody does who is near it.
@@ -135,7 +135,10 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
 
 
 def superseded(chosen: Iterable[Unit], units: Iterable[Unit], grounding: Grounding, reader: Reader) -> bool:
-    """Return whether, of a later day than what is chosen, a unit has all words of the question and another value."""
+    """Return whether, of a later day than what is chosen, a unit has the words of the question and another value.
+
+    One of three words or more may be missing: the later minutes say "the shop" where the first say "the members' shop".
+    """
     clause = last_clause(grounding.question.rpartition("? ")[2] or grounding.question)
     plain = plain_of(clause)
     value, rest = value_asked(plain)
@@ -148,7 +151,7 @@ def superseded(chosen: Iterable[Unit], units: Iterable[Unit], grounding: Groundi
         context = f"{grounding.passages[other.passage].section}\n{other.topic}\n{said}"
         for own, text in quoted.items():
             another = day and day > own and any(one.group() not in text for one in VALUES[value].given.finditer(said))
-            if another and all(has(context, word, reader) for word in words):
+            if another and sum(has(context, word, reader) for word in words) >= max(len(words) - 1, min(len(words), 2)):
                 return True
     return False
 
@@ -209,22 +212,22 @@ def _disputed(clause: str, quote: str, others: Iterable[str], reader: Reader) ->
     )
 
 
-def _of_another(value: str, clause: str, words: Sequence[Word], unit: Unit, reader: Reader) -> bool:
-    """Return whether each amount of a sentence is that of something else than the question names.
+def _of_another(value: str, clause: str, content: Sequence[tuple[Word, bool]], unit: Unit, reader: Reader) -> bool:
+    """Return whether each amount of a sentence is that of something else than the question asks about.
 
-    All that the question says then stands behind the clause of the amount: "A flat of 78 m², with a cellar" gives no
-    size of the cellar.
+    What it asks about is its first word that is no name, number or day. It then stands behind the clause of the amount:
+    "A flat of 78 m², with a cellar" gives no size of the flat's cellar.
     """
-    text, asked_about = fold(unit.text), fold(clause)
-    literal = words and all(has(text, word, reader) for word in words)
-    if value not in _AMOUNTS or not literal or unit.is_row or cells_of(unit.text):
+    text, whole = fold(unit.text), fold(clause)
+    thing = next((word for word, literal in content if not literal), None)
+    if value not in _AMOUNTS or unit.is_row or cells_of(unit.text) or not (thing and has(text, thing, reader)):
         return False
-    amounts = [one for one in VALUES[value].given.finditer(text) if one.group().strip() not in asked_about]
+    amounts = [one for one in VALUES[value].given.finditer(text) if one.group().strip() not in whole]
     for amount in amounts:
         end = _CLAUSE_ENDS.search(text, amount.end())
         said = reader.words(text[: amount.start()])
         others = any(not (word.is_stop or word.text in LIGHT_WORDS or re.fullmatch(PAY, word.text)) for word in said)
-        if not others or any(has(text[: end.start() if end else None], word, reader) for word in words):
+        if not others or has(text[: end.start() if end else None], thing, reader):
             return False
     return bool(amounts)
 

@@ -204,6 +204,9 @@ def test_who_somebody_is_says_a_name_that_is_put_to_the_role(question: str, sent
         ("¿Cuánto cuesta la sauna?", "El gimnasio cuesta 30 euros, con sauna y toallas.", False),
         ("¿Cuántos metros tiene la casa?", "La casa tiene 120 metros cuadrados y un sótano seco.", True),
         ("¿Cuántos metros tiene el sótano?", "La casa tiene 120 metros cuadrados y un sótano seco.", False),
+        # A part of the thing that has the price.
+        ("¿Cuánto cuesta el casco de la bici?", "La bici cuesta 12 euros al día, con casco.", False),
+        ("¿Cuánto cuesta en agosto la bici?", "La bici cuesta 12 euros, en julio y agosto.", True),
         ("¿Qué precio tiene la barca?", "Quedaron 60 euros, que son para la barca.", False),
         # Nothing else is named, or the amount stands beside it.
         ("¿Cuánto se paga por la llave?", "Se pagan 5 euros, IVA incluido, por la llave.", True),
@@ -224,11 +227,12 @@ def test_an_amount_is_that_of_the_thing_in_whose_clause_it_stands(question: str,
         ("¿Qué días hay coro?", "El coro sigue los martes.", True),  # the same
         ("¿Qué días hay coro?", "El coro compra diez atriles.", True),  # no day
         ("¿Qué días hay coro?", "El taller pasa a los jueves.", True),  # of something else
+        ("¿Qué días ensaya el coro infantil?", "El coro ensaya los jueves.", False),  # all words but one
         ("¿Dónde ensaya el coro?", "El coro pasa a los jueves.", True),  # no day is asked for
     ],
 )
 def test_what_is_said_otherwise_on_a_later_day_is_not_proven(question: str, later: str, answers: bool) -> None:
-    texts = ("El coro ensaya los martes en el salón del piso bajo.", later)
+    texts = ("El coro infantil ensaya los martes en el salón del piso bajo.", later)
     passages = tuple(Chunk(text, "d", "Acta", text, 0, len(text)) for text in texts)
 
     def near(units: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
