@@ -17,6 +17,7 @@ _TEXT, _TABLE, _STYLE, _OFFICE, _DRAW = (_NS % name for name in ("text", "table"
 _WEIGHT = f"{_NS % 'xsl-fo-compatible'}font-weight"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _SILENT = "tracked-changes sequence-decls forms soft-page-break bookmark variable-decls user-field-decls".split()
+_TAGS = {"list-item": "li", "list-header": "li", "page": "div", "table": "table", "table-header-rows": "thead"}
 _KINDS = {"annotation": "comments", "placeholder": "placeholders"}
 _MOST_REPEATED = 1_000
 
@@ -69,8 +70,6 @@ class _Page:
             style = style or numbered
             tag = "ol" if self._numbered.get(style, {}).get(str(depth + 1)) else "ul"
             return f"<{tag}>{self.inner(element, depth + 1, style)}</{tag}>"
-        if name == "table":
-            return f"<table>{self.inner(element)}</table>"
         if name == "table-row":
             again = min(int(element.get(f"{_TABLE}number-rows-repeated", 1)), _MOST_REPEATED)
             row = f"<tr>{self.inner(element)}</tr>"
@@ -94,7 +93,7 @@ class _Page:
             return f'<h1 class="title">{inside}</h1>' if inside and self._is_title(style) else f"<p>{inside}</p>"
         if name == "frame" and element.get(f"{_NS % 'presentation'}class") == "title":
             return f"<h1>{inside.replace('<p>', ' ').replace('</p>', ' ')}</h1>"
-        inner = {"list-item": "li", "list-header": "li", "table-header-rows": "thead", "page": "div"}.get(name)
+        inner = _TAGS.get(name)
         return f"<{inner}>{inside}</{inner}>" if inner else inside
 
     def _object(self, element: Any) -> str:
@@ -119,20 +118,19 @@ class _Page:
         return found
 
     def _is_title(self, name: str) -> bool:
-        names = [name, *(style.get(f"{_STYLE}parent-style-name", "") for style in self._chain(name))]
-        return "Title" in names
+        return any(style.get(f"{_STYLE}name") == "Title" for style in self._chain(name))
+
+    def _looks(self, name: str) -> list[Any]:
+        return [look for style in self._chain(name) for look in style.findall(f"{_STYLE}text-properties")]
 
     def _is_bold(self, name: str) -> bool:
-        looks = (style.find(f"{_STYLE}text-properties") for style in self._chain(name))
-        weights = (look.get(_WEIGHT) for look in looks if look is not None)
-        return next(filter(None, weights), "") == "bold"
+        return next(filter(None, (look.get(_WEIGHT) for look in self._looks(name))), "") == "bold"
 
     def _left_out(self, name: str) -> str:
-        for style in self._chain(name):
-            look = style.find(f"{_STYLE}text-properties")
-            if look is not None and look.get(f"{_TEXT}display") == "none":
+        for look in self._looks(name):
+            if look.get(f"{_TEXT}display") == "none":
                 return "hidden"
-            if look is not None and look.get(f"{_STYLE}text-line-through-style", "none") != "none":
+            if look.get(f"{_STYLE}text-line-through-style", "none") != "none":
                 return "struck"
         return ""
 
