@@ -9,9 +9,12 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _D = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 
 
-def chart_rows(part: Any) -> tuple[str, list[list[str]]]:
-    """Return (title or "", rows of a table: names of the series, then a category and its values a row)."""
-    title = part.find(f"{_C}chart/{_C}title")
+def drawn(part: Any) -> tuple[list[str], list[list[str]]]:
+    """Return (texts, rows of a table) of a drawing: of a diagram (SmartArt) the texts of its shapes and no rows; of a
+    chart its title, and as rows the names of its series, then a category and its values each.
+    """
+    if part.tag != f"{_C}chartSpace":
+        return list(filter(str.strip, map(_text, part.iter(f"{_D}pt")))), []
     series = [
         (" ".join(_points(one, "tx").values()), _points(one, "cat", "xVal"), _points(one, "val", "yVal"))
         for one in part.iter(f"{_C}ser")
@@ -20,7 +23,7 @@ def chart_rows(part: Any) -> tuple[str, list[list[str]]]:
     places = sorted({place for _, _, values in series for place in values})[:5_000]
     rows = [["", *(name for name, _, _ in series)]]
     rows += [[labels.get(at, str(at + 1)), *(values.get(at, "") for _, _, values in series)] for at in places]
-    return "".join(text.text or "" for text in title.iter(f"{_A}t")) if title is not None else "", rows
+    return list(filter(str.strip, map(_text, part.findall(f"{_C}chart/{_C}title")))), rows
 
 
 def _points(series: Any, *names: str) -> dict[int, str]:
@@ -28,7 +31,5 @@ def _points(series: Any, *names: str) -> dict[int, str]:
     return {int(point.get("idx", "0")): (point.findtext(f"{_C}v") or "").removesuffix(".0") for point in points}
 
 
-def diagram_texts(part: Any) -> list[str]:
-    """Return the texts of a diagram's shapes (SmartArt)."""
-    texts = ("".join(text.text or "" for text in point.iter(f"{_A}t")) for point in part.iter(f"{_D}pt"))
-    return [text for text in texts if text.strip()]
+def _text(element: Any) -> str:
+    return "".join(text.text or "" for text in element.iter(f"{_A}t"))

@@ -12,7 +12,7 @@ import mammoth
 from bs4 import BeautifulSoup
 from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
-from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
+from chatbot_mvp.documents.reading.charts import drawn
 from chatbot_mvp.documents.reading.extracted import Extracted
 from chatbot_mvp.documents.reading.formulas import linear
 from chatbot_mvp.documents.reading.html import leave_out, lower_headings_under_title, soup_to_text
@@ -146,24 +146,20 @@ def _write_drawings(body: Any, main: str, parts: dict[str, bytes], lost: Counter
     folder, name = main.rsplit("/", 1)
     related = parsed_xml(parts.get(f"{folder}/_rels/{name}.rels", b""))
     targets = {link.get("Id"): str(link.get("Target")) for link in related} if related is not None else {}
-    for mark, key in ((_CHART, "id"), (_DIAGRAM, "dm")):
-        for drawing in list(body.iter(mark)):
-            target = targets.get(drawing.get(f"{_R}{key}"), "")
-            part = parsed_xml(parts.get(target[1:] if target.startswith("/") else f"{folder}/{target}", b""))
-            paragraph = next(drawing.iterancestors(f"{_W}p"), None)
-            if part is None or paragraph is None or paragraph.getparent() is None:
-                lost["charts"] += 1
-                continue
-            if mark == _CHART:
-                title, rows = chart_rows(part)
-                paragraph.addnext(_table(rows))
-                texts = [title] if title else []
-            else:
-                texts = diagram_texts(part)
-            for text in reversed(texts):
-                new = etree.Element(f"{_W}p")
-                new.append(_run(text))
-                paragraph.addnext(new)
+    for drawing in list(body.iter(_CHART, _DIAGRAM)):
+        target = targets.get(drawing.get(f"{_R}id") or drawing.get(f"{_R}dm"), "")
+        part = parsed_xml(parts.get(target[1:] if target.startswith("/") else f"{folder}/{target}", b""))
+        paragraph = next(drawing.iterancestors(f"{_W}p"), None)
+        if part is None or paragraph is None or paragraph.getparent() is None:
+            lost["charts"] += 1
+            continue
+        texts, rows = drawn(part)
+        if rows:
+            paragraph.addnext(_table(rows))
+        for text in reversed(texts):
+            new = etree.Element(f"{_W}p")
+            new.append(_run(text))
+            paragraph.addnext(new)
 
 
 def _table(rows: list[list[str]]) -> Any:

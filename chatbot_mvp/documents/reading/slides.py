@@ -9,7 +9,7 @@ from typing import Any
 
 from pptx import Presentation
 
-from chatbot_mvp.documents.reading.charts import chart_rows, diagram_texts
+from chatbot_mvp.documents.reading.charts import drawn
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, joined
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.reader import GivenFile
@@ -76,10 +76,14 @@ def _texts(shape: Any, part: Any, lost: Counter[str]) -> Iterator[str]:
     if (table := next(shape.iter(f"{_A}tbl"), None)) is not None:
         yield rows_of(list(_rows(table)))
         return
-    for drawn in shape.iter():
-        name = drawn.tag.rpartition("}")[2] if isinstance(drawn.tag, str) else ""
-        if name in ("chart", "relIds") and (link := drawn.get(f"{_R}id") or drawn.get(f"{_R}dm")):
-            yield from _drawn(name, part, link, lost)
+    for drawing in shape.iter("{*}chart", "{*}relIds"):
+        if link := drawing.get(f"{_R}id") or drawing.get(f"{_R}dm"):
+            found = parsed_xml(part.related_part(link).blob) if link in part.rels else None
+            lost["charts"] += found is None
+            texts, rows = drawn(found) if found is not None else ([], [])
+            yield from map(clean_line, texts)
+            if rows:
+                yield rows_of([[Cell(clean_line(cell)) for cell in row] for row in rows], 1)
             return
     body = shape.find(f"{_P}txBody")
     if body is None:
@@ -124,17 +128,3 @@ def _rows(table: Any) -> Iterator[list[Cell]]:
             )
             for cell in cells
         ]
-
-
-def _drawn(name: str, part: Any, link: str, lost: Counter[str]) -> Iterator[str]:
-    found = parsed_xml(part.related_part(link).blob) if link in part.rels else None
-    if found is None:
-        lost["charts"] += 1
-        return
-    if name == "relIds":
-        yield from map(clean_line, diagram_texts(found))
-        return
-    title, rows = chart_rows(found)
-    if title:
-        yield clean_line(title)
-    yield rows_of([[Cell(clean_line(cell)) for cell in row] for row in rows], 1)
