@@ -6,6 +6,8 @@ import io
 import re
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import mammoth
@@ -60,10 +62,9 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
     body = parsed_xml(parts.get(main, b""))
     if body is None or _STRICT[1:-1].encode() in parts[main]:
         return _packed(parts)
-    styles = parsed_xml(parts.get("word/styles.xml", b""))
+    styles = _Styles(parsed_xml(parts.get("word/styles.xml", b"")))
     numbers = _Numbers(parsed_xml(parts.get("word/numbering.xml", b"")), styles)
-    looks = _Looks(styles)
-    _take_out(body, looks, lost)
+    _take_out(body, styles, lost)
     for formula in [*body.iter(f"{_M}oMathPara"), *body.iter(f"{_M}oMath")]:
         if formula.getparent() is not None and formula.getparent().tag != f"{_M}oMathPara":
             beside = formula.getnext() is not None and formula.getnext().tag == formula.tag
@@ -72,7 +73,7 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
         if label := numbers.label(paragraph):
             place = 1 if len(paragraph) and paragraph[0].tag == f"{_W}pPr" else 0
             paragraph.insert(place, _run(label.join(LABEL)))
-        if looks.is_code(paragraph):
+        if styles.is_code(paragraph):
             _set_style(paragraph, CODE_STYLE)
     for row in body.iter(f"{_W}tr"):
         before = row.find(f"{_W}trPr/{_W}gridBefore")
@@ -81,7 +82,7 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
             etree.SubElement(cell, f"{_W}p")
             row.insert(0, cell)
     for table in body.iter(f"{_W}tbl"):
-        if (row := table.find(f"{_W}tr")) is not None and looks.draws_head(table):
+        if (row := table.find(f"{_W}tr")) is not None and styles.draws_head(table):
             row.insert(0, etree.Element(f"{_W}trPr"))
             etree.SubElement(row[0], f"{_W}tblHeader")
     _write_drawings(body, main, parts, lost)
@@ -121,16 +122,16 @@ def _set_style(paragraph: Any, name: str) -> None:
     if properties is None:
         properties = etree.Element(f"{_W}pPr")
         paragraph.insert(0, properties)
-    for old in properties.findall(f"{_W}pStyle"):
-        properties.remove(old)
-    style = etree.Element(f"{_W}pStyle")
+    style = properties.find(f"{_W}pStyle")
+    if style is None:
+        style = etree.Element(f"{_W}pStyle")
+        properties.insert(0, style)
     style.set(f"{_W}val", name)
-    properties.insert(0, style)
 
 
-def _take_out(body: Any, looks: _Looks, lost: Counter[str]) -> None:
+def _take_out(body: Any, styles: _Styles, lost: Counter[str]) -> None:
     for run in list(body.iter(f"{_W}r")):
-        if kind := looks.left_out(run):
+        if kind := styles.left_out(run):
             lost[kind] += _words(run)
             run.getparent().remove(run)
     for field_ in list(body.iter(f"{_W}sdt")):
@@ -172,12 +173,20 @@ def _table(rows: list[list[str]]) -> Any:
     return table
 
 
-class _Looks:
-    """What the styles of a document say about its runs and paragraphs."""
+class _Styles:
+    """What the styles of a document say about its runs, paragraphs and tables."""
 
     def __init__(self, styles: Any) -> None:
         self._styles = {style.get(f"{_W}styleId"): style for style in _each(styles, "style")}
         self._code = {key for key, style in self._styles.items() if _CODE_NAME.fullmatch(_value(style, "name") or "")}
+
+    def based(self, key: str | None) -> Iterator[Any]:
+        """Yield a style and those that it is based on."""
+        for _ in range(10):
+            if (style := self._styles.get(key)) is None:
+                return
+            yield style
+            key = _value(style, "basedOn")
 
     def left_out(self, run: Any) -> str:
         """Return as what a run is no content, or ""."""
@@ -189,14 +198,9 @@ class _Looks:
         look = table.find(f"{_W}tblPr/{_W}tblLook")
         if look is None or look.get(f"{_W}firstRow", "0") in ("0", "false"):
             return False
-        key = _value(table, "tblPr/tblStyle")
-        for _ in range(10):
-            style = self._styles.get(key)
-            parts = () if style is None else style.findall(f"{_W}tblStylePr[@{_W}type='firstRow']")
-            if any(part.find(f".//{_W}{name}") is not None for part in parts for name in ("b", "shd")):
-                return True
-            key = _value(style, "basedOn")
-        return False
+        styles = self.based(_value(table, "tblPr/tblStyle"))
+        parts = (part for style in styles for part in style.findall(f"{_W}tblStylePr[@{_W}type='firstRow']"))
+        return any(part.find(f".//{_W}{name}") is not None for part in parts for name in ("b", "shd"))
 
     def is_code(self, paragraph: Any) -> bool:
         if (style := _value(paragraph, "pPr/pStyle")) is not None and style in self._code:
@@ -208,15 +212,10 @@ class _Looks:
         return bool(_LIKE_CODE.search("".join(text.text or "" for text in paragraph.iter(f"{_W}t"))))
 
     def _is(self, run: Any, name: str) -> bool:
-        said = _value(run, f"rPr/{name}")
-        style = _value(run, "rPr/rStyle")
         paragraph = next(run.iterancestors(f"{_W}p"), None)
-        for key in (style, _value(paragraph, "pPr/pStyle")):
-            for _ in range(10):
-                if said is not None or key is None or (found := self._styles.get(key)) is None:
-                    break
-                said, key = _value(found, f"rPr/{name}"), _value(found, "basedOn")
-        return said not in (None, "0", "false", "off", "none")
+        styles = (self.based(_value(*place)) for place in ((run, "rPr/rStyle"), (paragraph, "pPr/pStyle")))
+        said = (_value(place, f"rPr/{name}") for place in chain([run], *styles))
+        return next((value for value in said if value is not None), "0") not in ("0", "false", "off", "none")
 
 
 class _Level(NamedTuple):
@@ -228,7 +227,7 @@ class _Level(NamedTuple):
 class _Numbers:
     """Counts the numbers that Word shows before paragraphs."""
 
-    def __init__(self, numbering: Any, styles: Any) -> None:
+    def __init__(self, numbering: Any, styles: _Styles) -> None:
         self._levels = {found.get(f"{_W}abstractNumId"): _levels(found) for found in _each(numbering, "abstractNum")}
         self._lists: dict[str, str] = {}
         self._starts: dict[tuple[str, int], int] = {}
@@ -238,21 +237,16 @@ class _Numbers:
             for override in found.iter(f"{_W}lvlOverride"):
                 if (start := _value(override, "startOverride") or "").isdecimal():
                     self._starts[number, int(override.get(f"{_W}ilvl", "0"))] = int(start)
-        paths = ("pPr/numPr/numId", "pPr/numPr/ilvl", "basedOn")
-        self._of_style = {
-            style.get(f"{_W}styleId"): [_value(style, path) for path in paths] for style in _each(styles, "style")
-        }
+        self._styles = styles
         self._counts: dict[str, dict[int, int]] = {}
 
     def label(self, paragraph: Any) -> str:
         """Return the number of a paragraph as Word shows it; "" for none or a bullet."""
         number, level = _value(paragraph, "pPr/numPr/numId"), _value(paragraph, "pPr/numPr/ilvl")
-        style = _value(paragraph, "pPr/pStyle")
-        for _ in range(10):
-            if number is not None or style is None:
+        for style in self._styles.based(_value(paragraph, "pPr/pStyle")) if number is None else ():
+            number, level = _value(style, "pPr/numPr/numId"), level or _value(style, "pPr/numPr/ilvl")
+            if number is not None:
                 break
-            number, of_style, style = self._of_style.get(style, [None, None, None])
-            level = level or of_style
         depth = int(level) if level and level.isdecimal() else 0
         name = self._lists.get(number or "", "")
         levels = self._levels.get(name, {})
