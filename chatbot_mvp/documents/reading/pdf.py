@@ -310,11 +310,9 @@ def read(file: GivenFile) -> Extracted:
     lost: Counter[str] = Counter()
     pages: list[list[Line]] = []
     chars = 0
-    for first in range(1, count + 1, _AT_ONCE):
-        last = min(count, first + _AT_ONCE - 1)
-        parser = LiteParse(**_OPTIONS, target_pages=f"{first}-{last}", max_pages=count)
-        found = {page.page_num: page for page in parser.parse(file.content).pages}
-        for number in range(first, last + 1):
+    for batch in LiteParse(**_OPTIONS, max_pages=count).parse_batches(file.content, _AT_ONCE):
+        found = {page.page_num: page for page in batch.result.pages}
+        for number in range(batch.start_page, batch.end_page + 1):
             pages.append(lines_of(found[number], document.glyphs(number), lost) if number in found else [])
             chars += sum(len(line.text) for line in pages[-1])
             if chars > MAX_TEXT_CHARS:
