@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -194,10 +194,10 @@ def _marks(page: pdfium.PdfPage, text: pdfium.PdfTextPage, codes: Sequence[int])
         return list(islice(near, 1))
 
     for found in _NUMBERS.finditer(whole):
-        places = range(*found.span())
-        for run in _runs([char(place) for place in places]):
-            first = next(place for place in places if char(place) is run[0])
-            last = first + len(run)
+        begin, end = found.span()
+        apart = (place for place in range(begin + 1, end) if not _touch(char(place - 1), char(place)))
+        for first, last in pairwise([begin, *apart, end]):
+            run = [char(place) for place in range(first, last)]
             before = [char(first - 1)] if first and _touch(char(first - 1), run[0]) else []
             after = [char(last)] if last < len(real) and _touch(run[-1], char(last)) else []
             if not before and len(run) <= _LONGEST and run[0].size < 0.9 * usual():
@@ -232,17 +232,6 @@ def _touch(one: _Char, other: _Char) -> bool:
     size = max(one.size, other.size)
     near = -0.5 * size <= other.left - one.right <= _TOUCH * size and abs(one.line - other.line) < 0.9 * size
     return near and one.across[0] * other.across[0] + one.across[1] * other.across[1] > 0.99
-
-
-def _runs(chars: Sequence[_Char]) -> Iterator[list[_Char]]:
-    run: list[_Char] = []
-    for char in chars:
-        if run and not _touch(run[-1], char):
-            yield run
-            run = []
-        run.append(char)
-    if run:
-        yield run
 
 
 def _char(text: pdfium.PdfTextPage, index: int, char: str) -> _Char:
