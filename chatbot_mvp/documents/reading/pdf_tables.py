@@ -213,14 +213,10 @@ def _is_full(above: Item, below: Item, columns: Sequence[tuple[float, float]]) -
 
 def _row(row: dict[int, Item], width: int) -> list[Cell]:
     out: list[Cell] = []
-    column = 0
-    while column < width:
-        cell = row.get(column)
-        last = column
-        while cell is not None and last < cell.last and last + 1 not in row:
-            last += 1
-        out.append(Cell(cell.text if cell else "", across=last - column + 1))
-        column = last + 1
+    for first, following in pairwise([*sorted({0, *row}), width]):
+        cell = row.get(first)
+        end = min(cell.last + 1, following) if cell else first + 1
+        out += [Cell(cell.text if cell else "", across=end - first), *[Cell("")] * (following - end)]
     return out
 
 
