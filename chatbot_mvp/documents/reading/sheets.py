@@ -100,7 +100,7 @@ def _said(value: Any) -> str:
 
 def _tables(
     values: Sequence[Sequence[str]], merged: Sequence[_Span], heads: Mapping[tuple[int, int], str]
-) -> Iterator[list[list[Cell]]]:
+) -> list[list[list[Cell]]]:
     """Cut a sheet at empty rows and columns into tables; ``heads`` are the names of columns that the file marks."""
     height, width = len(values), max(map(len, values), default=0)
     spans = {(top, left): (right - left + 1, bottom - top + 1) for top, left, bottom, right in merged}
@@ -119,10 +119,9 @@ def _tables(
     def filled(row: int, column: int) -> bool:
         return bool(text(row, column) or text(*covered.get((row, column), (row, column))))
 
-    last: _Span | None = None
-    above: list[list[Cell]] = []
-    for block in _blocks(0, 0, height - 1, width - 1, filled):
-        top, left, bottom, right = block
+    tables: list[list[list[Cell]]] = []
+    sides: tuple[int, int] | None = None
+    for top, left, bottom, right in _blocks(0, 0, height - 1, width - 1, filled):
         cells = [
             [
                 Cell(
@@ -137,32 +136,25 @@ def _tables(
         ]
         if right > left and sum(bool(cell.text) for cell in cells[0]) == 1 and cells[0][0].text and len(cells) > 2:
             cells[0] = [Cell(cells[0][0].text, across=right - left + 1)]  # a title above the heads
-        same = last is not None and (last[1], last[3]) == (left, right)
-        if above and same and any(is_number(cell.text) for cell in cells[0]):
-            above += cells  # a table with an empty row inside
+        if sides == (left, right) and any(is_number(cell.text) for cell in cells[0]):
+            tables[-1] += cells  # a table with an empty row inside
         else:
-            if above:
-                yield above
-            above = cells
-        last = block
-    if above:
-        yield above
+            tables.append(cells)
+        sides = left, right
+    return tables
 
 
 def _blocks(top: int, left: int, bottom: int, right: int, filled: Any) -> Iterator[_Span]:
     rows = [any(filled(row, column) for column in range(left, right + 1)) for row in range(top, bottom + 1)]
     columns = [any(filled(row, column) for row in range(top, bottom + 1)) for column in range(left, right + 1)]
-    if not any(rows):
-        return
-    down, across = _runs(rows), _runs(columns)
+    down = [(top + first, top + last) for first, last in _runs(rows)]
+    across = [(left + first, left + last) for first, last in _runs(columns)]
     if len(down) == 1 and len(across) == 1:
-        yield top + down[0][0], left + across[0][0], top + down[0][1], left + across[0][1]
-    elif len(down) > 1:
-        for first, end in down:
-            yield from _blocks(top + first, left, top + end, right, filled)
-    else:
-        for first, end in across:
-            yield from _blocks(top, left + first, bottom, left + end, filled)
+        yield down[0][0], across[0][0], down[0][1], across[0][1]
+        return
+    for first, last in down:
+        for begin, end in across if len(down) == 1 else [(left, right)]:
+            yield from _blocks(first, begin, last, end, filled)
 
 
 def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
