@@ -12,11 +12,11 @@ from itertools import islice
 from typing import Any
 
 from liteparse import LiteParse
-from pypdfium2 import PdfiumError
+from pypdfium2 import PdfDocument, PdfiumError
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
-from chatbot_mvp.documents.reading.pdf_glyphs import Box, Document, Glyphs
+from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs, glyphs_of, outline
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
 from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
 from chatbot_mvp.documents.reading.reader import GivenFile
@@ -299,7 +299,7 @@ def read(file: GivenFile) -> Extracted:
     name = file.name
     try:
         # Many files restrict only printing or copying: their password for reading is empty.
-        document = Document(file.content)
+        document = PdfDocument(file.content, password="", autoclose=True)  # nosec B106  (PDFium tries the empty one)
     except PdfiumError as error:
         if error.err_code == _NEEDS_PASSWORD:
             raise UploadError("upload_encrypted", name=name) from error
@@ -313,7 +313,7 @@ def read(file: GivenFile) -> Extracted:
     for batch in LiteParse(**_OPTIONS, max_pages=count).parse_batches(file.content, _AT_ONCE):
         found = {page.page_num: page for page in batch.result.pages}
         for number in range(batch.start_page, batch.end_page + 1):
-            pages.append(lines_of(found[number], document.glyphs(number), lost) if number in found else [])
+            pages.append(lines_of(found[number], glyphs_of(document[number - 1]), lost) if number in found else [])
             chars += sum(len(line.text) for line in pages[-1])
             if chars > MAX_TEXT_CHARS:
                 raise UploadError("upload_expands", name=name, limit_mb=MAX_TEXT_CHARS // 1_000_000)
@@ -324,10 +324,10 @@ def read(file: GivenFile) -> Extracted:
     return replace(whole, lost=dict(+lost))
 
 
-def _outline(document: Document) -> list[OutlineEntry]:
+def _outline(document: PdfDocument) -> list[OutlineEntry]:
     """Return the bookmarks as a flat list; empty if the outline is damaged, since the text does not depend on it."""
     try:
-        marks = islice(document.outline(_MAX_OUTLINE, _MAX_DEPTH), _MAX_OUTLINE)
+        marks = islice(outline(document, _MAX_OUTLINE, _MAX_DEPTH), _MAX_OUTLINE)
         return [OutlineEntry(clean_line(title), page, _MAX_DEPTH - below + 1) for title, page, below in marks]
     except Exception:  # noqa: BLE001 -- anything can be wrong in a hostile or broken outline
         return []

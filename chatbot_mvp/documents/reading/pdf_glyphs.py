@@ -91,46 +91,39 @@ class _Char:
     """Direction of its text."""
 
 
-class Document:
-    """A PDF, opened with PDFium."""
+def outline(
+    document: pdfium.PdfDocument, most: int, depth: int, above: object = None
+) -> Iterator[tuple[str, int, int]]:
+    """Yield (title, page from 0, levels that may follow, itself too) of the bookmarks that lead to a page.
 
-    def __init__(self, content: bytes) -> None:
-        self._document = pdfium.PdfDocument(content, password="", autoclose=True)  # nosec B106  (PDFium tries the empty one)
+    Args:
+        most: bookmarks of one level beside each other, which a file may make a ring.
+        above: what they are under.
+    """
+    mark = raw.FPDFBookmark_GetFirstChild(document, above)
+    for _ in range(most):
+        if not mark:
+            return
+        # What pypdfium2 has for this calls what the confined process may not.
+        length = raw.FPDFBookmark_GetTitle(mark, None, 0)
+        title = (ctypes.c_char * length)()
+        raw.FPDFBookmark_GetTitle(mark, title, length)
+        place = raw.FPDFBookmark_GetDest(document, mark)
+        if place and (page := raw.FPDFDest_GetDestPageIndex(document, place)) >= 0:
+            yield bytes(title).decode("utf-16-le", "replace").rstrip("\0"), page, depth
+        if depth > 1:
+            yield from outline(document, most, depth - 1, mark)
+        mark = raw.FPDFBookmark_GetNextSibling(document, mark)
 
-    def __len__(self) -> int:
-        return len(self._document)
 
-    def outline(self, most: int, depth: int, above: object = None) -> Iterator[tuple[str, int, int]]:
-        """Yield (title, page from 0, levels that may follow, itself too) of the bookmarks that lead to a page.
-
-        Args:
-            most: bookmarks of one level beside each other, which a file may make a ring.
-            above: what they are under.
-        """
-        mark = raw.FPDFBookmark_GetFirstChild(self._document, above)
-        for _ in range(most):
-            if not mark:
-                return
-            # What pypdfium2 has for this calls what the confined process may not.
-            length = raw.FPDFBookmark_GetTitle(mark, None, 0)
-            title = (ctypes.c_char * length)()
-            raw.FPDFBookmark_GetTitle(mark, title, length)
-            place = raw.FPDFBookmark_GetDest(self._document, mark)
-            if place and (page := raw.FPDFDest_GetDestPageIndex(self._document, place)) >= 0:
-                yield bytes(title).decode("utf-16-le", "replace").rstrip("\0"), page, depth
-            if depth > 1:
-                yield from self.outline(most, depth - 1, mark)
-            mark = raw.FPDFBookmark_GetNextSibling(self._document, mark)
-
-    def glyphs(self, number: int) -> Glyphs:
-        """Return what is special on a page; its number counts from 1."""
-        page = self._document[number - 1]
-        try:
-            text = page.get_textpage()
-            codes = [raw.FPDFText_GetUnicode(text, index) for index in range(text.count_chars())]
-            return Glyphs(list(_marks(page, text, codes)), list(_invisible(page)), list(_signs(page, text, codes)))
-        finally:
-            page.close()
+def glyphs_of(page: pdfium.PdfPage) -> Glyphs:
+    """Return what is special on a page, and close it."""
+    try:
+        text = page.get_textpage()
+        codes = [raw.FPDFText_GetUnicode(text, index) for index in range(text.count_chars())]
+        return Glyphs(list(_marks(page, text, codes)), list(_invisible(page)), list(_signs(page, text, codes)))
+    finally:
+        page.close()
 
 
 def separated(text: str, box: Box, marks: Sequence[Mark]) -> str:
