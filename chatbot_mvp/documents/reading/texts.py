@@ -167,15 +167,14 @@ def read_xml(file: GivenFile) -> Extracted:
 
     def walk(element: Any) -> None:
         name = etree.QName(element).localname
-        given = "; ".join(f"{etree.QName(key).localname}: {clean_line(value)}" for key, value in element.attrib.items())
+        given = [f"{etree.QName(key).localname}: {clean_line(value)}" for key, value in element.attrib.items()]
         children = [child for child in element if isinstance(child.tag, str)]
-        mixed = bool(children) and any((child.tail or "").strip() for child in children)
-        if mixed or not children:
-            text = clean_line(" ".join(" ".join(element.itertext()).split()))
-            lines.append("; ".join(part for part in (f"{name}: {text}" if text else "", given) if part))
+        whole = not children or any((child.tail or "").strip() for child in children)
+        text = clean_line(" ".join(element.itertext()) if whole else element.text or "")
+        if text or given:
+            lines.append("; ".join([f"{name}: {text}" if text else name, *given]))
+        if whole:
             return
-        if given or (element.text or "").strip():
-            lines.append("; ".join(part for part in (name, given, clean_line(element.text or "")) if part))
         leaves = [child for child in children if not len(child)]
         if len(leaves) == len(children) > 1 and len({child.tag for child in children}) == len(children):
             parts = ((etree.QName(child).localname, clean_line(child.text or "")) for child in children)
