@@ -28,19 +28,13 @@ class _Page:
     def __init__(self, parts: dict[str, bytes], lost: Counter[str]) -> None:
         self._parts = parts
         self._lost = lost
-        self._styles: dict[str, Any] = {}
-        self._numbered: dict[str, dict[str, bool]] = {}
+        self._styles: dict[tuple[str, str], Any] = {}
 
     def whole(self) -> str:
         for name in ("styles.xml", "content.xml"):
             root = parsed_xml(self._parts.get(name, b""))
             for style in () if root is None else root.iter(f"{_STYLE}style", f"{_TEXT}list-style"):
-                name_ = style.get(f"{_STYLE}name")
-                if style.tag == f"{_STYLE}style":
-                    self._styles[name_] = style
-                else:
-                    levels = {e.get(f"{_TEXT}level"): e.tag == f"{_TEXT}list-level-style-number" for e in style}
-                    self._numbered[name_] = levels
+                self._styles[style.tag, style.get(f"{_STYLE}name")] = style
         body = None if root is None else root.find(f"{_OFFICE}body")
         return "" if body is None else self.inner(body)
 
@@ -68,7 +62,9 @@ class _Page:
             return f" ({inside.strip()})"
         if name == "list":
             style = style or numbered
-            tag = "ol" if self._numbered.get(style, {}).get(str(depth + 1)) else "ul"
+            levels = self._styles.get((f"{_TEXT}list-style", style), ())
+            level = next((one for one in levels if one.get(f"{_TEXT}level") == str(depth + 1)), None)
+            tag = "ul" if level is None or level.tag != f"{_TEXT}list-level-style-number" else "ol"
             return f"<{tag}>{self.inner(element, depth + 1, style)}</{tag}>"
         if name == "table-row":
             again = min(int(element.get(f"{_TABLE}number-rows-repeated", 1)), _MOST_REPEATED)
@@ -112,7 +108,7 @@ class _Page:
 
     def _chain(self, name: str) -> list[Any]:
         found: list[Any] = []
-        while (style := self._styles.get(name)) is not None and len(found) < 10:
+        while (style := self._styles.get((f"{_STYLE}style", name))) is not None and len(found) < 10:
             found.append(style)
             name = style.get(f"{_STYLE}parent-style-name", "")
         return found
