@@ -102,7 +102,6 @@ def _tables(
     values: Sequence[Sequence[str]], merged: Sequence[_Span], heads: Mapping[tuple[int, int], str]
 ) -> list[list[list[Cell]]]:
     """Cut a sheet at empty rows and columns into tables; ``heads`` are the names of columns that the file marks."""
-    height, width = len(values), max(map(len, values), default=0)
     spans = {(top, left): (right - left + 1, bottom - top + 1) for top, left, bottom, right in merged}
     covered = {
         (row, column): (top, left)
@@ -113,23 +112,17 @@ def _tables(
         if (row, column) != (top, left)
     }
 
-    def text(row: int, column: int) -> str:
-        return values[row][column] if row < height and column < len(values[row]) else ""
-
     def filled(row: int, column: int) -> bool:
-        return bool(text(row, column) or text(*covered.get((row, column), (row, column))))
+        top, left = covered.get((row, column), (row, column))
+        return bool(values[row][column] or values[top][left])
 
     tables: list[list[list[Cell]]] = []
     sides: tuple[int, int] | None = None
-    for top, left, bottom, right in _blocks(0, 0, height - 1, width - 1, filled):
+    for top, left, bottom, right in _blocks(0, 0, len(values) - 1, max(map(len, values), default=0) - 1, filled):
         cells = [
             [
-                Cell(
-                    text(row, column),
-                    bool(text(row, column)) and heads.get((row, column)) == text(row, column),
-                    *spans.get((row, column), (1, 1)),
-                )
-                for column in range(left, right + 1)
+                Cell(text, heads.get((row, column)) == text, *spans.get((row, column), (1, 1)))
+                for column, text in enumerate(values[row][left : right + 1], left)
                 if (row, column) not in covered
             ]
             for row in range(top, bottom + 1)
