@@ -348,6 +348,7 @@ def test_a_chart_in_a_word_document_is_a_table() -> None:
             "# Uno\n\n```python\nprint(1)\n```\n\n```\n1\n```",
         ),
         (".xml", b"<t><r><a>1</a><b>2</b></r><r><a>3</a><b>4</b></r></t>", "- a: 1; b: 2\n\n- a: 3; b: 4"),
+        (".xml", b'<t v="2"><r id="3"/><p n="1">El <b>a</b> se</p></t>', "t; v: 2\n\nr; id: 3\n\np: El a se; n: 1"),
         (".rtf", rb"{\rtf1\ansi\ansicpg1252 El a\'f1o {\b nuevo}\par Dos}", "El año nuevo\n\nDos"),
     ],
 )
