@@ -48,6 +48,10 @@ class Said:
     """Where in the text of the knowledge base stands what it cites, or without an answer, the first passage shown."""
     proof: float | None = None
     """As ``Completion.proof``; None if a model answered, or if it was not recorded."""
+    text: str = ""
+    """What a model wrote in answer, also if that is not shown; "" if none did, or if it was not recorded."""
+    why: str = ""
+    """As ``Answer.why``; "" if there is an answer, or if it was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

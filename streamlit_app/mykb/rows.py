@@ -81,21 +81,32 @@ def _matches(row: ResultRow, name: str | None) -> bool:
             return True
 
 
-def why(row: ResultRow, threshold: float, quote: str) -> str:
-    """Return in a sentence why a question did not go well: the search, the threshold or the proof; "" if it did.
+def why(row: ResultRow, threshold: float, quote: str, model: bool) -> str:
+    """Return in a sentence why a question did not go well: the search, the threshold, the proof or the model's answer.
 
     Args:
         quote: what the chat cited, in Markdown.
+        model: whether a language model answered.
+
+    Returns:
+        "" if it went well.
     """
     if row.outcome in FALSE_TICKS:
         return t(f"mykb.why.{row.outcome}", quote=Markdown(quote))
     if row.places and not row.rank:
         return t("mykb.why.not_found")
+    if model and row.said and row.outcome not in (None, *GOOD):
+        if row.said.text:
+            return t("mykb.why.model_wrote", answer=" ".join(row.said.text.split()))
+        if row.said.why in ("declined", "relevance"):
+            return t("mykb.why.model_declined")
+        if not row.said.why and row.accepted(threshold):  # a run of before it was recorded
+            return t("mykb.why.model")
     if row.places and row.rank and row.rank != 1:
         return t("mykb.why.not_first", rank=number(row.rank))
     if row.outcome in (None, *GOOD):
         return ""
-    return t("mykb.why.unproven" if row.accepted(threshold) else "mykb.why.refused")
+    return t("mykb.why.unproven" if row.accepted(threshold) and not model else "mykb.why.refused")
 
 
 def _cited(result: KbResult, row: ResultRow) -> str:
@@ -127,7 +138,7 @@ def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
             colour = "green" if row.outcome in GOOD else "red" if row.outcome in FALSE_TICKS else "gray"
             badges.append(f":{colour}-badge[{t(f'mykb.said.{row.outcome}')}]")
         st.markdown(" ".join(badges))
-        if reason := why(row, threshold, _cited(result, row)):
+        if reason := why(row, threshold, _cited(result, row), bool(result.model)):
             st.markdown(f"**{t('mykb.why')}** {reason}")
         st.caption(
             t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))

@@ -11,9 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import KbQuestion, KbRecord, SetQuestion
+from chatbot_mvp.chat.prompting import no_evidence
+from chatbot_mvp.runs.payloads import Said
 from streamlit_app.mykb import jobs
 from streamlit_app.mykb.rows import why
 from streamlit_app.shared.state import get_app
+from tests.llm.saying_server import SayingServer
 from tests.ui.test_pages import open_page, passages, texts
 from tests.waiting import wait_until
 
@@ -344,8 +347,39 @@ def test_a_question_that_did_not_go_well_says_why(
     outcome: str, places: bool, rank: int | None, evidence: float, told: str
 ) -> None:
     row = SimpleNamespace(outcome=outcome, places=places, rank=rank, accepted=lambda threshold: evidence >= threshold)
-    said = why(row, 0.5, "La cuota.")  # type: ignore[arg-type]
+    said = why(row, 0.5, "La cuota.", False)  # type: ignore[arg-type]
     assert told in said and bool(told) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (
+            "La dieta completa es de 84 euros. [1]",
+            "Por qué:** el modelo contestó «La dieta completa es de 84 euros. \\[1\\]»",
+        ),
+        (no_evidence("es"), "el modelo dijo que los pasajes no la contestan"),
+    ],
+)
+def test_why_a_model_did_not_answer_well_is_what_the_model_said(
+    kb: KbRecord, reply: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SayingServer() as server:
+        server.text = reply
+        own = {"PROVIDER": "openai", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
+        for name, value in {**own, "KB_MIN_EVIDENCE": "0", "KB_DOUBT_EVIDENCE": "0"}.items():
+            monkeypatch.setenv(name, value)
+        get_app.clear()
+        asked(kb, with_set(kb))
+    page = every_question(results())
+    [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
+    page = chosen.set_value(chosen.options.index("¿De cuánto es la dieta completa?")).run()
+    assert told in texts(page) and "sin lugar a dudas" not in texts(page)
+
+
+def test_of_an_older_run_of_a_model_no_other_reason_is_made_up() -> None:
+    row = SimpleNamespace(outcome="near", places=True, rank=1, accepted=lambda _: True, said=Said("nearest", False, ()))
+    assert "o los pasajes no respaldan" in why(row, 0.5, "", True)  # type: ignore[arg-type]
 
 
 def test_figures_of_automatic_questions_are_not_taken_for_those_of_people(kb: KbRecord) -> None:

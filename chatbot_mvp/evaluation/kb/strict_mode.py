@@ -78,7 +78,9 @@ def said_in(answer: AnswerRecord) -> Said:
     for source in shown:
         whole = (source.chunk.start, source.chunk.end)
         spans += source.highlights or [whole] if answer.sources else [whole]
-    return Said(answer.outcome, answer.tick, tuple(spans), answer.debug["proof"])
+    shown_text = answer.text if answer.outcome == "answered" and answer.model not in ("", "demo") else ""
+    wrote = answer.debug["withheld"] or shown_text
+    return Said(answer.outcome, answer.tick, tuple(spans), answer.debug["proof"], wrote, answer.why or "")
 
 
 def outcome_of(said: Said, kind: str | None, places: Sequence[Span]) -> Outcome | None:

@@ -104,6 +104,10 @@ def test_the_verdict_tells_a_wrong_tick_from_a_right_one_and_what_is_shown_first
     assert verdicts["d"] == "unsure" or verdicts["d"] == "near", "another language is no answer with a tick"
     assert verdicts["e"] == verdicts["f"] == "declined"
     result = app.kb_evaluation.result(kb_id, found["run_id"])
+    said = {row.question.question_id: row.said for row in result.rows if row.said}
+    assert said["a"].text == SAID["libros"] and not said["a"].why
+    assert said["d"].text == SAID["dura"], "kept also if it is not shown"
+    assert (said["c"].why, said["e"].why, said["e"].text) == ("topic", "evidence", "")
     metrics = app.archive.run(found["run_id"]).metrics
     assert metrics["solved"] == result.strict.right.value
     assert metrics["false_tick"] == 0
