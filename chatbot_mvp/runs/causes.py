@@ -58,6 +58,9 @@ def cause_of(row: QueryRow, cut: int, language: str, candidates: Sequence[str] =
     right = answered_right(AnswerCase(row.response, row.answer, row.answer_type, language))
     if row.abstained:
         right = False  # otherwise the "no" in "no lo sé" would count as the answer "no"
+    solved = row.metrics.get("solved")
+    if row.response is not None and solved is not None:
+        right = solved == 1.0  # as in ``headlines``: what the chat says to it counts
     if right:
         return Cause.OK
     if row.response is not None and right is None and row.judge_failed:
@@ -69,8 +72,8 @@ def cause_of(row: QueryRow, cut: int, language: str, candidates: Sequence[str] =
         return Cause.REFUSED_WRONGLY if refused_wrongly else Cause.NOT_SCORED
     if lost := _lost(row, cut, candidates):
         return lost
-    if row.response is None:
-        unsolved = Cause.UNSOLVED if row.metrics.get("solved") == 0 else Cause.OK
+    if row.response is None or solved is not None:
+        unsolved = Cause.UNSOLVED if solved == 0 else Cause.OK
         return Cause.REFUSED_WRONGLY if refused_wrongly else unsolved
     if row.abstained:
         return Cause.UNKNOWN_WRONGLY

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,8 +20,9 @@ from chatbot_mvp.text import detect_language, fold
 
 _ROUNDING = 1e-9
 
-Only = Literal["all", "lost", "missed", "failed"]
-"""lost: the cause is not ok. missed: a relevant document was not retrieved. failed: a phase failed."""
+Only = Literal["all", "lost", "unscored", "missed", "failed"]
+"""lost: it did not go well. unscored: there is nothing to score it against. missed: a relevant document was not
+retrieved. failed: a phase failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ class QueryTable:
 
     def __init__(self, result: RunResult) -> None:
         self.result = result
-        self.rows: list[QueryRow] = sorted(result.per_query, key=_badness)
+        told = _as_headline if result.generator and "solved" in result.metrics else _as_recorded
+        self.rows: list[QueryRow] = sorted(map(told, result.per_query), key=_badness)
         """Rows of all questions, worst first: by recall@5, or by the decision in a KB run, then by mrr."""
         known = {name for row in self.rows for name in row.metrics}
         self.metrics = [name for name in METRICS if name in known]
@@ -62,7 +64,10 @@ class QueryTable:
             field: np.array([row_groups(row)[field] for row in self.rows], dtype=object) for field in SPLITS
         }
         self._flags = {
-            "lost": np.array([(row.cause or "ok") != "ok" for row in self.rows], dtype=bool),
+            "lost": np.array(
+                [row.failed or row.cause not in ("", "ok", "not_scored") for row in self.rows], dtype=bool
+            ),
+            "unscored": np.array([row.cause == "not_scored" and not row.failed for row in self.rows], dtype=bool),
             "missed": np.array([self.found(row) < len(set(row.gold)) for row in self.rows], dtype=bool),
             "failed": np.array([row.failed or row.judge_failed for row in self.rows], dtype=bool),
         }
@@ -113,6 +118,21 @@ class QueryTable:
         found = np.flatnonzero(keep).tolist()
         words = fold(wanted.text).split()
         return [row for row in found if all(word in self._texts[row] for word in words)]
+
+
+def _as_recorded(row: QueryRow) -> QueryRow:
+    return row
+
+
+def _as_headline(row: QueryRow) -> QueryRow:
+    """Return the row of a KB run with the cause that agrees with ``headlines``: earlier versions looked for a reference
+    answer, which people rarely wrote."""
+    solved = row.metrics.get("solved")
+    if solved is None or row.failed or row.cause == "":
+        return row
+    if solved:
+        return replace(row, cause="ok")
+    return replace(row, cause="unsolved") if row.cause in ("ok", "not_scored") else row
 
 
 def _badness(row: QueryRow) -> tuple[float, float, str]:

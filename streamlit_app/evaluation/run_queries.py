@@ -19,7 +19,7 @@ from streamlit_app.shared.tables import distinct, draw_table, fitting_height, pi
 
 _COLUMNS = shown_in("column", METRICS)
 _ANSWER_COLUMNS = shown_in("answer_column", METRICS)
-_ONLY = ("all", "lost", "missed", "failed")
+_ONLY = ("all", "lost", "unscored", "missed", "failed")
 # Maximum questions in the list for the keyboard: each one costs time in every rerun.
 _LISTED = 500
 _WIDTHS = {"eval.col.question": 400, "eval.answer": 200, "eval.col.response": 300}

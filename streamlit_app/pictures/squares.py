@@ -86,11 +86,11 @@ def squares_picture(
         top += math.ceil(len(cells) / columns) * step + _GAP
     drawn = _chart(squares, heads, (columns * step, top), colours)
     rest = "" if share == 1 else f" {bare('picture.squares_share', count=number(share))}"
-    right = len(groups.get("ok", ()))
+    right, scored = len(groups.get("ok", ())), total - len(groups.get("not_scored", ()))
     return Picture(
         name,
         bare("picture.squares"),
-        bare("picture.squares_said", right=number(right), total=number(total)) + rest,
+        bare("picture.squares_said", right=number(right), total=number(scored)) + rest,
         drawn,
         [
             {

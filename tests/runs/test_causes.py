@@ -63,6 +63,10 @@ UNSCORED = {"response": "¿?", "answer": ""}
         ({"metrics": {"accepted": 0.0}}, "refused_wrongly"),
         ({"metrics": {"accepted": 1.0, "solved": 0.0}}, "unsolved"),
         ({"metrics": {"accepted": 1.0, "solved": 1.0}}, "ok"),
+        # With answers, too, what the chat says counts: people rarely write the answer that they expect.
+        ({**UNSCORED, "metrics": {"accepted": 1.0, "solved": 1.0}}, "ok"),
+        ({**UNSCORED, "metrics": {"accepted": 1.0, "solved": 0.0}}, "unsolved"),
+        ({**RIGHT, "metrics": {"accepted": 1.0, "solved": 0.0}}, "unsolved"),
         ({"metrics": {"accepted": 0.0}, "retrieved": ["g"]}, "not_retrieved"),
         ({"metrics": {"accepted": 0.0}, "gold": []}, "refused_wrongly"),
         ({"metrics": {"accepted": 1.0}, "gold": []}, "not_scored"),

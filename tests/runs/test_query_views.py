@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.runs.headline import headlines
 from chatbot_mvp.runs.query_views import QueryFilter, QueryTable, distribution, word_difference
 from tests.made_results import made_result
 
@@ -58,6 +59,25 @@ def test_a_filter_keeps_the_questions_that_fit_the_worst_first(wanted: QueryFilt
     assert "".join(table.rows[position].query_id for position in table.select(wanted)) == ids
 
 
+def test_what_is_not_scored_is_no_failure() -> None:
+    rows = [row("a", 1.0), row("b", None, cause="not_scored"), row("c", 0.0, cause="not_retrieved")]
+    counts = QueryTable(made_result(per_query=rows)).counts()
+    assert (counts["lost"], counts["unscored"]) == (1, 1)
+
+
+def test_a_run_of_a_model_over_a_base_counts_as_its_headline() -> None:
+    """Also one of an earlier version, whose causes say that there was no reference answer."""
+    rows = [row(f"r{n}", None, cause="not_scored", response="Sí.", metrics={"solved": 1.0}) for n in range(6)]
+    rows += [row("w", None, cause="ok", response="No.", metrics={"solved": 0.0}), row("x", None, cause="not_scored")]
+    result = made_result(per_query=rows, kind="kb", generator="ollama/m", metrics={"solved": 6 / 7})
+    [headline] = headlines([result])
+    table = QueryTable(result)
+    counts = table.counts()
+    assert (headline.right.count, headline.right.total) == (6, 7)
+    assert (counts["lost"], counts["unscored"]) == (1, 1)
+    assert table.causes() == {"ok": 6, "unsolved": 1, "not_scored": 1}
+
+
 KB_ROWS = [
     row("refused wrongly", None, metrics={"accepted": 0.0, "mrr": 1.0}),
     row("accepted wrongly", None, metrics={"refused": 0.0}, gold=[]),
@@ -97,7 +117,7 @@ def test_filters_add_up_and_half_a_condition_is_none() -> None:
 
 def test_what_a_page_offers_as_filters() -> None:
     table = QueryTable(made_result(per_query=ROWS))
-    assert table.counts() == {"all": 4, "lost": 3, "missed": 1, "failed": 2}
+    assert table.counts() == {"all": 4, "lost": 3, "unscored": 0, "missed": 1, "failed": 2}
     assert table.causes() == {"ok": 1, "not_retrieved": 1, "not_scored": 1, "below_cut": 1}
     assert table.fields() == {"question_type": ["bridge", "comparison"], "level": ["easy", "hard"]}
     assert table.values("recall@5") == [None, 0.0, 0.5, 1.0]
