@@ -43,7 +43,7 @@ def settings_section() -> None:
     draw_table(
         [
             {
-                t("admin.settings.col.meaning"): setting_help(row.form.name),
+                t("admin.settings.col.meaning"): setting_help(row.form.name).replace("`", ""),  # not read as Markdown
                 t("eval.value"): _value(row),
                 t("admin.settings.col.source"): t(f"admin.source.{row.source}"),
                 t("admin.settings.group"): t(f"admin.group.{row.form.group}"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from chatbot_mvp.api import Comparison, RunLine, RunResult, headlines
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.runs import KB, spoken
 
 _FIRST = "hit@1"
@@ -63,7 +63,7 @@ def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) ->
         if not answers and len({run.strategy for run in runs}) < 2:
             key = "words.same_search"
         counts = {"count": number(base.count), "total": number(base.total), "runs": number(len(sides))}
-        said = t(key, base=base.name, others="; ".join(alike), **counts)
+        said = t(key, base=base.name, others=Markdown("; ".join(alike)), **counts)
     else:
         sure = best.chance is not None and best.chance < _SURE
         counts = {"count": number(best.count), "before": number(base.count), "total": number(base.total)}

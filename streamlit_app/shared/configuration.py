@@ -58,7 +58,7 @@ def setting_label(name: str) -> str:
     """Return what people call a setting: its label, else the first words of its description, else its name."""
     if label := t_or(f"admin.label.{name}", "") or t_or(f"detail.{name}", ""):
         return label
-    about = re.split(r"[.;:(]", t_or(f"admin.setting.{name}", ""), maxsplit=1)[0].strip()
+    about = re.split(r"[.;:(]", t_or(f"admin.setting.{name}", "").replace("`", ""), maxsplit=1)[0].strip()
     return about or name.upper()
 
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.api import RUN_PARAMETERS
 from chatbot_mvp.settings.model import Settings
 from streamlit_app.admin.run_fields import key_of
+from streamlit_app.shared.configuration import setting_label
 from streamlit_app.shared.i18n import LANGUAGE_NAMES, catalogue
 from streamlit_app.shared.state import get_app
 from tests.ui.test_pages import open_page, texts
@@ -166,3 +167,9 @@ def test_a_setting_that_is_set_outside_says_where_to_change_it(monkeypatch: pyte
     [table] = [table.value for table in page.dataframe if "De dónde viene" in table.value]
     assert "gsk-very-secret" not in table.to_string() + texts(page)
     assert list(table[table["Variable"] == "GROQ_API_KEY"]["Valor"]) == ["definida"]
+
+
+def test_marks_of_markdown_are_not_shown_where_it_is_not_read(data_dir: Path) -> None:
+    assert not [name for name in Settings.model_fields if "`" in setting_label(name)]
+    [table] = [each.value for each in open_page("admin").dataframe if "Qué es" in each.value]
+    assert len(table) > 50 and not table["Qué es"].str.contains("`").any()

@@ -44,6 +44,15 @@ def side(count: int) -> Any:
     return SimpleNamespace(right=SimpleNamespace(count=count, total=40))
 
 
+def test_names_of_models_are_escaped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("streamlit_app.evaluation.in_words.st", SimpleNamespace(markdown=said.append, caption=str))
+    runs: Any = [SimpleNamespace(run_id=name, generator=f"ollama/{name}:1b", system="HYBRID") for name in ("a", "b")]
+    delta = SimpleNamespace(run_id="b", metrics=(metric("answer_contains", 0.0, 1.0),))
+    show_comparison_in_words(SimpleNamespace(runs=[delta], headlines=[side(20), side(20)]), runs)  # type: ignore[arg-type]
+    assert r"ollama/a\:1b y ollama/b\:1b aciertan" in said[0] and "\\\\" not in said[0]
+
+
 @pytest.mark.parametrize(
     ("contains", "yes_no", "sure"),
     [
