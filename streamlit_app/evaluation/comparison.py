@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -69,13 +70,14 @@ def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
     base = comparison.headlines[0].right.value or 0.0
     for column, one in zip(st.columns(len(comparison.headlines)), comparison.headlines, strict=True):
         share, (low, high) = one.right.value or 0.0, one.right.interval or (0.0, 1.0)
-        change = None
-        if one is not comparison.headlines[0]:
-            points = 100 * (share - base)
-            # Streamlit reads the sign for the arrow: a hyphen, not a minus sign.
-            change = t("compare.right_points", points=f"{'+' if points >= 0 else '-'}{number(abs(points), 1)}")
+        points = number(100 * abs(share - base), 1)
+        alike = points == number(0, 1)
+        # Streamlit reads the sign for the arrow: a hyphen, not a minus sign.
+        change = t("compare.right_points", points=f"{'+' if share > base else '-'}{points}")
+        change = None if one is comparison.headlines[0] else t("compare.right_same") if alike else change
+        how: Any = {"delta_color": "off", "delta_arrow": "off"} if alike else {}
         with column.container(border=True, height="stretch"):
-            st.metric(plain(labels[one.run_id]), f"{number(100 * share)} %", change)
+            st.metric(plain(labels[one.run_id]), f"{number(100 * share)} %", change, **how)
             ends = t("compare.right_interval", low=number(100 * low), high=number(100 * high))
             told = t("compare.right_of", right=number(one.right.count), questions=number(one.right.total))
             st.caption(f"{told} · {ends}")

@@ -50,6 +50,8 @@ def test_two_providers_are_told_apart_and_one_figure_stands_first(data_dir: Path
     labels = [metric.label for metric in page.metric]
     assert labels == ["A · solo palabras · openai/gpt-4.1-mini", "B · solo palabras · openai/gpt-4.1-nano"]
     assert [metric.value for metric in page.metric] == ["0 %", "0 %"]
+    assert [metric.delta for metric in page.metric] == ["", "igual"]
+    assert page.metric[1].proto.color == page.metric[1].proto.GRAY  # nothing is better
     assert "0 de 3" in texts(page)
     [base] = [box for box in page.selectbox if box.key == "compare-base"]
     assert all("openai/gpt-4.1-" in option for option in base.options)
