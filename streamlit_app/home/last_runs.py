@@ -10,7 +10,7 @@ from chatbot_mvp.api import RunLine, main_metric, run_kind
 from streamlit_app.shared.i18n import moment, number, plain, t, word
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import KB, data_namer, figure_text, run_names, spoken
+from streamlit_app.shared.runs import KB, data_namer, figure_text, other_model, run_names, spoken
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.shared.style import card_grid
 
@@ -52,7 +52,7 @@ def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) ->
     said = [plain(spoken(newest.system)), moment(newest.started_at)]
     if interval := newest.intervals.get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))
-    st.caption(" · ".join(part for part in said if part))
+    st.caption(" · ".join([*filter(None, said), *other_model(newest.chat_model)]))
     if len(shown) > 1:
         from streamlit_app.home.run_chart import show_run_chart  # the first visit has no runs and needs no charts
 

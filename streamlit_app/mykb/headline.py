@@ -7,6 +7,7 @@ import streamlit as st
 from chatbot_mvp.api import ENOUGH_OWN, KbResult, StrictOutcome
 from streamlit_app.mykb.jobs import QUESTIONS
 from streamlit_app.shared.i18n import Markdown, number, t
+from streamlit_app.shared.runs import other_model
 
 _ORDER: tuple[StrictOutcome, ...] = ("right", "declined", "near", "unsure", "missed", "elsewhere", "made_up")
 
@@ -30,16 +31,16 @@ def show_headline(own: KbResult, other: KbResult | None = None) -> None:
         st.info(t("mykb.strict_unknown"), icon=":material/replay:")
         return
     st.markdown(f"## {t('mykb.strict', right=number(share.count), total=number(share.total))}")
+    for said in other_model(own.model or own.provider):
+        st.markdown(f":material/swap_horiz: {said}")
     if other is not None and (before := other.strict.right).total:
         st.markdown(t("mykb.strict_other", right=number(before.count), total=number(before.total)))
     counts = own.strict.counts
     parts = [t(f"mykb.strict.{name}", count=number(counts[name])) for name in _ORDER if counts[name]]
     st.markdown(f"{Markdown(' · '.join(parts))}.")
     low, high = share.interval or (0.0, 1.0)
-    said = [t("mykb.strict_span", low=number(100 * low), high=number(100 * high))]
-    if share.total < ENOUGH_OWN:
-        said.append(t("mykb.strict_few", missing=number(ENOUGH_OWN - share.total)))
-    st.caption(" ".join(said))
+    few = [t("mykb.strict_few", missing=number(ENOUGH_OWN - share.total))] if share.total < ENOUGH_OWN else []
+    st.caption(" ".join([t("mykb.strict_span", low=number(100 * low), high=number(100 * high)), *few]))
 
 
 def _to_questions() -> None:

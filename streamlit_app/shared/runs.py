@@ -61,6 +61,16 @@ def model_name(run: RunLine) -> str:
     return t("runs.no_model") if name == "demo" else name or "–"
 
 
+def other_model(model: str) -> list[str]:
+    """Return in a sentence with which model was measured, if the chat answers with another one by now.
+
+    Args:
+        model: as in ``RunLine.chat_model``; "" if it is not known.
+    """
+    now = get_app().settings.language_model
+    return [t("runs.other_model", model=model, now=now)] if model not in ("", now) else []
+
+
 def run_names(runs: Sequence[RunLine], parts: Callable[[RunLine], Sequence[str]]) -> dict[str, str]:
     """Return run_id -> its date and these parts; equal texts are numbered, from the last run on.
 

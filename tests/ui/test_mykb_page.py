@@ -312,6 +312,17 @@ def test_two_results_are_compared_here_and_where_all_runs_are(kb: KbRecord) -> N
     assert page.button(key="mykb_compare_runs") and page.button(key="mykb_open_run")
 
 
+def test_a_result_of_another_model_than_the_chat_uses_says_so(kb: KbRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(kb, with_set(kb))
+    for page in (results(), open_page("home")):
+        assert "Medido con" not in texts(page)
+    for name, value in {"PROVIDER": "openai", "OPENAI_API_KEY": "k", "OPENAI_MODEL_NAME": "gpt:1"}.items():
+        monkeypatch.setenv(name, value)
+    get_app.clear()
+    for page in (results(), open_page("home")):
+        assert r"Medido con demo; el chat contesta ahora con openai/gpt\:1." in texts(page)
+
+
 def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> None:
     asked(kb, with_set(kb))
     page = every_question(results())

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from chatbot_mvp.chat.citations import Source
@@ -197,7 +198,9 @@ def read_kb_result(folder: RunFolder) -> KbResult:
 
 def _model(settings: Mapping[str, Any]) -> str:
     provider = settings.get("provider", "")
-    model = settings.get(MODEL_SETTINGS.get(provider, ""), "")
+    model = str(settings.get(MODEL_SETTINGS.get(provider, "")) or "")
+    if provider == "local":  # a file, as ``Settings.model_of`` names it
+        model = Path(model).stem
     return f"{provider}/{model}" if model else ""
 
 
