@@ -27,15 +27,22 @@ def follow_series(title: str, run_ids: Sequence[str]) -> None:
     st.session_state[_SERIES] = (title, list(run_ids))
 
 
-def series_panel() -> None:
-    """Draw the runs that this session started together. Once all have ended, leave for their comparison."""
+def series_panel(place: str = "series") -> bool:
+    """Draw the runs that this session started together. Once all have ended, leave for their comparison.
+
+    Args:
+        place: tells the panels of one page apart.
+
+    Returns:
+        Whether some are at work.
+    """
     if _SERIES not in st.session_state:
-        return
+        return False
     title, run_ids = st.session_state[_SERIES]
     jobs = _jobs(run_ids)
     if any(job.active for job in jobs):
-        draw_live(lambda: any(job.active for job in _jobs(run_ids)), lambda: _show(title, run_ids), seen_active=True)
-        return
+        draw_live(lambda: any(job.active for job in _jobs(run_ids)), partial(_show, title, run_ids, place), True)
+        return True
     del st.session_state[_SERIES]
     finished = {run.run_id for run in get_app().archive.runs()[0]}
     done = [run_id for run_id in run_ids if run_id in finished]
@@ -43,20 +50,21 @@ def series_panel() -> None:
         open_comparison(done)
     for job in jobs:
         show_end(job, t("series.stopped"))
+    return False
 
 
 def _jobs(run_ids: Sequence[str]) -> list[JobStatus]:
     return [job for job in get_app().runs.jobs() if job.job_id in run_ids]
 
 
-def _show(title: str, run_ids: Sequence[str]) -> None:
+def _show(title: str, run_ids: Sequence[str], place: str) -> None:
     jobs = _jobs(run_ids)
     ended = len(run_ids) - sum(job.active for job in jobs)
-    with st.container(border=True, key="series"):
+    with st.container(border=True, key=place):
         st.markdown(f"**{plain(title)}** · {t('series.done', done=number(ended), total=number(len(run_ids)))}")
         for job in jobs:
             if job.active:
                 said = phase_text(job) if job.phase else t("series.waiting")
                 st.progress(share_done(job), f"{plain(spoken(job.title))} · {said}")
                 stop = partial(get_app().runs.stop_run, job.job_id)
-                stop_button(job, f"series_stop_{job.job_id}", stop, Action.MEASURE)
+                stop_button(job, f"{place}_stop_{job.job_id}", stop, Action.MEASURE)

@@ -10,7 +10,7 @@ from chatbot_mvp.api import MODEL_SETTINGS
 from chatbot_mvp.settings.access import Action
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import bare, number, plain, t
-from streamlit_app.shared.series import follow_series
+from streamlit_app.shared.series import follow_series, series_panel
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
 
 _COUNTS = (10, 20, 50, 100)
@@ -29,6 +29,8 @@ def ask_two_models(kb_id: str = "") -> None:
     Args:
         kb_id: the knowledge base whose questions come first; "" for the one that was changed last.
     """
+    if kb_id and series_panel("versus"):  # far below what the page says of it at its top
+        return
     st.markdown(t("versus.about"))
     able = _models()
     if len(able) < 2:

@@ -15,6 +15,7 @@ from chatbot_mvp.errors import ChatbotError
 from chatbot_mvp.types import Progress, ProgressCallback
 from streamlit_app.shared.i18n import catalogue
 from streamlit_app.shared.state import get_app
+from tests.ui.test_mykb_page import KB, asked, with_set
 from tests.ui.test_pages import finished_run, open_page, texts
 
 TITLE = "valle · LEXICAL"
@@ -161,6 +162,21 @@ def test_each_run_of_a_series_has_its_progress_and_one_taken_from_the_queue_stop
     assert waiting.title.endswith("LEXICAL · demo")
     page.button(key=f"series_stop_{ids[1]}").click().run()
     assert {job.job_id: job.state for job in runs.jobs() if job.job_id in ids} == {ids[0]: "running", ids[1]: "stopped"}
+
+
+def test_two_models_show_their_progress_where_they_were_asked(held: HeldJob) -> None:
+    """The tab is far below the top of the results, where the page tells of what runs."""
+    kb = get_app().kbs.add("normas.md", KB.encode())
+    asked(kb, with_set(kb))
+    held.begin()
+    page = open_page("mykb")
+    page.session_state["mykb_step"] = "results"
+    page.session_state["series"] = ("two", ["20260101T000000-job"])
+    page.run()
+    assert not page.exception, page.exception
+    [versus] = [tab for tab in page.tabs if tab.label == "Comparar dos modelos"]
+    assert "two" in versus.markdown[0].value and not [one for one in versus.button if one.key == "versus_start"]
+    assert [one.key for one in versus.button] == ["versus_stop_20260101T000000-job"]
 
 
 def _page_with_a_list_above_a_job() -> None:
