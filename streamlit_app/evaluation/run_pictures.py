@@ -35,7 +35,7 @@ def show_squares(result: RunResult) -> None:
         lead_to(f"query-{run_id}" if found.query_id else f"queries-{run_id}")
 
     if squares:
-        show_picture(squares, key=key, on_select=picked, selection_mode=CLICKED, width="content")
+        show_picture(squares, headed=False, key=key, on_select=picked, selection_mode=CLICKED, width="content")
 
 
 @errors_shown()
@@ -43,4 +43,4 @@ def show_flow(result: RunResult) -> None:
     """Draw how far the questions came."""
     run_id = result.run_id
     if flow := flow_picture(f"flow-{run_id[:15]}", get_app().details.flow(run_id), palette()):
-        show_picture(flow, key=f"flow-{run_id}")
+        show_picture(flow, headed=False, key=f"flow-{run_id}")

@@ -153,7 +153,7 @@ def _choose(
     draw_table(
         frame.iloc[list(positions)],
         {t(key): width for key, width in _WIDTHS.items()} if len(positions) <= _LISTED else {},
-        height=fitting_height(len(positions), 248),
+        height=fitting_height(len(positions)),
         on_select=clicked,
         selection_mode="single-cell",
         key=rows_key,

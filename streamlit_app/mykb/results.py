@@ -25,7 +25,7 @@ from streamlit_app.shared.two_models import ask_two_models
 
 _FIGURES = ("hit@1", "hit@3")
 _NOTHING = ""
-_TILE_PX = 220  # wide enough for its label; a row has as many tiles as fit
+_TILE_PX = 280  # wide enough for its label; a row has as many tiles as fit
 
 
 def show_results(kb: KbRecord) -> None:
@@ -63,10 +63,11 @@ def show_results(kb: KbRecord) -> None:
     show_headline(own, against_result.part(own=True) if against_result else None)
     shown = own if own.rows else proposed
     other = against_result.part(own=bool(own.rows)) if against_result else None
-    _show_tiles(shown, other, bool(own.rows))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _show_identity(result)
-        _show_links(result, against_result)
+    with st.container(horizontal=True):
+        _show_tiles(shown, other, bool(own.rows))
+        with st.container(width=_TILE_PX, gap="small"):
+            _show_identity(result)
+            _show_links(result, against_result)
     _show_differences(kb, result, against_result)
     if own.rows:
         st.caption(t("mykb.figure_own_note"))
@@ -92,7 +93,7 @@ def _first(results: Mapping[str, KbResult]) -> str:
 
 def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
     summary, scored = result.summary, result.figures["scored"]
-    row = st.container(horizontal=True)
+    row = st.container(horizontal=True, width="content")
     for name in _FIGURES:
         label = t(f"mykb.figure_own.{name}") if own else t(f"mykb.figure.{name}")
         value = summary[name]
@@ -105,7 +106,7 @@ def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
             st.metric(label, shown, delta, help=t(f"mykb.figure_help.{name}"))
             if value is not None:
                 share = Share(round(value * scored), scored)
-                st.caption(f"{of_text(share)}  \n{span_text(share)}")
+                st.caption(f"{of_text(share)} · {span_text(share)}")
 
 
 def _show_identity(result: KbResult) -> None:
@@ -117,7 +118,6 @@ def _show_identity(result: KbResult) -> None:
             when=moment(result.started_at),
         ),
         help=f"{code(result.strategy)} · {code(result.fingerprint)}",
-        width="content",
     )
 
 

@@ -23,7 +23,8 @@ def show_rows(result: KbResult, threshold: float) -> None:
     """Draw the table, at first of what failed, what the chat says wrong first; then the chosen question in full."""
     # No counts in the texts: Streamlit sends a choice as its text, which must not change with the threshold.
     names = {name: t("detail.only.lost") if name == "lost" else t(f"mykb.filter.{name}") for name in _FILTERS}
-    chosen = st.segmented_control(
+    bar = st.container(horizontal=True, vertical_alignment="center")
+    chosen = bar.segmented_control(
         t("eval.queries"),
         _FILTERS,
         default="lost",
@@ -48,14 +49,13 @@ def show_rows(result: KbResult, threshold: float) -> None:
         }
         for row in rows
     ]
-    st.caption(t("mykb.filter_count", count=number(len(rows)), total=number(len(result.rows))))
+    bar.caption(t("mykb.filter_count", count=number(len(rows)), total=number(len(result.rows))))
     position = choose_row(
         table,
         lambda index: rows[index].question.question,
         f"mykb-rows-{result.result_id}-{chosen}",
         cut={t("eval.col.question"): 400},
         start=None,
-        height=178,
     )
     if position is not None:
         _show_row(result, rows[position], threshold)

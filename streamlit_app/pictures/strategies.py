@@ -12,7 +12,7 @@ from streamlit_app.shared.i18n import bare
 from streamlit_app.shared.metrics import of_text, span_text
 from streamlit_app.shared.runs import spoken
 
-_BAR, _AXIS = 44, 70  # pixels of each strategy, and of the axis with its title
+_BAR, _AXIS = 44, 45  # pixels of each strategy, and of the axis
 
 
 def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Palette) -> Picture | None:
@@ -50,7 +50,7 @@ def strategies_picture(name: str, found: StrategyFigures, own: str, colours: Pal
     scale = alt.Scale(domain=[0, 1])
     axis = alt.Axis(labelExpr="format(100 * datum.value, 'd') + ' %'", tickCount=5)
     bars = base.mark_bar(height=22, cornerRadiusEnd=3, color=colours.good).encode(
-        x=alt.X("share:Q", title=bare("picture.strategies_axis"), scale=scale, axis=axis),
+        x=alt.X("share:Q", title=None, scale=scale, axis=axis),
         opacity=alt.condition("datum.own", alt.value(1), alt.value(0.55)),
     )
     spans = base.mark_rule(strokeWidth=2, color=colours.ink).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")

@@ -36,7 +36,8 @@ def draw_table(rows: Any, cut: Mapping[str, int] = _NOT_CUT, **options: Any) -> 
 
 
 def fitting_height(rows: int, most: int = 320) -> int:
-    """Return the height in pixels of a table of so many rows, at most ``most``: a longer table scrolls."""
+    """Return the height in pixels of a table of so many rows, at most ``most``: a longer table scrolls. By default, of
+    eight."""
     return min(most, 38 + 35 * rows)
 
 
@@ -67,7 +68,6 @@ def choose_row(
     cut: Mapping[str, int] | None = None,
     columns: Mapping[str, Any] | None = None,
     start: int | None = 0,
-    height: int = 320,
 ) -> int | None:
     """Draw a table and a list; return the position of the chosen row, ``start`` until one is chosen.
 
@@ -76,12 +76,11 @@ def choose_row(
         key: key of the table's widget.
         title: title of the list; by default, that for queries.
         cut: as in ``draw_table``; by default, 280 pixels for the question.
-        height: at most, in pixels.
     """
     event = draw_table(
         table,
         {t("eval.col.question"): 280} if cut is None else cut,
-        height=fitting_height(len(table), height),
+        height=fitting_height(len(table)),
         on_select="rerun",
         selection_mode="single-cell",
         key=key,

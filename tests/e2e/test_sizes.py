@@ -15,6 +15,7 @@ from tests.e2e.visitors import become
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 FRAME_PX, RESULT_PX = 150, 1_500
+EIGHT_ROWS_PX = 38 + 8 * 35
 _FRAME = """() => {
   const at = (selector) => document.querySelector(selector).getBoundingClientRect();
   return at("[class*='st-key-turn-']").top + innerHeight - at("[data-testid='stBottom']").top;
@@ -71,4 +72,7 @@ def test_a_result_is_read_without_scrolling_far(browser: Any, lived_in: World, n
         page.get_by_role("radio", name=every).click()
         settle(page)
     page.wait_for_function(f"() => {_HEIGHT} <= {RESULT_PX}")
+    if every:
+        table = page.locator("[data-testid='stDataFrame']").first
+        assert table.evaluate("table => table.clientHeight") >= EIGHT_ROWS_PX
     page.context.close()
