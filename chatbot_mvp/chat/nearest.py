@@ -234,13 +234,17 @@ def _suggestions(question: str, trace: RetrievalTrace, index: CorpusIndex) -> It
     if used and _PLURAL.sub("", fold(meant)) != _PLURAL.sub("", fold(question)):
         yield Suggestion("spelling", " ".join(used), meant)
     terms = {term for text in (question, *_corrections(trace)) for term in analyzer.terms(text)}
-    asked = {fold(question), fold(meant)}
+    asked = {_unquoted(question), _unquoted(meant)}
     for heading in _near_headings(terms, index):
         topic = heading_topic(heading, language)
         about = ABOUT[language].format(topic=small(topic)) if topic else ""
         about = asked_by(heading, language) or about
-        if about and fold(about) not in asked:
+        if about and _unquoted(about) not in asked:
             yield Suggestion("heading", heading, about)
+
+
+def _unquoted(question: str) -> str:
+    return fold(question).translate({ord(mark): None for mark in '«»“”"'})
 
 
 def _near_headings(terms: set[str], index: CorpusIndex) -> list[str]:

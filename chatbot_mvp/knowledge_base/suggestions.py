@@ -21,7 +21,8 @@ _OF_SECTION = 2
 """Questions that the sentences of one section give at most."""
 
 # The templates use only stop words: retrieval would search any other word, and strict mode might refuse the question.
-ABOUT = {"es": "¿Qué hay sobre {topic}?", "en": "What is there about {topic}?"}
+# Headings come without their articles, which a sentence needs in Spanish: "la derrama".
+ABOUT = {"es": "¿Qué hay sobre «{topic}»?", "en": "What is there about {topic}?"}
 WHAT_IS = {"es": "¿Qué es {topic}?", "en": "What is {topic}?"}
 _LIST = {"es": "¿Cuáles son {topic}?", "en": "What are {topic}?"}
 

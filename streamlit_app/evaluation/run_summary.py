@@ -83,8 +83,7 @@ def metric_tile(result: RunResult, name: str) -> None:
 def show_usage(result: RunResult) -> None:
     """Draw the requests to the models of a run and their cost."""
     usage = result.usage
-    cost = round_dollars(usage.cost_usd) if usage.cost_usd else t("eval.no_cost")
-    cost = t("eval.cost_unknown") if usage.unpriced else cost
+    cost = t("eval.cost_unknown") if usage.unpriced else round_dollars(usage.cost_usd)
     st.metric(t("eval.cost"), cost, help=t("eval.cost_help"))
     st.caption(t("eval.requests", count=number(usage.calls), cached=number(usage.cached)))
     if usage.tokens:

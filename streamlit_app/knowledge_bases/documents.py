@@ -63,7 +63,7 @@ def _list(record: KbRecord, documents: Sequence[KbDocument], version: str, stage
             width=220,
         )
     found = [one for one in documents if one.path.startswith(folder) and _matches(one, words)]
-    st.caption(t("kbdoc.count", shown=number(len(found)), total=number(len(documents))))
+    st.caption(t("kbdoc.count", count=number(len(found)), total=number(len(documents))))
     picked = [one for one in found if one.path in _picked()]
     _actions(kb_id, picked, found, documents, version, staged)
     pages = -(-len(found) // _PER_PAGE)

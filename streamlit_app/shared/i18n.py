@@ -101,10 +101,10 @@ def t(key: str, **values: object) -> str:
 def bare(key: str, **values: object) -> str:
     """Return the text of a key for a place where Markdown is not read: tables, options of lists, charts, file names.
 
-    Of a text "one | several", the second part is for a ``count`` other than 1.
+    Of a text "one | several", the second part is for a ``count``, or without one a ``k``, other than 1.
     """
     one, _, several = catalogue(current_language())[key].partition(" | ")
-    return (several if several and str(values["count"]) != "1" else one).format(**values)
+    return (several if several and str(values.get("count", values.get("k"))) != "1" else one).format(**values)
 
 
 def t_or(key: str, otherwise: str, **values: object) -> str:

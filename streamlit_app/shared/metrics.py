@@ -79,9 +79,9 @@ def span_text(share: Share) -> str:
 
 def round_dollars(value: float) -> str:
     """Format a cost in US dollars to the cent."""
-    return t("job.cost", cost=number(value, 2 if value else 0))
+    return t("job.cost", cost=number(value, 2)) if value else t("eval.no_cost")
 
 
 def dollars(value: float) -> str:
     """Format a cost in US dollars, a small one with more decimals."""
-    return t("job.cost", cost=number(value, 4 if 0 < value < 0.1 else 2))
+    return t("job.cost", cost=number(value, 4)) if 0 < value < 0.1 else round_dollars(value)

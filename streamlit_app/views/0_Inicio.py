@@ -23,7 +23,9 @@ else:
     if "kb_job" in st.session_state:
         upload_panel()
     with st.container():  # outside of one, the box would stand at the bottom of the window
-        typed = st.chat_input(t("chat.placeholder"), key="home_input", max_chars=MAX_QUESTION_CHARS)
+        typed = st.chat_input(
+            t("chat.placeholder", count=len(kb.files)), key="home_input", max_chars=MAX_QUESTION_CHARS
+        )
     st.caption(t("home.asked", name=kb.kb_name))
     if typed:
         st.session_state.kb_id = kb.kb_id

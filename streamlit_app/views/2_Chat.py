@@ -80,7 +80,8 @@ if (refused := st.session_state.pop("chat_refused", None)) is not None:
 if draft := st.session_state.pop("chat_draft", ""):
     st.session_state.chat_input = draft
 with st.bottom:
-    typed = st.chat_input(t("chat.placeholder"), key="chat_input", max_chars=MAX_QUESTION_CHARS, on_submit=dismiss_seen)
+    hint = t("chat.placeholder", count=sum(len(one.files) for one in kbs))
+    typed = st.chat_input(hint, key="chat_input", max_chars=MAX_QUESTION_CHARS, on_submit=dismiss_seen)
 asking = Asking(typed) if typed else take_asking()
 shown: tuple[Turn, ...] = ()
 with history:

@@ -280,12 +280,20 @@ def test_what_may_be_another_word_is_proven_as_typed(settings: Settings, typed: 
 def test_a_heading_that_is_near_gives_a_question_about_it(settings: Settings) -> None:
     suggestions = nearest_to(MANUAL, "¿Qué sanción ponen en Mongolia?", settings).did_you_mean
     assert [(each.kind, each.text, each.question) for each in suggestions] == [
-        ("heading", "Sanciones", "¿Qué hay sobre sanciones?")
+        ("heading", "Sanciones", "¿Qué hay sobre «sanciones»?")
     ]
 
 
 @pytest.mark.parametrize(
-    "question", ["¿Qué hay sobre sanciones?", "¿Cuánto cuesta el retraso?", "", "🙂", "¿Hay biblioteca en Mongolia?"]
+    "question",
+    [
+        "¿Qué hay sobre sanciones?",
+        "¿Qué hay sobre «sanciones»?",
+        "¿Cuánto cuesta el retraso?",
+        "",
+        "🙂",
+        "¿Hay biblioteca en Mongolia?",
+    ],
 )
 def test_neither_what_was_asked_nor_what_is_not_near_nor_a_title_is_suggested(
     settings: Settings, question: str
@@ -343,7 +351,7 @@ def test_the_text_without_an_answer_is_the_fixed_reply_and_then_what_is_near(
     answer = answered(settings, DemoModel(), NEAR, replace(ALWAYS_SHORT, language=language))
     first, rest = answer_text(record_of(answer), language).split("\n\n", 1)
     assert first == no_evidence(language)
-    for part in (*said, "Cada persona dispone", "«Mongolia»", "¿Qué hay sobre vacaciones?"):
+    for part in (*said, "Cada persona dispone", "«Mongolia»", "¿Qué hay sobre «vacaciones»?"):
         assert part in rest
 
 

@@ -80,14 +80,14 @@ BODY = "\n\nAquí se explica con detalle todo lo que hace falta saber de este as
 @pytest.mark.parametrize(
     ("language", "heading", "question"),
     [
-        ("es", "Gastos de viaje", "¿Qué hay sobre gastos de viaje?"),
-        ("es", "3.2. Bajas médicas", "¿Qué hay sobre bajas médicas?"),
+        ("es", "Gastos de viaje", "¿Qué hay sobre «gastos de viaje»?"),
+        ("es", "3.2. Bajas médicas", "¿Qué hay sobre «bajas médicas»?"),
         ("es", "¿Cuándo se cobra?", "¿Cuándo se cobra?"),
         ("es", "Cómo pedir un permiso", "¿Cómo puedo pedir un permiso?"),
         ("es", "Requisitos de acceso", "¿Cuáles son los requisitos de acceso?"),
         ("es", "Plazos", "¿Cuáles son los plazos?"),
         ("es", "Tarifas especiales", "¿Cuáles son las tarifas especiales?"),
-        ("es", "IVA y tasas", "¿Qué hay sobre IVA y tasas?"),
+        ("es", "IVA y tasas", "¿Qué hay sobre «IVA y tasas»?"),
         ("es", "Introducción", None),
         ("en", "Travel expenses", "What is there about travel expenses?"),
         ("en", "Requirements", "What are the requirements?"),

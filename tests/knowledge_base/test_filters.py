@@ -36,7 +36,7 @@ QUESTIONS = (
     "¿Cuántos días de vacaciones hay?",
     "¿Qué dice el expediente 777001?",
     "vacaciones de Zurbaran",
-    "¿Qué hay sobre kilómetros?",
+    "¿Qué hay sobre «kilómetros»?",
     "zurbarna",
     "kilometros",
     "¿Quién gana la liga de fútbol?",

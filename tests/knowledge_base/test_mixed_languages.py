@@ -160,7 +160,7 @@ def test_both_languages_are_listed_and_suggested_questions_are_in_that_of_their_
     kb_id = uploaded(app, *FILES)
     assert app.kbs.store.record(kb_id).languages == ("en", "es")
     asked = app.kbs.suggested_questions(kb_id, 10)
-    assert "¿Qué hay sobre copias de seguridad?" in asked
+    assert "¿Qué hay sobre «copias de seguridad»?" in asked
     assert "What is there about power Off a VM?" in asked
 
 

@@ -16,7 +16,8 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.retrieval.strategies import STRATEGIES
 from chatbot_mvp.runs.causes import Cause
 from chatbot_mvp.settings.model import Settings
-from streamlit_app.shared.i18n import LANGUAGE_NAMES, bare, catalogue, t
+from streamlit_app.shared.i18n import LANGUAGE_NAMES, bare, catalogue, number, t
+from streamlit_app.shared.metrics import dollars, metric_help, metric_label, round_dollars
 from tests.test_errors import ERRORS
 
 ROOT = Path(__file__).resolve().parents[2] / "streamlit_app"
@@ -146,6 +147,21 @@ def test_a_text_of_two_numbers_takes_the_one_of_its_count(language: str, monkeyp
         others = dict.fromkeys(placeholders(one) | placeholders(several), "x")
         assert bare(key, **{**others, "count": 1}) == one.format(**{**others, "count": 1})
         assert bare(key, **{**others, "count": "2"}) == several.format(**{**others, "count": 2})
+
+
+def test_texts_of_one_thing_speak_of_one() -> None:
+    assert bare("mykb.filter_count", count=number(1), total=number(10)) == "Se muestra 1 de 10 preguntas."
+    assert bare("runs.found", count=number(1), total=number(10)) == "Se muestra 1 de 10 ejecuciones"
+    assert bare("kbdoc.count", count=number(1), total=number(10)) == "Se muestra 1 de 10 documentos."
+    assert metric_help("hit@1").endswith("en primer lugar") and metric_help("hit@3").endswith("los 3 primeros")
+    assert bare("chat.placeholder", count=1) != bare("chat.placeholder", count=3)
+    for name in METRICS:
+        assert " 1 primeros" not in metric_label(name) + metric_help(name)
+
+
+def test_what_costs_nothing_has_no_figure() -> None:
+    assert round_dollars(0.0) == dollars(0.0) == "Sin coste"
+    assert (dollars(0.0123), dollars(2.5), round_dollars(2.5)) == ("0,0123 USD", "2,50 USD", "2,50 USD")
 
 
 ONLY_COMMANDS = {

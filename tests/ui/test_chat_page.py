@@ -313,7 +313,7 @@ def test_a_click_on_what_was_meant_asks_it(start: Start) -> None:
     start(DemoModel())
     page = asked(open_page("chat"), "¿Qué formacción reciben los astronautas?")
     labels = [button.label for button in page.button if (button.key or "").startswith("meant-")]
-    assert labels == ["¿Qué formación reciben los astronautas?", "¿Qué hay sobre formación?"]
+    assert labels == ["¿Qué formación reciben los astronautas?", "¿Qué hay sobre «formación»?"]
     next(button for button in page.button if button.label == labels[1]).click().run()
     assert not page.exception
     assert "32 horas anuales de formación" in texts(page)

@@ -14,6 +14,7 @@ from chatbot_mvp.wings.effects.types import EffectsPlan, EffectsState
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import bare, moment, number, t
 from streamlit_app.shared.jobs import draw_live, progress_text, resume_button, share_done, show_end, stop_button
+from streamlit_app.shared.metrics import dollars
 from streamlit_app.shared.permissions import is_protected
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.state import errors_shown, get_app
@@ -106,7 +107,9 @@ def _versions(kb: KbRecord) -> dict[str, str]:
 
 def _show_cost(plan: EffectsPlan) -> None:
     needed = get_app().get(Effects).estimate(plan)
-    cost = bare("effects.cost_unknown") if needed.cost_usd is None else f"{number(needed.cost_usd, 4)} USD"
+    cost = t("eval.no_cost") if needed.cost_usd == 0 else t("effects.cost_unknown")
+    if needed.cost_usd:
+        cost = t("effects.cost_most", cost=dollars(needed.cost_usd))
     st.caption(
         t("effects.cost", requests=number(needed.requests), model=needed.model, cost=cost), help=t("effects.cost_help")
     )

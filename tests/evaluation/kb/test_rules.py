@@ -96,7 +96,7 @@ Abra los ajustes del teléfono, elija las cuentas y escriba la dirección comple
 """
     document = Document("kb", "guia", text)
     found = [each.question.question for each in answerable_by_rules(document, "es", 20)]
-    assert "¿Qué hay sobre firma digital?" in found
+    assert "¿Qué hay sobre «firma digital»?" in found
     asked = " ".join([*found, *(each.question.question for each in near_by_rules(document, "es", 20))])
     assert not re.search("Brañalta|Thunderbird|onfigurando", asked)
 

@@ -247,7 +247,8 @@ def test_similarity_in_meaning_finds_the_sentence_that_shares_no_rare_word() -> 
 
 def test_a_question_about_a_heading_gets_the_beginning_of_its_section() -> None:
     care = ("Cuidados", "La descalcificación se hace cada 200 cafés. Aclare con dos depósitos llenos.")
-    assert reply("¿Qué hay sobre cuidados?", care).text.startswith("La descalcificación se hace cada 200 cafés.")
+    for question in ("¿Qué hay sobre cuidados?", "¿Qué hay sobre «cuidados»?"):
+        assert reply(question, care).text.startswith("La descalcificación se hace cada 200 cafés.")
 
 
 def test_without_a_common_word_the_sentence_that_is_closest_in_meaning_is_quoted() -> None:

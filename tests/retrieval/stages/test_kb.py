@@ -140,7 +140,7 @@ def test_evidence_tells_inside_from_outside_over_three_sections(
     assert scores[2:] == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("question", ["¿Qué hay sobre vacaciones?", "vacaciones"])
+@pytest.mark.parametrize("question", ["¿Qué hay sobre vacaciones?", "¿Qué hay sobre «vacaciones»?", "vacaciones"])
 def test_a_question_that_names_a_heading_has_enough_evidence(settings: Settings, question: str) -> None:
     [trace] = pipeline_of(settings, "LEXICAL").retrieve([question])
     assert (trace.evidence or 0.0) >= NAMED_HEADING
