@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.llm import connections
 from chatbot_mvp.llm.registry import PROVIDERS
+from chatbot_mvp.settings.access import Action, performs
 from streamlit_app.shared.state import get_app
 from tests.datasets.hub_stub import HubStub
 from tests.hostile.test_secrets import Echo, files_below
@@ -100,8 +101,25 @@ def test_a_model_of_a_running_ollama_is_chosen(provider: OpenAiStub) -> None:
     connect(page, "ollama", f"{provider.url}/v1")
     box = next(box for box in page.selectbox if str(box.key).startswith("model-ollama"))
     box.set_value(MODEL).run()
-    page.button(key="provider-ollama").click().run()
+    keys = [button.key for button in page.button]
+    use = page.button(key="use-model-ollama")
+    assert (MODEL in use.label.replace("\\", ""), use.proto.type, use.disabled) == (True, "primary", False)
+    assert keys.index("list-ollama") + 1 == keys.index("use-model-ollama"), "right below the list of models"
+    [search] = [button for button in page.button if "server-ollama" in str(button.key)]
+    assert (search.proto.type, page.button(key="provider-ollama").proto.type) == ("secondary", "secondary")
+    use.click().run()
+    assert "Guardado: el chat contesta con" in texts(page)
     assert get_app().settings.language_model == f"ollama/{MODEL}"
+
+
+def test_the_only_server_here_is_not_offered_once_it_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"Ollama": "http://127.0.0.1:11434/v1"}
+    monkeypatch.setattr(connections.Connections, "servers_here", performs(Action.CHECK)(lambda _: found))
+    page = open_page("admin")
+    page.button(key="connect-ollama").click().run()
+    assert "elija uno" not in texts(page) and not [one for one in page.button if str(one.key).startswith("here-")]
+    found["vLLM"] = "http://127.0.0.1:8000/v1"
+    assert "elija uno" in texts(page.run())
 
 
 def test_a_model_of_the_hub_is_downloaded_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from chatbot_mvp.api import Connection
+from chatbot_mvp.api import Connection, ProviderStatus
 from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.state import errors_shown, get_app
 
 
-def connect_panel(connection: Connection) -> None:
+def connect_panel(connection: Connection, status: ProviderStatus) -> None:
     """Draw the steps that a provider has."""
     if connection.state == "not_installed":
         st.info(t("providers.install", command=code(connection.command)), icon=":material/package_2:")
@@ -21,15 +21,29 @@ def connect_panel(connection: Connection) -> None:
     if asks_key or connection.address_changeable:
         _server_form(connection, asks_key)
     _model(connection)
+    if connection.model and status.chosen:
+        st.caption(f":green[:material/check_circle:] {t('providers.in_use', model=connection.model)}")
+    elif connection.model:
+        use_button(status, f"use-model-{connection.name}", t("providers.use_model", model=connection.model), True)
+
+
+def use_button(status: ProviderStatus, key: str, label: str, primary: bool) -> None:
+    """Draw the button from whose press on a provider answers."""
+    providers = get_app().providers
+    usable = status.configured and not status.chosen and not providers.fixed
+    if st.button(label, key=key, disabled=not usable, type="primary" if usable and primary else "secondary"):
+        with errors_shown():
+            providers.choose(status.name)
+            st.rerun()
 
 
 def _servers_here(connection: Connection) -> None:
-    """Offer the servers that are at work on this machine."""
+    """Offer the servers that are at work on this machine, unless the only one is in use."""
     with st.spinner(t("providers.trying")):
         found = get_app().connections.servers_here()
     if connection.state == "not_running" and not found:
         st.info(t("providers.ollama_start", address=code(connection.address)), icon=":material/power:")
-    if not found or not connection.address_changeable:
+    if set(found.values()) <= {connection.address} or not connection.address_changeable:
         return
     st.caption(t("providers.here"))
     row = st.container(horizontal=True)
@@ -89,7 +103,7 @@ def _server_form(connection: Connection, asks_key: bool) -> None:
                 t("providers.keep"), places, format_func=labels.__getitem__, key=f"keep-{name}", horizontal=True
             )
         label = t("providers.save_try" if asks_key else "runs.search")
-        sent = st.form_submit_button(label, type="primary", icon=":material/bolt:")
+        sent = st.form_submit_button(label, type="primary" if asks_key else "secondary", icon=":material/bolt:")
     if sent:
         with errors_shown(), st.spinner(t("providers.trying")):
             get_app().connections.connect(name, key, address, place)

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from chatbot_mvp.api import Connection, ProviderStatus
-from streamlit_app.admin.providers.connecting import connect_panel
+from streamlit_app.admin.providers.connecting import connect_panel, use_button
 from streamlit_app.admin.providers.local import local_panel
 from streamlit_app.admin.providers.table import latency
 from streamlit_app.shared.i18n import Markdown, moment, number, plain, t, t_or
 from streamlit_app.shared.metrics import dollars
-from streamlit_app.shared.state import errors_shown, get_app, show_error
+from streamlit_app.shared.state import get_app, show_error
 
 _OPEN = "provider_open"
 _COLOURS = {"ready": "green", "needs_key": "gray", "needs_model": "orange", "not_running": "orange"}
@@ -58,24 +58,18 @@ def _card(connection: Connection, status: ProviderStatus) -> None:
     _show_check(status)
     if st.session_state.get(_OPEN) == name:
         st.divider()
-        local_panel(connection) if name == "local" else connect_panel(connection)
+        local_panel(connection) if name == "local" else connect_panel(connection, status)
 
 
 def _buttons(connection: Connection, status: ProviderStatus) -> None:
-    providers, name = get_app().providers, connection.name
-    usable = status.configured and not status.chosen and not providers.fixed
-    if st.button(
-        t("providers.use"), key=f"provider-{name}", disabled=not usable, type="primary" if usable else "secondary"
-    ):
-        with errors_shown():
-            providers.choose(name)
-            st.rerun()
+    name = connection.name
+    is_open = st.session_state.get(_OPEN) == name
+    use_button(status, f"provider-{name}", t("providers.use"), not is_open)
     if st.button(t("providers.try"), key=f"try-{name}", disabled=not status.configured):
         with st.spinner(t("providers.trying")):
-            providers.try_out(name)
+            get_app().providers.try_out(name)
         st.rerun()
     if name != "demo":
-        is_open = st.session_state.get(_OPEN) == name
         label = t("pane.close" if is_open else "providers.connect")
         icon = ":material/expand_less:" if is_open else ":material/settings:"
         if st.button(label, key=f"connect-{name}", icon=icon):
