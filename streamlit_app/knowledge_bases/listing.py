@@ -136,7 +136,7 @@ def _actions(record: KbRecord) -> None:
         with errors_shown():
             follow(get_app().uploads.reindex(record.kb_id, session_name()))
             st.rerun()
-    if st.button(t("admin.kb_delete"), key=f"delete-{record.kb_id}", icon=":material/delete:", width="stretch"):
+    if st.button(t("admin.kb_delete_title"), key=f"delete-{record.kb_id}", icon=":material/delete:", width="stretch"):
         _confirm_delete(record)
     show_purge(record)
 
@@ -166,4 +166,4 @@ def _confirm_delete(record: KbRecord) -> None:
     sets = len(get_app().question_sets.sets(record.kb_id))
     sure = t("admin.kb_delete_sure", name=plain(record.kb_name), documents=number(len(record.files)), sets=number(sets))
     delete = partial(get_app().kbs.delete, record.kb_id, undoable=True)
-    confirm(t("admin.kb_delete_title"), sure, t("admin.kb_delete"), "delete-yes", delete)
+    confirm(t("admin.kb_delete_title"), sure, t("admin.kb_delete_title"), "delete-yes", delete)

@@ -65,6 +65,8 @@ _FRAME = """<style>
 /* A table that is wider than the page shows its scroll bar. */
 [data-testid="stDataFrame"] .dvn-scroller {
   scrollbar-width: auto; scrollbar-color: light-dark(#9aa5a1, #5a6662) transparent;}
+/* What asked a question in a dialog does not stand in front of it. */
+body:has([data-testid="stDialog"]) [data-testid="stPopoverBody"] {visibility: hidden;}
 /* Whoever uses the keyboard sees where it is; a field and the button in it have one line around both. */
 :focus-visible, label:has(input:is([type="checkbox"], [type="radio"]):focus-visible) {
   outline: 2px solid light-dark(#0f766e, #2dd4bf) !important; outline-offset: 1px;}

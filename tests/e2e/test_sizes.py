@@ -48,6 +48,17 @@ def test_the_frame_of_the_chat_is_thin(browser: Any, lived_in: World) -> None:
     page.context.close()
 
 
+def test_nothing_stands_in_front_of_a_question_in_a_dialog(browser: Any, lived_in: World) -> None:
+    """The menu that asks it is a layer above the page."""
+    page = opened(browser, lived_in, 1440, 900)
+    open_view(page, lived_in, "admin, deletion")
+    dialog = page.get_by_role("dialog").filter(has=page.locator(".st-key-delete-yes"))
+    dialog.get_by_role("button", name="Eliminar la base").wait_for()
+    assert page.locator("[data-testid='stPopoverBody']:visible").count() == 0
+    page.screenshot(path="/tmp/dialog.png")
+    page.context.close()
+
+
 def test_a_phone_scrolls_no_page_sideways(browser: Any, lived_in: World) -> None:
     page = opened(browser, lived_in, 390, 844)
     wide = {}
