@@ -100,11 +100,7 @@ def _one(row: SettingRow) -> None:
         with field:
             value = _field(row, key)
         if save.button(
-            t("talk.save"),
-            icon=":material/save:",
-            key="settings_save",
-            width="stretch",
-            disabled=value == current,
+            t("talk.save"), icon=":material/save:", key="settings_save", width="stretch", disabled=value == current
         ):
             with errors_shown():
                 get_app().live.change(form.name, value)

@@ -124,10 +124,7 @@ def _breakdown(debug: Mapping[str, Any]) -> None:
         x=alt.X("added:Q", title="score", stack="zero"),
         y=alt.Y("chunk:N", title=None, sort=None, axis=alt.Axis(labelLimit=130, labelOverlap=False)),
         color=alt.Color(
-            "signal:N",
-            title=None,
-            scale=alt.Scale(domain=names, range=[COLOURS[name] for name in names]),
-            legend=None,
+            "signal:N", title=None, scale=alt.Scale(domain=names, range=[COLOURS[name] for name in names]), legend=None
         ),
         order=alt.Order("order:Q"),
         tooltip=[

@@ -78,10 +78,7 @@ def _chart(found: Distribution, name: str, counted: str, timed: bool) -> alt.Lay
             x2="high:Q",
             y=alt.Y("count:Q", title=counted, axis=alt.Axis(tickMinStep=1, format="d")),
             y2="none:Q",
-            tooltip=[
-                alt.Tooltip("told:N", title=name),
-                alt.Tooltip("count:Q", title=counted),
-            ],
+            tooltip=[alt.Tooltip("told:N", title=name), alt.Tooltip("count:Q", title=counted)],
         )
     )
     middle = (

@@ -222,14 +222,14 @@ def _of_answer(found: Generated) -> dict[str, str]:
     if found.seconds is not None:
         facts[t("detail.time")] = duration_text(found.seconds)
     if found.model:
-        facts[t("detail.recorded.model")] = found.model
+        facts[t("runs.col.model")] = found.model
     if found.finish_reason:
         facts[t("detail.recorded.finish_reason")] = found.finish_reason
     return facts | _tokens(found.usage)
 
 
 def _of_judgement(found: Judged) -> dict[str, str]:
-    facts = {t("detail.recorded.model"): found.model} if found.model else {}
+    facts = {t("runs.col.model"): found.model} if found.model else {}
     replies = {bare("detail.raw", metric=metric_label(name)): reply for name, reply in found.raw.items()}
     return facts | _tokens(found.usage) | replies
 

@@ -51,10 +51,7 @@ def show_list(runs: Sequence[RunLine]) -> None:
 def _filter(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> RunFilter:
     search, more = st.columns([4, 1], vertical_alignment="bottom")
     text = search.text_input(
-        t("runs.search"),
-        placeholder=t("runs.search_hint"),
-        key="runs-search",
-        icon=":material/search:",
+        t("runs.search"), placeholder=t("runs.search_hint"), key="runs-search", icon=":material/search:"
     )
     active = sum(bool(st.session_state.get(key)) for key in _FILTERS[1:])
     label = t("runs.filters_on", count=number(active)) if active else t("runs.filters")

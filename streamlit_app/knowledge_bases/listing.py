@@ -93,14 +93,8 @@ def open_list() -> str:
 
 
 def _facts(record: KbRecord) -> list[str]:
-    facts = [
-        t(
-            "admin.kb_line",
-            chars=number(record.chars),
-            language=languages_of(record),
-            when=moment(record.added_at),
-        )
-    ]
+    chars, when = number(record.chars), moment(record.added_at)
+    facts = [t("admin.kb_line", chars=chars, language=languages_of(record), when=when)]
     if record.chunks:
         facts.insert(0, t("admin.kb_chunks", count=number(record.chunks)))
     if len(record.files) > 1:

@@ -12,8 +12,7 @@ from streamlit_app.shared.state import get_app
 def show_added(record: KbRecord) -> None:
     """Show that a knowledge base is ready."""
     st.success(
-        t("admin.kb_added", name=plain(record.kb_name), language=languages_of(record)),
-        icon=":material/check_circle:",
+        t("admin.kb_added", name=plain(record.kb_name), language=languages_of(record)), icon=":material/check_circle:"
     )
 
 

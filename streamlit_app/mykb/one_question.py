@@ -29,10 +29,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     texts = distinct((each.question.question, key) for key, each in by_id.items())
     names = {_NEW: t("mykb.one_new"), **dict(zip(by_id, texts, strict=True))}
     which = st.selectbox(
-        t("mykb.one_which"),
-        list(names),
-        format_func=names.__getitem__,
-        key=f"mykb-one-{questions.set_id}",
+        t("mykb.one_which"), list(names), format_func=names.__getitem__, key=f"mykb-one-{questions.set_id}"
     )
     before = by_id.get(which) or SetQuestion(KbQuestion("", "", "answerable"))
     chunks: dict[str, Chunk] = {chunk.chunk_id: chunk for chunk in get_app().kbs.contents(kb.kb_id).chunks}
@@ -70,10 +67,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
         )
         keep = st.checkbox(t("providers.use"), before.keep, key=f"mykb-x-{place}")
         sent = st.form_submit_button(
-            t("mykb.one_save"),
-            icon=":material/save:",
-            key=f"mykb-one-save-{place}",
-            **guarded(Action.CHANGE_QUESTIONS),
+            t("mykb.one_save"), icon=":material/save:", key=f"mykb-one-save-{place}", **guarded(Action.CHANGE_QUESTIONS)
         )
     if not sent:
         return None
@@ -93,8 +87,7 @@ def edit_one(kb: KbRecord, questions: QuestionSet) -> QuestionSet | None:
     if which == _NEW:
         return replace(questions, questions=(*questions.questions, made))
     return replace(
-        questions,
-        questions=tuple(made if each.question.question_id == which else each for each in questions.questions),
+        questions, questions=tuple(made if each.question.question_id == which else each for each in questions.questions)
     )
 
 

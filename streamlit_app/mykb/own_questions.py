@@ -74,11 +74,7 @@ def _ask(kb: KbRecord) -> None:
             help=t("own.help"),
         )
         sent = st.form_submit_button(
-            t("own.find"),
-            type="primary",
-            icon=":material/search:",
-            key="own_find",
-            **guarded(Action.CHANGE_QUESTIONS),
+            t("own.find"), type="primary", icon=":material/search:", key="own_find", **guarded(Action.CHANGE_QUESTIONS)
         )
     if not sent:
         return

@@ -42,10 +42,7 @@ def show_questions(kb: KbRecord) -> None:
     st.session_state.mykb_set = taken
     names = set_names((one.set_id, one.name, one.changed_at) for one in sets.values())
     chosen = st.selectbox(
-        t("eval.queries"),
-        list(sets),
-        index=list(sets).index(st.session_state.mykb_set),
-        format_func=names.__getitem__,
+        t("eval.queries"), list(sets), index=list(sets).index(st.session_state.mykb_set), format_func=names.__getitem__
     )
     st.session_state.mykb_set = chosen
     _show_set(kb, version_to_edit(sets[chosen]))

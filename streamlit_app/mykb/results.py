@@ -110,15 +110,9 @@ def _show_tiles(result: KbResult, compared: KbResult | None, own: bool) -> None:
 
 
 def _show_identity(result: KbResult) -> None:
-    st.caption(
-        t(
-            "mykb.identity",
-            way=spoken(result.strategy),
-            threshold=number(result.min_evidence, 2),
-            when=moment(result.started_at),
-        ),
-        help=f"{code(result.strategy)} · {code(result.fingerprint)}",
-    )
+    threshold, when = number(result.min_evidence, 2), moment(result.started_at)
+    said = t("mykb.identity", way=spoken(result.strategy), threshold=threshold, when=when)
+    st.caption(said, help=f"{code(result.strategy)} · {code(result.fingerprint)}")
 
 
 def _show_differences(kb: KbRecord, result: KbResult, compared: KbResult | None) -> None:

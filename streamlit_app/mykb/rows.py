@@ -22,7 +22,7 @@ _WORST = (*FALSE_TICKS, "missed", "unsure", "near", None, *GOOD)
 def show_rows(result: KbResult, threshold: float) -> None:
     """Draw the table, at first of what failed, what the chat says wrong first; then the chosen question in full."""
     # No counts in the texts: Streamlit sends a choice as its text, which must not change with the threshold.
-    names = {name: t("detail.only.lost") if name == "lost" else t(f"mykb.filter.{name}") for name in _FILTERS}
+    names = {name: t(f"detail.only.{name}" if name in ("all", "lost") else f"mykb.filter.{name}") for name in _FILTERS}
     bar = st.container(horizontal=True, vertical_alignment="center")
     chosen = bar.segmented_control(
         t("eval.queries"),
@@ -42,7 +42,7 @@ def show_rows(result: KbResult, threshold: float) -> None:
         {
             t("eval.col.question"): row.question.question,
             t("mykb.col.kind"): t(f"mykb.kind.{row.question.kind or 'unknown'}"),
-            t("mykb.col.said"): t(f"mykb.said.{row.outcome or 'unknown'}"),
+            t("mykb.col.said"): t(f"mykb.said.{row.outcome}") if row.outcome else "–",
             t("mykb.col.evidence"): number(row.evidence, 2),
             t("mykb.col.decision"): t("mykb.accepted" if row.accepted(threshold) else "mykb.refused"),
             t("mykb.col.paragraph"): _rank(row),
@@ -82,14 +82,12 @@ def _matches(row: ResultRow, name: str | None) -> bool:
 
 
 def why(row: ResultRow, threshold: float, quote: str, model: bool) -> str:
-    """Return in a sentence why a question did not go well: the search, the threshold, the proof or the model's answer.
+    """Return in a sentence why a question did not go well: the search, the threshold, the proof or the model's answer;
+    "" if it did.
 
     Args:
         quote: what the chat cited, in Markdown.
         model: whether a language model answered.
-
-    Returns:
-        "" if it went well.
     """
     if row.outcome in FALSE_TICKS:
         return t(f"mykb.why.{row.outcome}", quote=Markdown(quote))
@@ -139,7 +137,7 @@ def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
             badges.append(f":{colour}-badge[{t(f'mykb.said.{row.outcome}')}]")
         st.markdown(" ".join(badges))
         if reason := why(row, threshold, _cited(result, row), bool(result.model)):
-            st.markdown(f"**{t('mykb.why')}** {reason}")
+            st.markdown(f"**{t('compare.col.why')}:** {reason}")
         st.caption(
             t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))
             + (f" · {t('mykb.col.paragraph')}: {_rank(row)}" if row.places else "")

@@ -118,10 +118,7 @@ def _cells(cause: str, found: Sequence[tuple[str, str]], share: int) -> list[dic
 
 
 def _chart(
-    squares: Sequence[Mapping[str, Any]],
-    heads: Sequence[Mapping[str, Any]],
-    size: tuple[float, float],
-    hues: Palette,
+    squares: Sequence[Mapping[str, Any]], heads: Sequence[Mapping[str, Any]], size: tuple[float, float], hues: Palette
 ) -> alt.LayerChart | alt.FacetChart:
     width, height = size
     named: dict[str, str] = {cause: getattr(hues, colour) for cause, colour in _ORDER.items()}

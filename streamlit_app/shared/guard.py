@@ -13,13 +13,7 @@ import streamlit as st
 from chatbot_mvp.settings.access import Action, Who, identity_of
 from chatbot_mvp.settings.network import client_of
 from streamlit_app.shared.i18n import plain, t
-from streamlit_app.shared.permissions import (
-    SIGNED_IN,
-    is_administrator,
-    is_logged_in,
-    is_protected,
-    sign_in_providers,
-)
+from streamlit_app.shared.permissions import SIGNED_IN, is_administrator, is_logged_in, is_protected, sign_in_providers
 from streamlit_app.shared.state import errors_shown, get_app
 
 

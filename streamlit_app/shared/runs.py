@@ -62,11 +62,7 @@ def model_name(run: RunLine) -> str:
 
 
 def other_model(model: str) -> list[str]:
-    """Return in a sentence with which model was measured, if the chat answers with another one by now.
-
-    Args:
-        model: as in ``RunLine.chat_model``; "" if it is not known.
-    """
+    """Return in a sentence with which model was measured, if that is known and the chat answers with another now."""
     now = get_app().settings.language_model
     return [t("runs.other_model", model=model, now=now)] if model not in ("", now) else []
 

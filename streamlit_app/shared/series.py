@@ -28,14 +28,8 @@ def follow_series(title: str, run_ids: Sequence[str]) -> None:
 
 
 def series_panel(place: str = "series") -> bool:
-    """Draw the runs that this session started together. Once all have ended, leave for their comparison.
-
-    Args:
-        place: tells the panels of one page apart.
-
-    Returns:
-        Whether some are at work.
-    """
+    """Draw the runs that this session started together, and return whether some are at work. Once all have ended, leave
+    for their comparison. ``place`` tells the panels of one page apart."""
     if _SERIES not in st.session_state:
         return False
     title, run_ids = st.session_state[_SERIES]
