@@ -73,8 +73,8 @@ def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
         points = number(100 * abs(share - base), 1)
         alike = points == number(0, 1)
         # Streamlit reads the sign for the arrow: a hyphen, not a minus sign.
-        change = t("compare.right_points", points=f"{'+' if share > base else '-'}{points}")
-        change = None if one is comparison.headlines[0] else t("compare.right_same") if alike else change
+        said = t("compare.right_points", points=f"{'+' if share > base else '-'}{points}")
+        change = None if one is comparison.headlines[0] else t("compare.right_same") if alike else said
         how: Any = {"delta_color": "off", "delta_arrow": "off"} if alike else {}
         with column.container(border=True, height="stretch"):
             st.metric(plain(labels[one.run_id]), f"{number(100 * share)} %", change, **how)
