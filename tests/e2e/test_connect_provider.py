@@ -65,8 +65,9 @@ def test_a_key_is_typed_tried_and_the_chat_answers_with_the_chosen_model(page, s
     expect(page.get_by_role("option")).to_have_text(["gpt-4.1-mini", "vecino-7b"])
     page.get_by_role("option", name="vecino-7b").click()
     settle(page)
-    card.get_by_role("button", name="Usar").click()
-    card.get_by_text("en uso").wait_for()
+    card.get_by_role("button", name="Usar vecino-7b en el chat").click()
+    card.get_by_text("Guardado: el chat contesta con vecino-7b").wait_for()
+    page.screenshot(path="/tmp/s10.png")
     settle(page)
     assert KEY not in page.content() + page.url
 
