@@ -22,7 +22,8 @@ _WORST = (*FALSE_TICKS, "missed", "unsure", "near", None, *GOOD)
 def show_rows(result: KbResult, threshold: float) -> None:
     """Draw the table, at first of what failed, what the chat says wrong first; then the chosen question in full."""
     # No counts in the texts: Streamlit sends a choice as its text, which must not change with the threshold.
-    names = {name: t(f"detail.only.{name}" if name in ("all", "lost") else f"mykb.filter.{name}") for name in _FILTERS}
+    names = {name: t(f"detail.only.{name}") for name in _FILTERS[:2]}
+    names |= {name: t(f"mykb.filter.{name}") for name in _FILTERS[2:]}
     bar = st.container(horizontal=True, vertical_alignment="center")
     chosen = bar.segmented_control(
         t("eval.queries"),
