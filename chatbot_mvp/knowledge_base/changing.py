@@ -198,7 +198,7 @@ class KbChanges:
             self._store.upgrade(kb_id)
             self._tidy(kb_id)  # a path in what a killed change has left names nothing
             gone = self.purge_plan(kb_id, [*paths, *self._purges.under_way(kb_id)])
-            self._purges.begin(kb_id, paths)
+            self._purges.begin(kb_id, paths, gone)
             base = self._store.version(kb_id)
             if any(map(gone.has, base.documents)):
                 documents = tuple(self._store.whole(kb_id, (one for one in base.documents if not gone.has(one))))
@@ -285,7 +285,7 @@ class KbChanges:
             now = self._store.version(kb_id)
             wanted = documents
             if now.version_id != base.version_id:
-                wanted = merged(kb_id, base.documents, documents, now.documents)
+                wanted = self._merged(kb_id, base, documents, now, new)
                 if wanted == now.documents:
                     if draft:
                         self._store.stage(kb_id, None, before=draft)
@@ -312,11 +312,28 @@ class KbChanges:
             waits = self._store.staged(kb_id)
             now = self._store.version(kb_id, waits.version_id if waits else "")
             if now.version_id != before.version_id:
-                documents, before = merged(kb_id, before.documents, documents, now.documents), now
+                documents, before = self._merged(kb_id, before, documents, now, new), now
             version = self._draft(kb_id, documents, progress, new)
             base = waits.base if waits else before.version_id
             if self._store.stage(kb_id, version, base, waits.version_id if waits else ""):
                 return self._store.record(kb_id, version.version_id)
+
+    def _merged(
+        self,
+        kb_id: str,
+        base: Version,
+        documents: Sequence[KbDocument],
+        now: Version,
+        new: Sequence[NewDocument],
+    ) -> tuple[KbDocument, ...]:
+        """Return what ``merged`` does, and raise KbChangeError (kb_changed_meanwhile) if a text was purged, too."""
+        found = merged(kb_id, base.documents, documents, now.documents)
+        brought = {one.sha256 for one in documents_of(new)}
+        kept = self._store.whole(kb_id, found)
+        for one in found:
+            if one.sha256 not in brought and one not in kept:
+                raise KbChangeError("kb_changed_meanwhile", kb_id=kb_id, path=one.path)
+        return found
 
     def _draft(
         self,

@@ -75,10 +75,10 @@ class Lines:
         found = {line for one, (line, _) in self._alive() if _means(path, one)}
         return found | {line for line, one in enumerate(self._last) if line not in alive and _means(path, one)}
 
-    def doomed(self, paths: Collection[str]) -> Doomed:
-        """Return all that the lines had that some paths mean."""
+    def doomed(self, paths: Collection[str], begun: Collection[tuple[str, str]] = ()) -> Doomed:
+        """Return all that the lines had that some paths mean, and what a purge that was not finished is about."""
         lines = {line for path in paths for line in self.named(path)}
-        found = frozenset(pair for line in lines for pair in self._pairs[line])
+        found = frozenset((*begun, *(pair for line in lines for pair in self._pairs[line])))
         texts = {text for _, text in found}
         equal = {pair[0] for pairs in self._pairs for pair in pairs if pair not in found and pair[1] in texts}
         return Doomed(found, tuple(sorted(equal)))
@@ -88,17 +88,24 @@ class Lines:
 
     def _after(self, documents: Sequence[KbDocument], base: _Now) -> _Now:
         """Return what the documents of the version after ``base`` are, and note them in their lines."""
-        here, left = {one.path for one in documents}, dict[str, list[int]]()
-        taken = {line for path, (line, _) in base.items() if path in here}  # a line is once in a version
+        here, left = {one.path: one.sha256 for one in documents}, dict[str, list[int]]()
+        stay = {line for path, (line, text) in base.items() if here.get(path) == text}
+        back = {
+            pair[0]: line
+            for pair in here.items()
+            if base.get(pair[0], (0, ""))[1] != pair[1] and (line := self._had.get(pair, -1)) not in (-1, *stay)
+        }
+        # A line is once in a version, and leaves its path where another one comes back to it.
+        taken = {line for path, (line, _) in base.items() if path in here and path not in back}
         for path, (line, text) in sorted(base.items(), reverse=True):
             if path not in here:
                 left.setdefault(text, []).append(line)
         found: _Now = {}
         for one in documents:
-            before, had = base.get(one.path), self._had.get((one.path, one.sha256))
-            if (before is None or before[1] != one.sha256) and had is not None and had not in taken:
+            before, had = base.get(one.path), back.get(one.path)
+            if had is not None and had not in taken:
                 line = had
-            elif before is not None:
+            elif before is not None and (had is None or before[0] not in taken):
                 line = before[0]
             elif left.get(one.sha256):
                 line = left[one.sha256].pop()

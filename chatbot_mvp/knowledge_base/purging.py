@@ -30,7 +30,8 @@ from chatbot_mvp.storage.json_object import InvalidJson, parse_json
 _log = logging.getLogger(__name__)
 
 UNDER_WAY = "purge.json"
-"""In the folder of a knowledge base: the paths of a purge that is not done."""
+"""In the folder of a knowledge base: the paths of a purge that is not done, and the documents that it is about, of
+which versions may say no more what they were."""
 
 Eraser = Callable[[Purged], int]
 """Takes purged text out of the files of one part of the program, and returns how many changed. Can be done again.
@@ -80,11 +81,11 @@ class Purges:
             KbNotFound, KbUnreadable
         """
         lines = self.lines(kb_id)
-        before = self.under_way(kb_id)
+        before, found = self._begun(kb_id)
         for path in paths:
             if path not in before and not lines.named(path):
                 raise document_not_found(kb_id, path, lines.paths())
-        return lines.doomed(paths)
+        return lines.doomed([path for path in paths if not (found and path in before)], found)
 
     def lines(self, kb_id: str) -> Lines:
         """Return the documents of all versions that are kept. Raises KbNotFound, KbUnreadable."""
@@ -96,16 +97,26 @@ class Purges:
                 lines.add_draft(version, staged.base if staged and staged.version_id == version_id else "")
         return lines
 
-    def begin(self, kb_id: str, paths: Collection[str]) -> None:
-        """Write down that a purge is under way, together with one that was not finished. Raises OSError."""
+    def begin(self, kb_id: str, paths: Collection[str], gone: Doomed) -> None:
+        """Write down that a purge is under way, together with one that was not finished. Raises OSError.
+
+        Args:
+            gone: what it is about, with what the one before was about.
+        """
         wanted = sorted({*paths, *self.under_way(kb_id)})
-        write_json(self._path(kb_id), {VERSION: KNOWLEDGE_BASE, "paths": wanted})
+        write_json(self._path(kb_id), {VERSION: KNOWLEDGE_BASE, "paths": wanted, "documents": sorted(gone.found)})
 
     def under_way(self, kb_id: str) -> tuple[str, ...]:
         """Return the paths of a purge that was not finished."""
+        return self._begun(kb_id)[0]
+
+    def _begun(self, kb_id: str) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
+        """Return (paths, (path, SHA-256 of the text) of the documents) of a purge that was not finished."""
         with suppress(OSError, ValueError, KeyError, TypeError, InvalidJson):
-            return tuple(str(path) for path in parse_json(self._path(kb_id).read_bytes())["paths"])
-        return ()
+            read = parse_json(self._path(kb_id).read_bytes())
+            found = frozenset((str(path), str(sha256)) for path, sha256 in read.get("documents", ()))
+            return tuple(str(path) for path in read["paths"]), found
+        return (), frozenset()
 
     def finish(self, kb_id: str, gone: Doomed) -> PurgeReport:
         """Take the documents, which the current version no longer has, out of everything.

@@ -6,11 +6,13 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chatbot_mvp.app import App
 from chatbot_mvp.errors import KbChangeError, KbNotWritten
+from chatbot_mvp.knowledge_base import changing
 from chatbot_mvp.knowledge_base.changes import Move, Remove, applied
 from chatbot_mvp.knowledge_base.version_files import VersionFiles
 from chatbot_mvp.knowledge_base.versions import Version
@@ -322,3 +324,23 @@ def test_who_waits_for_another_change_can_stop(app: App, data: Path) -> None:
     thread.join()
     assert len(found) == 1
     assert "otro.md" in paths(app, kb_id)
+
+
+@pytest.mark.parametrize("stage", [False, True])
+def test_a_move_of_what_is_purged_meanwhile_is_told_as_a_change_of_somebody_else(
+    app: App, monkeypatch: pytest.MonkeyPatch, stage: bool
+) -> None:
+    """Not as a base that cannot be read."""
+    kb_id = moving_kb(app)
+
+    def purged_meanwhile(*given: Any) -> Any:
+        documents = applied(*given)
+        app.kb_changes.purge(kb_id, [PATH])
+        return documents
+
+    monkeypatch.setattr(changing, "applied", purged_meanwhile)
+    with pytest.raises(KbChangeError, match=r"Somebody else changed 'nuevo\.md'") as told:
+        app.kb_changes.change(kb_id, [Move(PATH, "nuevo.md")], stage=stage)
+    assert told.value.code == "kb_changed_meanwhile"
+    assert paths(app, kb_id) == ["gastos/dietas.md", "personas/vacaciones.md"]
+    assert app.kb_changes.staged(kb_id) is None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
-from chatbot_mvp.knowledge_base import purging
+from chatbot_mvp.knowledge_base import purging, version_files
 from chatbot_mvp.knowledge_base.changes import Move, Remove
 from chatbot_mvp.knowledge_base.purged_text import PurgedText
 from chatbot_mvp.llm.base import Completion, Usage
@@ -209,6 +210,42 @@ def test_a_purge_that_was_killed_is_continued(app: App, data: Path, monkeypatch:
     assert list(data.rglob(purging.UNDER_WAY)) == []
 
 
+@pytest.mark.parametrize("times", range(1, 7))
+def test_a_purge_that_is_continued_is_about_the_same_documents(
+    data: Path, clean_env: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Also if some versions do not have them any more: a draft's text of a document that has moved since goes."""
+
+    class Killed(BaseException):
+        pass
+
+    app = app_over(data)
+    kb_id = moving_kb(app, *(document(f"{name}.md", f"# {name}\n\nTrata de {name}.\n") for name in "abc"))
+    app.kb_changes.change(kb_id, new=[document("a.md", "# A\n\nUn borrador XQ-11.\n")], stage=True)
+    app.kb_changes.change(kb_id, [Move("a.md", "d.md")])
+    app.kb_changes.change(kb_id, new=[document("a.md", "# Otro\n\nOtra cosa.\n")])
+    left, write = [times], version_files.write_json
+
+    def killed(*args: Any, **kwargs: Any) -> Any:
+        if list(data.rglob(purging.UNDER_WAY)):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed
+        return write(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(version_files, "write_json", killed)
+        with suppress(Killed):
+            app.kb_changes.purge(kb_id, ["d.md"])
+    later = app_over(data)
+    later.kb_changes.finish_purges()
+    staged = later.kb_changes.staged(kb_id)
+    assert staged is not None
+    assert {one.path for one in later.kb_changes.documents(kb_id, staged.version_id)} == {"b.md", "c.md"}
+    assert found_in(data, "XQ-11") == []
+    assert {one.path for one in later.kb_changes.documents(kb_id)} == {"a.md", "b.md", "c.md"}
+
+
 def test_answers_of_a_model_and_the_prompts_that_repeat_them_are_purged(data: Path, clean_env: Path) -> None:
     model = FakeChatModel("La plaza es de Hermenegilda Zabalbeascoa, según consta. [1]")
     app = fake_app(app_over(data).settings, chat_model=lambda: model)
@@ -300,3 +337,22 @@ def test_a_cache_that_cannot_be_read_goes_and_is_named(app: App, data: Path) -> 
     assert app.kb_changes.purge(kb_id, [PATH]).damaged == ("contexts.sqlite",)
     assert not damaged.exists()
     assert {said: found_in(data, said) for said in UNIQUE} == {said: [] for said in UNIQUE}
+
+
+def test_a_document_that_came_back_to_its_path_stays_when_another_one_is_purged_from_where_it_was(app: App) -> None:
+    """It was moved to the path of a removed one, and the version with both was restored."""
+    kb_id = moving_kb(app, *(document(f"{name}.md", f"# {name}\n\nTrata de {name}.\n") for name in "abc"))
+    first = app.kb_changes.history(kb_id)[0].entry.version_id
+    app.kb_changes.change(kb_id, [Remove("c.md")])
+    app.kb_changes.change(kb_id, [Move("a.md", "c.md")])
+    app.kb_changes.restore(kb_id, first)
+    app.kb_changes.purge(kb_id, ["c.md"])
+    held = [
+        {one.path for one in app.kb_changes.documents(kb_id, step.entry.version_id)}
+        for step in app.kb_changes.history(kb_id)
+        if step.kept
+    ]
+    assert held == [{"a.md", "b.md"}, {"a.md", "b.md"}, {"b.md", "c.md"}, {"a.md", "b.md"}, {"a.md", "b.md"}]
+    assert "Trata de c" not in "".join(
+        app.kbs.document(kb_id, step.entry.version_id).text for step in app.kb_changes.history(kb_id)
+    )
