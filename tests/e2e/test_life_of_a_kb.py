@@ -160,7 +160,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     # One document: its text, original, chunks and data.
     page.get_by_role("textbox", name="Buscar documentos", exact=True).fill("tramite-09")
     page.keyboard.press("Enter")
-    page.get_by_text("Se muestran 1 de 29 documentos.").wait_for()
+    page.get_by_text("Se muestra 1 de 29 documentos.").wait_for()
     day.press("Abrir")
     page.get_by_text("queda suprimido desde enero").wait_for()
     day.done("document", *WIDTHS)
