@@ -50,7 +50,7 @@ _STREAMS = (("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("__subst
 """Parts of a file of Office before 2007 -> its format."""
 _MARKED = re.compile(r"\A(?:---|\+\+\+)|<!--|<table\b|<del\b|<s\b|<strike\b|~~|\n(?:=++|--++)[ \t]*+(?:\n|\Z)", re.I)
 """What a Markdown file may have that is no text as it stands."""
-_UNDERLINED = re.compile(
+_RULED = re.compile(
     r"(?:\A|(?<=\n\n))([^\n]{1,80}+\n)?(?![ \t>#*+|-])(?=[^\n]*\w)([^\n]{1,80}(?<![ \t.,;:]))[ \t]*+\n"
     r"([=-])\3{2,}+[ \t]*+(?=\n|\Z)"
 )
@@ -239,12 +239,13 @@ def _decode(name: str, content: bytes) -> tuple[str, str, int]:
 
 def _with_marks(text: str) -> str:
     """Mark the headings of a plain text, which only rules and lines of their own show."""
-    return "\n\n".join(map(_titles_apart, _UNDERLINED.sub(_heading, text).split("\n\n")))
+    return "\n\n".join(map(_titles_apart, _RULED.sub(_heading, text).split("\n\n")))
 
 
-def _heading(underlined: re.Match[str]) -> str:
-    above = (underlined[1] or "").strip("=- \t\n")
-    return f"{above}{chr(10) * 2 if above else ''}{'#' if underlined[3] == '=' else '##'} {underlined[2]}\n"
+def _heading(ruled: re.Match[str]) -> str:
+    above, mark = (ruled[1] or "").strip("=- \t\n"), "#" if ruled[3] == "=" else "##"
+    heading = f"{mark} {ruled[2]}\n"
+    return f"{above}\n\n{heading}" if above else heading
 
 
 def _titles_apart(paragraph: str) -> str:

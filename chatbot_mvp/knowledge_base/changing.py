@@ -328,10 +328,11 @@ class KbChanges:
     ) -> tuple[KbDocument, ...]:
         """Return what ``merged`` does, and raise KbChangeError (kb_changed_meanwhile) if a text was purged, too."""
         found = merged(kb_id, base.documents, documents, now.documents)
-        brought = {one.sha256 for one in documents_of(new)}
-        kept = self._store.whole(kb_id, found)
-        for one in found:
-            if one.sha256 not in brought and one not in kept:
+        there = {one.sha256 for one in (*now.documents, *documents_of(new))}
+        left = [one for one in found if one.sha256 not in there]
+        kept = self._store.whole(kb_id, left)
+        for one in left:
+            if one not in kept:
                 raise KbChangeError("kb_changed_meanwhile", kb_id=kb_id, path=one.path)
         return found
 

@@ -89,11 +89,11 @@ class Lines:
     def _after(self, documents: Sequence[KbDocument], base: _Now) -> _Now:
         """Return what the documents of the version after ``base`` are, and note them in their lines."""
         here, left = {one.path: one.sha256 for one in documents}, dict[str, list[int]]()
-        stay = {line for path, (line, text) in base.items() if here.get(path) == text}
+        stay = {-1, *(line for path, (line, text) in base.items() if here.get(path) == text)}
         back = {
-            pair[0]: line
-            for pair in here.items()
-            if base.get(pair[0], (0, ""))[1] != pair[1] and (line := self._had.get(pair, -1)) not in (-1, *stay)
+            path: line
+            for path, text in here.items()
+            if base.get(path, (0, ""))[1] != text and (line := self._had.get((path, text), -1)) not in stay
         }
         # A line is once in a version, and leaves its path where another one comes back to it.
         taken = {line for path, (line, _) in base.items() if path in here and path not in back}

@@ -49,8 +49,10 @@ class QueryTable:
 
     def __init__(self, result: RunResult) -> None:
         self.result = result
-        told = _as_headline if result.generator and "solved" in result.metrics else _as_recorded
-        self.rows: list[QueryRow] = sorted(map(told, result.per_query), key=_badness)
+        rows: Iterable[QueryRow] = result.per_query
+        if result.generator and "solved" in result.metrics:
+            rows = map(_as_headline, rows)
+        self.rows: list[QueryRow] = sorted(rows, key=_badness)
         """Rows of all questions, worst first: by recall@5, or by the decision in a KB run, then by mrr."""
         known = {name for row in self.rows for name in row.metrics}
         self.metrics = [name for name in METRICS if name in known]
@@ -118,10 +120,6 @@ class QueryTable:
         found = np.flatnonzero(keep).tolist()
         words = fold(wanted.text).split()
         return [row for row in found if all(word in self._texts[row] for word in words)]
-
-
-def _as_recorded(row: QueryRow) -> QueryRow:
-    return row
 
 
 def _as_headline(row: QueryRow) -> QueryRow:

@@ -52,7 +52,7 @@ def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) ->
     said = [plain(spoken(newest.system)), moment(newest.started_at)]
     if interval := newest.intervals.get(name):
         said.append(t("eval.interval", interval=interval_text(interval)))
-    said += other_model(newest.chat_model)
+    said.append(other_model(newest.chat_model))
     st.caption(" · ".join(part for part in said if part))
     if len(shown) > 1:
         from streamlit_app.home.run_chart import show_run_chart  # the first visit has no runs and needs no charts

@@ -31,7 +31,7 @@ def show_headline(own: KbResult, other: KbResult | None = None) -> None:
         st.info(t("mykb.strict_unknown"), icon=":material/replay:")
         return
     st.markdown(f"## {t('mykb.strict', right=number(share.count), total=number(share.total))}")
-    for said in other_model(own.model or own.provider):
+    if said := other_model(own.model or own.provider):
         st.markdown(f":material/swap_horiz: {said}")
     if other is not None and (before := other.strict.right).total:
         st.markdown(t("mykb.strict_other", right=number(before.count), total=number(before.total)))

@@ -61,10 +61,10 @@ def model_name(run: RunLine) -> str:
     return t("runs.no_model") if name == "demo" else name or "–"
 
 
-def other_model(model: str) -> list[str]:
-    """Return in a sentence with which model was measured, if that is known and the chat answers with another now."""
+def other_model(model: str) -> str:
+    """Return with which model was measured if the chat answers with another one now; "" if not, or if it is unknown."""
     now = get_app().settings.language_model
-    return [t("runs.other_model", model=model, now=now)] if model not in ("", now) else []
+    return t("runs.other_model", model=model, now=now) if model not in ("", now) else ""
 
 
 def run_names(runs: Sequence[RunLine], parts: Callable[[RunLine], Sequence[str]]) -> dict[str, str]:

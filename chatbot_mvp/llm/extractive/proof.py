@@ -134,25 +134,26 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
 
 
-def superseded(chosen: Iterable[Unit], units: Iterable[Unit], grounding: Grounding, reader: Reader) -> bool:
-    """Return whether, of a later day than what is chosen, a unit has the words of the question and another value.
+def superseded(chosen: Sequence[Unit], units: Iterable[Unit], grounding: Grounding, reader: Reader) -> bool:
+    """Return whether, of a later day than all that is chosen, a unit has the words of the question and another value.
 
     One of three words or more may be missing: the later minutes say "the shop" where the first say "the members' shop".
     """
     clause = last_clause(grounding.question.rpartition("? ")[2] or grounding.question)
     plain = plain_of(clause)
     value, rest = value_asked(plain)
-    quoted = {day: fold(text_of(one)) for one in chosen if grounding.days and (day := grounding.days[one.passage])}
-    if not value or not quoted:
+    days = [day for one in chosen if grounding.days and (day := grounding.days[one.passage])]
+    if not value or not days:
         return False
     words = [word for word, _ in content_of(clause, plain, rest, reader)]
+    enough, quoted = len(words) - (len(words) > 2), fold("\n".join(map(text_of, chosen)))
     for other in units:
         day, said = grounding.days[other.passage], fold(text_of(other))
+        if not day or day <= max(days) or all(one.group() in quoted for one in VALUES[value].given.finditer(said)):
+            continue
         context = f"{grounding.passages[other.passage].section}\n{other.topic}\n{said}"
-        for own, text in quoted.items():
-            another = day and day > own and any(one.group() not in text for one in VALUES[value].given.finditer(said))
-            if another and sum(has(context, word, reader) for word in words) >= max(len(words) - 1, min(len(words), 2)):
-                return True
+        if sum(has(context, word, reader) for word in words) >= enough:
+            return True
     return False
 
 
