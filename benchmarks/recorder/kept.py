@@ -156,8 +156,13 @@ def _settings(app: App) -> Iterator[tuple[str, JSON]]:
 def _after(app: App, data: Path) -> Iterator[tuple[str, JSON]]:
     """Yield what comes of going on: a run, a draft, a restored version, a purge, a question about each."""
     [unfinished] = app.archive.unfinished()
-    run = app.runs.resume_now(unfinished.run_id)
-    yield "resumed", [unfinished.recorded, run.queries, run.metrics]
+
+    def resumed() -> JSON:
+        run = app.runs.resume_now(unfinished.run_id)
+        return [run.queries, run.metrics]
+
+    # A run of an earlier version of the texts is not the same run any more, and says so.
+    yield "resumed", [unfinished.recorded, _tried(resumed)]
     by_name = {record.kb_name: record.kb_id for record in app.kbs.records()}
     rules = by_name["Normas"]
     for question in ("¿Cuántos días laborables de vacaciones hay al año?", "¿De cuántos euros es la dieta completa?"):
