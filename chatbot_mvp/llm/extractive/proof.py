@@ -15,6 +15,7 @@ import numpy as np
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import ARTICLES, DAYS, MONTHS, NUMERALS, Asked, Fit, asked, last_clause, plain_of
+from chatbot_mvp.llm.extractive.opposites import says_otherwise
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import compare
 from chatbot_mvp.llm.extractive.tables import ranges_in
@@ -62,6 +63,8 @@ _MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASUR
 _AMOUNTS = ("money", "measure", "percentage")
 """Values that are those of the thing in whose clause they stand. A time is said of a whole sentence: "In May, …"."""
 _CLAUSE_ENDS = re.compile(r"[,;:()]| (?:y|e|pero|and|but) ")
+_MAY = re.compile(r"\b(?:puede\w*|puedo|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|can|may|must|should|allow\w*)\b")
+_WORD = re.compile(r"\w+")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
 
@@ -112,11 +115,16 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
     alike = wanted.kind == "yes_no" or _denies_alike(clause, quote, reader)
-    if not (gives_it[best] and short and alike) or _disputed(
-        clause, quote, (units[row].text for row in rivals), reader
+    beside_it = [units[row].text for row in rivals if gives_it[row] and units[row].passage == unit.passage]
+    if (
+        not (gives_it[best] and short and alike)
+        or _disputed(clause, quote, (units[row].text for row in rivals), reader)
+        or _allows_otherwise(clause, quote, beside_it)
+        or says_otherwise(clause, quote)
     ):
         return Proof(unit, 0.0)
-    context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
+    heads, own = f"{passage.section}\n{unit.topic}", f"{unit.lead}\n{quote}"
+    context = f"{heads}\n{own}"
     # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
     everywhere = "\n".join(other.text for other in grounding.passages)
@@ -124,6 +132,9 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     if _of_another(value, clause, content, unit, reader):
         return Proof(unit, 0.0)
     for word, literal in content:
+        # A heading of two models says of neither that the sentence below is about it: the sentence may name the other.
+        if literal and not has(own, word, reader) and _names_another(own, heads, clause):
+            return Proof(unit, 0.0)
         # A role that the passages name is not what somebody does who is near it.
         role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
         near = 0.0 if literal or role else near_words[best].get(fold(word.text), 0.0)
@@ -193,6 +204,12 @@ def has(text: str, word: Word, reader: Reader) -> bool:
     return word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(fold(word.text))}\b", fold(text)))
 
 
+def _names_another(own: str, heads: str, clause: str) -> bool:
+    """Return whether a text has a number, day or month of its headings that the question does not have."""
+    of_text, of_heads, asked_about = ({*_WORD.findall(fold(text))} for text in (own, heads, clause))
+    return any(map(_LITERAL.fullmatch, (of_text & of_heads) - asked_about - {*ARTICLES}))
+
+
 def _in_range(number: str, clause: str, context: str, reader: Reader) -> bool:
     """Return whether a range of a text holds a number of the question, in its unit."""
     found = re.search(rf"\b{'[.,]?'.join(number)} ?([^\W\d_]+)", fold(clause)) if number.isdigit() else None
@@ -211,6 +228,15 @@ def _disputed(clause: str, quote: str, others: Iterable[str], reader: Reader) ->
     return bool(words and given.search(fold(clause))) and any(
         {*given.findall(fold(other))} - said and all(has(other, word, reader) for word in words) for other in others
     )
+
+
+def _allows_otherwise(clause: str, quote: str, others: Iterable[str]) -> bool:
+    """Return whether what answers as well says what one may or must do, and the quote does not, though it is asked for.
+
+    How many there are is not how many somebody may have.
+    """
+    asked_for = _MAY.search(fold(clause)) and not _MAY.search(fold(quote))
+    return bool(asked_for) and any(_MAY.search(fold(other)) for other in others)
 
 
 def _of_another(value: str, clause: str, content: Sequence[tuple[Word, bool]], unit: Unit, reader: Reader) -> bool:

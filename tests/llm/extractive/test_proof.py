@@ -269,6 +269,66 @@ def test_where_the_texts_say_another_price_none_is_proven(question: str, rival: 
 
 
 @pytest.mark.parametrize(
+    ("question", "sentence", "answers"),
+    [
+        ("¿Cuánto cuesta el seguro mensual?", "El seguro anual cuesta 18 euros.", False),
+        ("¿Cuánto cuesta al año el seguro?", "El seguro cuesta 18 euros anuales.", True),
+        ("¿A qué hora cierra la sala?", "La sala abre a las 9:00.", False),
+        ("¿A qué hora cierra la sala?", "La sala abre a las 9:00 y cierra a las 14:00.", True),
+        ("¿Cuánto puede durar como máximo una vuelta?", "La vuelta media dura 18 minutos.", False),
+        ("¿Cuánto puede durar como máximo una vuelta?", "La vuelta dura hasta media hora.", True),
+        ("¿Cuánto mide la sala nueva?", "La sala nueve mide 12 metros.", True),  # a number is nothing new
+        (
+            "¿Dónde se compran las llaves?",
+            "Las llaves se venden en la panadería Espiga.",
+            True,
+        ),  # two ends of one thing
+        ("¿Quién es la directora?", "La subdirectora es Ana Ruiz.", False),
+        ("¿Quién es la subdirectora?", "La directora es Ana Ruiz.", False),
+        ("¿Quién es la directora?", "La directora es Ana Ruiz, que fue subdirectora.", True),
+        ("When does the pool close?", "The pool opens at 9:00.", False),
+        ("When does the pool close?", "The pool closes at 9:00.", True),
+    ],
+)
+def test_a_sentence_that_says_otherwise_in_place_of_a_word_is_no_answer(
+    question: str, sentence: str, answers: bool
+) -> None:
+    near = dict.fromkeys(question.lower().translate(str.maketrans("áéíóúñ", "aeioun", "¿?")).split(), 1.0)
+    assert bool(asked(question, [0.9, 0.1], near, f"{sentence} Hoy no viene nadie.").text) == answers
+
+
+@pytest.mark.parametrize(
+    ("heading", "question", "sentence", "answers"),
+    [
+        ("Modelos K2 y K4", "¿Cuánto gasta el K4?", "El K4 gasta 1.900 vatios.", True),
+        ("Modelos K2 y K4", "¿Cuánto gasta el K2?", "El K4 gasta 1.900 vatios.", False),
+        ("Modelos K2 y K4", "¿Cuánto gasta el K2?", "El aparato gasta 1.900 vatios.", True),
+        ("Modelo K2", "¿Cuánto gasta el K2?", "A 230 voltios gasta 1.900 vatios.", True),
+    ],
+)
+def test_under_a_heading_of_two_models_a_sentence_is_about_the_one_that_it_names(
+    heading: str, question: str, sentence: str, answers: bool
+) -> None:
+    text = f"{sentence} La caja no pesa."
+    near = lambda units: [(value, {"gasta": 1.0}) for value in (0.9, 0.1)[: len(units)]]  # noqa: E731
+    grounding = Grounding(question, (Chunk("c", "d", heading, text, 0, len(text)),), "es", near=near, least_proof=1.0)
+    assert bool(DemoModel().complete(ChatRequest((), grounding=grounding)).text) == answers
+
+
+@pytest.mark.parametrize(
+    ("question", "rival", "answers"),
+    [
+        ("¿Cuántas parcelas puedo tener?", "Una familia puede cultivar dos parcelas.", False),
+        ("¿Cuántas parcelas tiene?", "Una familia puede cultivar dos parcelas.", True),
+        ("¿Cuántas parcelas puedo tener?", "Una familia cultiva dos parcelas.", True),
+        ("¿Cuántas parcelas puedo tener?", "Se puede regar de noche.", True),  # gives no number
+    ],
+)
+def test_how_many_there_are_is_not_how_many_one_may_have(question: str, rival: str, answers: bool) -> None:
+    assert bool(asked(question, [0.9, 0.1], {}, f"El huerto tiene treinta parcelas. {rival}").text) == answers
+
+
+@pytest.mark.parametrize(
     ("question", "answers"),
     [
         ("¿Puede ir un perro de 12 kilos?", True),
