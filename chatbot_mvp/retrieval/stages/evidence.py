@@ -264,6 +264,8 @@ def judge(trace: RetrievalTrace, index: CorpusIndex) -> tuple[RetrievalTrace, di
     evidence, topic = (logistic(features, fitted[name][score], fitted["max_z"]) for score in ("evidence", "topic"))
     if _names_heading(trace, index) or names_record(trace, index):
         evidence, topic = max(evidence, NAMED_HEADING), 1.0
+    elif _names_code(trace, index):
+        topic = 1.0
     rounded = {feature: round(value, 4) for feature, value in features.items()}
     judged = replace(trace, evidence=evidence, topic=topic)
     return judged, {**notes, "model": name, "topic": round(topic, 4), **rounded}
@@ -274,6 +276,13 @@ def _names_heading(trace: RetrievalTrace, index: CorpusIndex) -> bool:
     terms = set(index.analyzer.terms(trace.query))
     headings = trace.chunks_final[0].chunk.section.split(" > ")
     return any(terms <= set(index.analyzer.terms(heading)) for heading in headings)
+
+
+def _names_code(trace: RetrievalTrace, index: CorpusIndex) -> bool:
+    """Return whether a final chunk has a code of the question: letters and digits in one word ("What is E2?")."""
+    words = index.analyzer.content_words(trace.query)
+    codes = {term for word, term in words if not word.isdigit() and any(map(str.isdigit, word))}
+    return any(index.terms_present(codes, [hit.chunk for hit in trace.chunks_final]))
 
 
 def kb_features(trace: RetrievalTrace, index: CorpusIndex) -> dict[str, float]:

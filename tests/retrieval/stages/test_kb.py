@@ -147,6 +147,22 @@ def test_a_question_that_names_a_heading_has_enough_evidence(settings: Settings,
     assert trace.topic == 1.0
 
 
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("¿Qué pasa si aparece E2 en la pantalla?", True),
+        ("¿Qué pasa si aparece E7 en la pantalla?", False),  # no passage has it
+        ("¿Qué pasa si aparece 14 en la pantalla?", False),  # no code
+    ],
+)
+def test_a_question_with_a_code_of_a_passage_is_about_the_base(settings: Settings, question: str, about: bool) -> None:
+    text = (
+        "# Horno\n\n## Avisos\n\nE2: la puerta no cierra. Se borra en 14 minutos.\n\n## Limpieza\n\nCon un paño seco."
+    )
+    [trace] = pipeline_of(settings, "LEXICAL", text).retrieve([question])
+    assert (trace.topic == 1.0) == about
+
+
 def test_features_of_vectors_are_there_only_with_vectors(settings: Settings) -> None:
     for strategy, expected in (("LEXICAL", LEXICAL_FEATURES), ("HYBRID", LEXICAL_FEATURES + DENSE_FEATURES)):
         pipeline = pipeline_of(settings, strategy)
