@@ -13,7 +13,7 @@ _FAMILIES = r"""
 diari\w+|(?:al|por|cada) dia|daily / semanal\w*|(?:a la|por|cada) semana|weekly / mensual\w*|(?:al|por|cada) mes|monthly
     / trimestral\w*|quarterly / anual\w*|(?:al|por|cada) ano|yearly|annual\w*
 maxim\w+|como mucho|tope|hasta|limite|maximum|at most|up to / minim\w+|al menos|minimum|at least
-    / (?<!y )medi[oa]s?(?! (?:hora|ano|mes|kilo|litro|docena|metro|dia|de)\b)|promedio|average|mean
+    / de media|promedio|(?:termino|viaje|tiempo|duracion|edad|precio|coste|gasto|consumo) medi[oa]|average|mean
 abre\w*|abri(?:r|o|a|an|eron|mos|endo|ra)\w*|abiert\w+|apertura|open\w* / cierr\w+|cerr\w+|clos\w+
 entra\w*|llega\w*|arriv\w+ / sale|salen|salir|salida\w*|depart\w+|leav\w+
 ida|outward / vuelta|regreso|return

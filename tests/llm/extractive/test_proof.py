@@ -275,8 +275,9 @@ def test_where_the_texts_say_another_price_none_is_proven(question: str, rival: 
         ("¿Cuánto cuesta al año el seguro?", "El seguro cuesta 18 euros anuales.", True),
         ("¿A qué hora cierra la sala?", "La sala abre a las 9:00.", False),
         ("¿A qué hora cierra la sala?", "La sala abre a las 9:00 y cierra a las 14:00.", True),
-        ("¿Cuánto puede durar como máximo una vuelta?", "La vuelta media dura 18 minutos.", False),
-        ("¿Cuánto puede durar como máximo una vuelta?", "La vuelta dura hasta media hora.", True),
+        ("¿Cuánto puede durar como máximo un viaje?", "El viaje medio dura 18 minutos.", False),
+        ("¿Cuánto puede durar como máximo un viaje?", "El viaje dura hasta media hora.", True),
+        ("¿Hasta qué edad se paga media entrada?", "Paga media entrada quien tiene menos de 12 años.", True),
         ("¿Cuánto mide la sala nueva?", "La sala nueve mide 12 metros.", True),  # a number is nothing new
         (
             "¿Dónde se compran las llaves?",
