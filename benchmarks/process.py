@@ -8,6 +8,7 @@ import resource
 from pathlib import Path
 
 _PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
+_NOW = re.compile(r"^VmRSS:\s+(\d+) kB", re.MULTILINE)
 
 
 def peak_mb(pid: int | None = None) -> float:
@@ -18,9 +19,17 @@ def peak_mb(pid: int | None = None) -> float:
     """
     if pid is None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    # What ``wait4`` tells of a child counts the process that started it.
+    return _status_mb(pid, _PEAK)  # what ``wait4`` tells of a child counts the process that started it
+
+
+def resident_mb(pid: int) -> float:
+    """Return the resident memory of a process now, in MB (10^6 bytes); 0 if it has ended."""
+    return _status_mb(pid, _NOW)
+
+
+def _status_mb(pid: int, line: re.Pattern[str]) -> float:
     try:
-        found = _PEAK.search(Path(f"/proc/{pid}/status").read_text("ascii", "replace"))
+        found = line.search(Path(f"/proc/{pid}/status").read_text("ascii", "replace"))
     except OSError:
         return 0.0
     return int(found[1]) * 1024 / 1e6 if found else 0.0

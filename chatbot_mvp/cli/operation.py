@@ -68,19 +68,20 @@ def _prepare_data(settings: Settings) -> None:
     """Create DATA_DIR and say where it is. If the folder is there but cannot be written, warn: reading still works.
 
     Raises:
-        DataFolderUnusable: there is no such folder, and it cannot be created.
+        DataFolderUnusable: this account may not look into it, or it is not there and cannot be created.
     """
     folder = settings.data_folder
+    use_folder(folder)  # as long as this process lives
     is_new = not folder.root.is_dir()
     try:
         folder.create()
     except DataFolderUnusable as error:
-        if not folder.root.is_dir():
+        if is_new:
             raise
         logs.say(str(error), logging.WARNING)
         return
     if is_new:
-        use_folder(folder)  # as long as this process lives; the App has found no folder to use
+        use_folder(folder)
     logs.say(f"DATA_DIR: {folder.root.absolute()}{' (new)' if is_new else ''}")
 
 

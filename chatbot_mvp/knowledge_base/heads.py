@@ -6,7 +6,7 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from chatbot_mvp.errors import FileOfLaterVersion
+from chatbot_mvp.errors import FileOfLaterVersion, KbUnreadable
 from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.version_files import DAMAGED
 from chatbot_mvp.knowledge_base.versions import Head, Version
@@ -17,6 +17,14 @@ from chatbot_mvp.storage.json_object import parse_json
 HEAD, COPY = "kb.json", "kb.json.copy"
 ERRORS = (ValueError, TypeError, KeyError, AttributeError, OSError, FileOfLaterVersion)
 """What reading a damaged file raises."""
+
+
+def unreadable(kb_id: str, error: Exception) -> KbUnreadable:
+    """Return why a knowledge base cannot be read: something of it is damaged, or of a later version."""
+    if isinstance(error, FileOfLaterVersion):
+        found, known = error.params["found"], error.params["known"]
+        return KbUnreadable("kb_of_later_version", kb_id=kb_id, found=found, known=known)
+    return KbUnreadable("kb_unreadable", kb_id=kb_id, reason=str(error))
 
 
 def read_head(path: Path) -> tuple[Head, Version | None]:

@@ -21,7 +21,6 @@ from chatbot_mvp.errors import (
     UploadError,
 )
 from chatbot_mvp.knowledge_base.kb_pipelines import KbPipelines
-from chatbot_mvp.knowledge_base.memory import fill_memory
 from chatbot_mvp.knowledge_base.naming import kb_named
 from chatbot_mvp.knowledge_base.parsed_files import ParsedFiles
 from chatbot_mvp.knowledge_base.record import KbRecord
@@ -36,6 +35,7 @@ from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
 from chatbot_mvp.storage.bounded_folder import BoundedFolder
+from chatbot_mvp.storage.filled_memory import fill_memory
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _PICTURES_HOURS, _PICTURES_BYTES = 24, 200_000_000

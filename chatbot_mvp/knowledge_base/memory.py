@@ -16,9 +16,6 @@ dimensions. A third is added, because texts differ."""
 CHECKED_CHARS = 500_000
 """Smaller knowledge bases are not checked: they need less memory than the estimate is accurate to."""
 
-_M_PERTURB = -6
-"""Option of glibc's ``mallopt``: with 0xFF, memory is given out as zeros, and filled with ones when it is freed."""
-
 
 def needed_mb(chars: int) -> int:
     """Return the memory in MB that indexing and searching a text of ``chars`` characters needs."""
@@ -63,16 +60,6 @@ def return_freed_memory() -> None:
     """
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
-
-
-def fill_memory() -> None:
-    """Let the C library overwrite memory when it is freed and when it is given out; does nothing where it cannot.
-
-    ChromaDB writes its index files from memory that it has not filled, so that texts which this process had freed
-    stood in them, also those of documents that were purged. Where it can: glibc. Measured: no slower.
-    """
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").mallopt(_M_PERTURB, 0xFF)
 
 
 def _free_of_machine(root: Path) -> int | None:

@@ -14,7 +14,7 @@ from chatbot_mvp.documents.chunking import TARGET_CHARS
 from chatbot_mvp.documents.kb_files import KbFile, text_hash
 from chatbot_mvp.errors import ChatbotError, FileOfLaterVersion, KbChangeError, KbNotFound, KbUnreadable
 from chatbot_mvp.knowledge_base import format_1
-from chatbot_mvp.knowledge_base.heads import COPY, ERRORS, HEAD, is_head, read_head
+from chatbot_mvp.knowledge_base.heads import COPY, ERRORS, HEAD, is_head, read_head, unreadable
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.version_files import VersionFiles
 from chatbot_mvp.knowledge_base.versions import (
@@ -68,7 +68,7 @@ class KbReader:
             except KbNotFound:
                 continue
             except OSError as error:
-                found[path.name] = KbUnreadable(kb_id=path.name, reason=error.strerror or str(error))
+                found[path.name] = KbUnreadable("kb_unreadable", kb_id=path.name, reason=error.strerror or str(error))
             except ChatbotError as error:
                 found[path.name] = error
         return found
@@ -109,7 +109,7 @@ class KbReader:
         try:
             return self._files.version(self._root / kb_id, version_id)
         except ERRORS as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
 
     def version_with(self, kb_id: str, sha256: str) -> Version | None:
         """Return the newest version with a text of this hash; None if none is kept."""
@@ -169,7 +169,7 @@ class KbReader:
                 return format_1.texts_of(format_1.read_text(folder), version)[document.path].text
             return self._files.text(folder, document.sha256)
         except ERRORS as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
 
     def original(self, kb_id: str, document: KbDocument) -> bytes | None:
         """Return the file that a document was uploaded as; None if it was not kept."""
@@ -178,7 +178,7 @@ class KbReader:
         try:
             return self._files.original(self._root / kb_id, document.original)
         except OSError as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
 
     def is_named(self, kb_id: str, name: str) -> bool:
         """Return whether a kept version of a KB names this text or original, or is the version of this id."""
@@ -240,7 +240,7 @@ class KbReader:
             if not lost and text_hash(text) != record.sha256:
                 raise ValueError("the text is not the one that its record names")
         except ERRORS as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
         if lost:
             self._warn(f"{kb_id} {lost}", "%s: documents cannot be read, and are left out: %s", kb_id, ", ".join(lost))
         return text
@@ -256,7 +256,7 @@ class KbReader:
                     return self._open(kb_id)
                 version = self._latest(head)
                 if version is None:
-                    raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+                    raise unreadable(kb_id, error) from error
                 said = "%s: version %d cannot be read, an earlier one counts: %s"
                 self._warn(head.current.version_id, said, kb_id, head.current.number, error)
         return head, version
@@ -280,7 +280,7 @@ class KbReader:
                 found = read_head(path.with_name(COPY if not isinstance(error, FileOfLaterVersion) else HEAD))
                 self._warn(str(path), "%s cannot be read, and its copy counts: %s", path, error)
                 return found
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
 
     def _warn(self, what: str, text: str, *values: object) -> None:
         """Log a warning about a file once."""

@@ -145,7 +145,7 @@ class KbStore(KbVersions):
             _, now = self._open(kb_id)
             text = self._text(kb_id, self.record(kb_id))
             if lost := self.lost(kb_id):
-                raise KbUnreadable(kb_id=kb_id, reason=", ".join(lost))
+                raise KbUnreadable("kb_unreadable", kb_id=kb_id, reason=", ".join(lost))
             chunks = self.chunked(titled(kb_id, text, now.files), now.files)
             self._files.put_version(folder, version_of(now.documents, text, now.files, now.max_chars, chunks))
 

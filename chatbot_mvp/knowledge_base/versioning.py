@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_name
-from chatbot_mvp.errors import KbChangeError, KbUnreadable
+from chatbot_mvp.errors import KbChangeError
 from chatbot_mvp.knowledge_base.changes import merged
-from chatbot_mvp.knowledge_base.heads import ERRORS, HEAD
+from chatbot_mvp.knowledge_base.heads import ERRORS, HEAD, unreadable
 from chatbot_mvp.knowledge_base.record import KbRecord
 from chatbot_mvp.knowledge_base.version_files import DAMAGED
 from chatbot_mvp.knowledge_base.versions import (
@@ -297,5 +297,5 @@ class KbVersions(KbWriter):
             version = self._files.version(folder, head.current.version_id)
             self._files.texts(folder, version.documents)
         except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
         return head

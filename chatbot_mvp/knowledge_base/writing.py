@@ -13,10 +13,10 @@ from filelock import FileLock, Timeout
 from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_path
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.errors import KbNotWritten, KbUnreadable
+from chatbot_mvp.errors import KbNotWritten
 from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.changes import about_of
-from chatbot_mvp.knowledge_base.heads import ERRORS, write_head
+from chatbot_mvp.knowledge_base.heads import ERRORS, unreadable, write_head
 from chatbot_mvp.knowledge_base.reading import KbReader, titled
 from chatbot_mvp.knowledge_base.version_files import sync_all, synced
 from chatbot_mvp.knowledge_base.versions import (
@@ -91,7 +91,7 @@ class KbWriter(KbReader):
         try:
             text, files = joined(documents, self._files.texts(folder, documents), max_chars)
         except ERRORS as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
         version = version_of(documents, text, files, max_chars, self.chunked(titled(kb_id, text, files), files))
         self._files.put_version(folder, version)
         self._joined.put((kb_id, version.version_id), text)
@@ -118,7 +118,7 @@ class KbWriter(KbReader):
         try:
             texts = format_1.texts_of(format_1.read_text(folder), version)
         except ERRORS as error:
-            raise KbUnreadable(kb_id=kb_id, reason=str(error)) from error
+            raise unreadable(kb_id, error) from error
         documents = self._put(folder, [NewDocument(*item) for item in texts.items()], head.added_at)
         named = {one.sha256: texts[one.path].text for one in documents}
         text, files = joined(documents, named, version.chars)

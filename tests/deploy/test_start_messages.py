@@ -97,17 +97,27 @@ def test_a_folder_that_is_read_only_or_full_is_a_warning_because_it_can_be_read(
     assert warning in err
 
 
-@pytest.mark.parametrize("words", [("doctor",), ("kb", "list"), ("serve",), ("kb", "ask", "manual", "¿y?")])
-def test_a_data_folder_of_somebody_else_is_told_in_one_line_with_code_2(
-    words: tuple[str, ...], command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("asked", ["names_in", "is_dir"])
+@pytest.mark.parametrize("words", [("doctor",), ("kb", "list"), ("kb", "ask", "a", "¿y?"), *((one,) for one in STARTS)])
+def test_a_data_folder_of_somebody_else_or_in_one_is_told_in_one_line_with_code_2(
+    words: tuple[str, ...],
+    asked: str,
+    command: Command,
+    started: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refused(folder: Path) -> list[str]:
+    is_dir = Path.is_dir
+
+    def refused(folder: Path) -> Any:
+        if asked == "is_dir" and folder != tmp_path / "data":
+            return is_dir(folder)
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))  # root is never refused
 
     (tmp_path / "data").mkdir()
-    monkeypatch.setattr(data_folder, "names_in", refused)
+    monkeypatch.setattr(data_folder if asked == "names_in" else Path, asked, refused)
     code, _, told = command(*words)
-    assert (code, len(told.splitlines())) == (2, 1)
+    assert (code, len(told.splitlines()), started) == (2, 1, [])
     assert told.startswith(
         f"chatbot-mvp: DATA_DIR is '{tmp_path / 'data'}', and nothing can be written there: Permission"
     )

@@ -152,6 +152,16 @@ def test_pages_name_no_package_that_cannot_be_installed() -> None:
             assert "pip install 'chatbot-mvp[" not in (ROOT / page).read_text("utf-8"), page
 
 
+def test_each_extra_that_a_page_names_is_one_of_the_package() -> None:
+    there = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = re.compile(r"(?:extra `|pip install (?:-e )?'(?:\.|chatbot[_-]mvp)[^\s'\[]*)\[([\w,]+)\]")
+    found = {
+        name for page in PAGES for names in named.findall((ROOT / page).read_text("utf-8")) for name in names.split(",")
+    }
+    assert len(found) > 8
+    assert found <= set(there)
+
+
 def test_each_reason_not_to_run_a_line_is_needed() -> None:
     lines = [line for page in WITH_COMMANDS for block in shell_blocks(page) for line in block.commands]
     assert [part for part in LACKING if not any(part in line for line in lines)] == []

@@ -165,7 +165,9 @@ def test_a_damaged_head_of_a_deleted_or_later_knowledge_base_has_no_copy(three: 
     head = (folder / "kb.json").read_bytes()
     (folder / "kb.json").write_bytes(head.replace(b'"format_version": 2', b'"format_version": 99'))
     app = app_over(folder.parents[1])
-    assert list(app.kbs.store.unreadable()) == [kb_id]
+    [(unreadable, told)] = app.kbs.store.unreadable().items()
+    assert (unreadable, told.code, told.params["found"]) == (kb_id, "kb_of_later_version", 99)
+    assert "damaged" not in str(told)
     (folder / "kb.json").unlink()
     assert app.kbs.records() == []
     assert app.kbs.store.unreadable() == {}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from chatbot_mvp.documents.trial import small_files
 from tests.documents.made import docx_with, pdf
 from tests.installed.conftest import Installed
 from tests.loopback import free_port
@@ -49,7 +50,7 @@ def test_its_user_can_change_nothing_of_it(installed: Installed) -> None:
 
 def test_doctor_finds_everything_in_order_and_reads_each_format(installed: Installed) -> None:
     told = json.loads(installed.run("doctor", "--json", home="doctors"))
-    assert told["readers"] == {"ok": True, "detail": ".txt .md .html .docx .pdf"}
+    assert told["readers"] == {"ok": True, "detail": " ".join(small_files())}
     assert [name for name, check in told.items() if not check.get("ok", True)] == []
     assert told["data"]["detail"].startswith(str(installed.folder / "doctors"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,3 +54,13 @@ def test_a_file_that_grew_after_it_was_listed_is_too_large_and_not_read_whole(tm
     [(_, state)] = contents(found, 1)
     assert not isinstance(state, bytes)
     assert (state.code, state.params["size_mb"]) == ("upload_too_large", "1.0")
+
+
+def test_a_small_file_takes_no_room_for_the_largest_that_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"# A\n")
+    tracemalloc.start()
+    try:
+        assert [content for _, content in contents(given_folder(str(tmp_path)), 50)] == [b"# A\n"]
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
