@@ -58,7 +58,6 @@ class ProviderStatus:
     model: str
     """"" for the one without a language model."""
     chosen: bool
-    always_shown: bool
     note: str
     """"small_model" where answers should not be relied on, else ""."""
     check: ProviderCheck | None
@@ -240,7 +239,6 @@ class Providers(ModelSource):
             missing=missing,
             model=settings.model_of(name),
             chosen=name == settings.provider,
-            always_shown=provider.always_shown,
             note=provider.note(settings),
             check=self._checks.get(name),
         )
