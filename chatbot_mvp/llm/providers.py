@@ -176,7 +176,6 @@ class Providers(ModelSource):
         with self._lock:
             self._checks.pop(name, None)
 
-    @performs(Action.CHECK)
     def check_configured(self) -> list[ProviderStatus]:
         """Try every provider that is configured, side by side; the statuses after that."""
         names = [status.name for status in self.statuses() if status.configured]
