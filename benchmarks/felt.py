@@ -39,7 +39,6 @@ PAGES = {
 """Name in the navigation -> address."""
 CLICKS = {
     ("Inicio", "a list opens"): ".st-key-run-choice-0 input",
-    ("Inicio", "details open"): ".st-key-home-providers summary",
     ("Evaluación", "another view"): ".st-key-runs-view [role=radio]:not([aria-checked=true])",
     ("Evaluación", "filters open"): "[data-testid=stMain] [data-testid=stPopoverButton] >> nth=-1",
     ("Chat", "a citation opens its source"): "a[href^='#source-'] >> nth=0",

@@ -159,7 +159,10 @@ class App:
         self.archive.forget_documents()
         self.chat.forget_held()
         start = self.live.current
-        return purge_chat(start.conversations_dir, (start.metrics_log_path, start.errors_log_path), purged)
+        folders = (start.conversations_dir, start.deleted_conversations_dir)
+        talks = [path for folder in folders for path in folder.glob("*/*.jsonl")]
+        deleted = start.deleted_sets_dir.glob(f"{purged.kb_id}/**/*.json")
+        return purge_chat(talks, (start.metrics_log_path, start.errors_log_path, *deleted), purged)
 
     def _added_references(self, kb_id: str) -> Iterator[str]:
         for name, keeper in added("kb_keeper", KbKeeper).items():

@@ -44,7 +44,7 @@ _IN_ENGLISH = (
     "document",
 )
 _LEFT_OUT = re.compile(
-    r"home, providers|chat, [A-Z]|chat, (sources|search|documents|keys|what)|runs, filters|.*, deletion"
+    r"chat, [A-Z]|chat, (sources|search|documents|keys|what)|runs, filters|.*, deletion"
 )
 """What opens over a page that is recorded, and parts whose words the machine decides."""
 _PATIENCE_MS = 600_000

@@ -19,6 +19,7 @@ from chatbot_mvp.chat import limits
 from chatbot_mvp.chat.conversation import Conversation
 from chatbot_mvp.chat.conversation_lines import read_lines, whole, without_answers
 from chatbot_mvp.errors import ConversationNotFound, FileNotWritten, FileOfLaterVersion, LimitError
+from chatbot_mvp.storage.aside import move_file
 from chatbot_mvp.storage.clock import now, utc_now
 from chatbot_mvp.storage.files import make_folder, naming
 from chatbot_mvp.storage.formats import CONVERSATION, VERSION
@@ -176,17 +177,30 @@ class ConversationStore:
         """List a session's conversations that ask a knowledge base, as ``heads`` does, with all that they say."""
         return [self.load(session, head.conversation_id) for head in self.heads(session) if kb_id in head.kb_ids]
 
-    def delete(self, session: str, conversation_id: str) -> None:
+    def delete(self, session: str, conversation_id: str, aside: Path | None = None) -> None:
         """Delete a conversation. Does nothing if it does not exist.
+
+        Args:
+            aside: root of the store that gets its file instead; on the same disk.
 
         Raises:
             ConversationNotFound: a name has an illegal form.
+            FileNotWritten: it cannot be moved there.
         """
         path = self._path(session, conversation_id)
         self._held.pop(path, None)
+        if aside is not None and path.exists():
+            move_file(path, self._root, aside)
         path.unlink(missing_ok=True)
         for cache in (self._read, self._heads, self._texts):
             cache.drop(lambda kept: kept == path)
+
+    def take_back(self, session: str, conversation_id: str, aside: Path) -> None:
+        """Bring back a conversation whose file was moved to ``aside``. Raises ConversationNotFound, FileNotWritten."""
+        path = ConversationStore(aside)._path(session, conversation_id)
+        if not path.is_file():
+            raise ConversationNotFound(conversation_id=conversation_id)
+        move_file(path, aside, self._root)
 
     def _path(self, session: str, conversation_id: str) -> Path:
         if not is_session(session) or not _CONVERSATION.fullmatch(conversation_id):

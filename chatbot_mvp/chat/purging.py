@@ -12,13 +12,13 @@ from chatbot_mvp.knowledge_base.purged_text import Purged
 Row = dict[str, Any]
 
 
-def purge_chat(conversations: Path, logs: Iterable[Path], purged: Purged) -> int:
-    """Rewrite the conversations of a knowledge base and the logs; return the number of files that changed.
+def purge_chat(conversations: Iterable[Path], logs: Iterable[Path], purged: Purged) -> int:
+    """Rewrite the conversations of a knowledge base, by file, and the logs; return the number of files that changed.
 
     Raises:
         OSError: a file cannot be written.
     """
-    count = sum(purge_lines(path, lambda rows: _conversation(rows, purged)) for path in conversations.glob("*/*.jsonl"))
+    count = sum(purge_lines(path, lambda rows: _conversation(rows, purged)) for path in conversations)
     return count + purge_files(logs, purged)
 
 

@@ -20,6 +20,7 @@ from chatbot_mvp.chat.turns import LiveTurn
 from chatbot_mvp.errors import KbNotFound, LimitError
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.aside import forget_old
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.text import fold
 
@@ -33,6 +34,7 @@ class ChatSessions:
 
     def __init__(self, live: LiveSettings, answering: Answering) -> None:
         self._store = ConversationStore(live.current.conversations_dir)
+        self._aside = live.current.deleted_conversations_dir
         self._live: dict[str, list[LiveTurn]] = {}
         """Conversation -> its answers that are being made, in order."""
         self._lock, self._beginning = threading.Lock(), threading.Lock()
@@ -202,12 +204,30 @@ class ChatSessions:
         self._store.append(session, conversation_id, {"type": kind, **fields, "at": utc_now()}, durable=True)
 
     @performs(Action.DELETE_CONVERSATION)
-    def delete(self, session: str, conversation_id: str) -> None:
-        """Stop running answers and delete the conversation's file."""
+    def delete(self, session: str, conversation_id: str, undoable: bool = False) -> None:
+        """Stop running answers and delete the conversation's file.
+
+        Args:
+            undoable: keep it for a day, in which ``undelete`` brings it back.
+
+        Raises:
+            ConversationNotFound, FileNotWritten
+        """
         self.stop(session, conversation_id)
         for live in self._live_of(conversation_id):
             live.join(_LAST_WORDS_S)  # a later write would create the file again
-        self._store.delete(session, conversation_id)
+        self._store.delete(session, conversation_id, self._aside if undoable else None)
+
+    @performs(Action.READ)
+    def deleted(self, session: str) -> list[Conversation]:
+        """List a session's conversations whose deletion can be undone, as ``heads`` does."""
+        forget_old(self._aside.glob("*/*.jsonl"))
+        return ConversationStore(self._aside).heads(session)
+
+    @performs(Action.DELETE_CONVERSATION)
+    def undelete(self, session: str, conversation_id: str) -> None:
+        """Bring back a conversation whose deletion can be undone. Raises ConversationNotFound, FileNotWritten."""
+        self._store.take_back(session, conversation_id, self._aside)
 
     @performs(Action.RATE)
     def rate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -34,13 +33,12 @@ from chatbot_mvp.retrieval.indexes.versions import forget_other_indexes
 from chatbot_mvp.retrieval.strategies import get_strategy
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.aside import forget_old
 from chatbot_mvp.storage.bounded_folder import BoundedFolder
 from chatbot_mvp.storage.filled_memory import fill_memory
 from chatbot_mvp.types import ProgressCallback, ignore_progress
 
 _PICTURES_HOURS, _PICTURES_BYTES = 24, 200_000_000
-_UNDO_S = 24 * 3_600.0
-"""How long a deletion can be undone, in seconds."""
 
 
 class KnowledgeBases(KbPipelines):
@@ -191,7 +189,7 @@ class KnowledgeBases(KbPipelines):
 
         Args:
             keep_parsed: keep the texts of unfinished uploads, because one of them is to be continued.
-            undoable: keep its folder for ``_UNDO_S``, in which ``undelete`` brings it back.
+            undoable: keep its folder for a day, in which ``undelete`` brings it back.
 
         Raises:
             KbNotFound
@@ -207,6 +205,8 @@ class KnowledgeBases(KbPipelines):
         except KbUnreadable:
             self._drop_vectors(kb_id)  # without its text, only what bears its name can be found
         self.store.delete(kb_id, self._live.current.kb_deleted_dir if undoable else None)
+        if not undoable:
+            shutil.rmtree(self._live.current.deleted_sets_dir / kb_id, ignore_errors=True)
         self.pictures.clear()  # after the originals, of which no more are drawn then
 
     @performs(Action.READ)
@@ -216,10 +216,8 @@ class KnowledgeBases(KbPipelines):
         return KbStore(self._live.current.kb_deleted_dir).records()
 
     def _forget_deleted(self) -> None:
-        for path in self._live.current.kb_deleted_dir.glob("[!.]*"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _UNDO_S:
-                    shutil.rmtree(path)
+        folder = self._live.current.kb_deleted_dir
+        forget_old((*folder.glob("[!.]*"), *folder.glob(".*/**/*.json*")))
 
     @performs(Action.CHANGE_KB)
     def undelete(self, kb_id: str) -> KbRecord:

@@ -35,7 +35,7 @@ from chatbot_mvp.knowledge_base.versions import (
     version_of,
     with_documents,
 )
-from chatbot_mvp.knowledge_base.writing import cleaned, described
+from chatbot_mvp.knowledge_base.writing import cleaned, described, usual_name
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, write_atomically
 
@@ -89,7 +89,7 @@ class KbStore(KbVersions):
             files: at least one; (path, parsed text) for one whose original is not kept. The order of their paths is
                 that of the text.
             max_chars: limit of the joined text in characters.
-            kb_name: by default the first file's name and the number of further files, which others may have too.
+            kb_name: by default as ``usual_name`` gives it, which others may have too.
             unique: whether no other KB may have the name ``kb_name``.
 
         Raises:
@@ -102,7 +102,7 @@ class KbStore(KbVersions):
         if not any(one.parsed.text.strip() for one in new):
             raise UploadError("upload_empty", name=given[0].path)
         chosen = clean_name(kb_name)
-        name = chosen or (given[0].path if len(given) == 1 else f"{given[0].path} +{len(given) - 1}")
+        name = chosen or usual_name(given)
         with self._writing(name):
             kb_id, before = self._create(new, max_chars, name, unique and bool(chosen))
             written = self._head_bytes(kb_id)

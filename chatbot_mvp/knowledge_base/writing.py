@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
 from chatbot_mvp.documents.kb_files import text_hash
-from chatbot_mvp.documents.names import clean_path
+from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.errors import KbNotWritten
 from chatbot_mvp.knowledge_base import format_1
@@ -30,7 +31,10 @@ from chatbot_mvp.knowledge_base.versions import (
 )
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import in_utf8, make_folder
+from chatbot_mvp.text import detect_language
 
+_HEADING = re.compile(r"^#{1,2} +([^#\n]*\w[^#\n]*)$", re.MULTILINE)
+_HEAD_CHARS, _MOST_TITLE = 1_000, 80
 _WAIT_S = 0.05
 """So often whoever waits for another change looks whether to stop."""
 
@@ -152,6 +156,24 @@ def documents_of(new: Sequence[NewDocument]) -> tuple[KbDocument, ...]:
         described(one, hashlib.sha256(one.original).hexdigest() if one.original is not None else "", at)
         for one in map(cleaned, new)
     )
+
+
+def usual_name(files: Sequence[NewDocument]) -> str:
+    """Return what a KB is called to which nobody gave a name.
+
+    Its only file says so, or the folder that has all of its files, or else the title of the first one and how many
+    there are besides, in its language.
+    """
+    first = files[0]
+    if len(files) == 1:
+        return first.path
+    folders = {one.path.partition("/")[0] if "/" in one.path else "" for one in files}
+    if len(folders) == 1 and "" not in folders:
+        return folders.pop()
+    heading = _HEADING.search(first.parsed.text[:_HEAD_CHARS])
+    title = str(first.about.get("title") or (heading and heading[1]) or PurePosixPath(first.path).stem)
+    others = "and {} more" if detect_language(first.parsed.text) == "en" else "y {} más"
+    return f"{clean_name(title)[:_MOST_TITLE].strip()} {others.format(len(files) - 1)}"
 
 
 def cleaned(file: NewDocument | tuple[str, ParsedText]) -> NewDocument:

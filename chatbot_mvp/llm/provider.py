@@ -38,8 +38,6 @@ class Provider:
     """Address used if the setting is empty."""
     wire: Callable[[Endpoint, Settings], Wire] | None = None
     """Creates the adapter; None for a provider without a language model."""
-    always_shown: bool = False
-    """Whether Admin lists it even if it is not configured."""
     concurrency: int | None = None
     """Maximum concurrent requests that it can serve; None if not known."""
     tells_context: bool = False

@@ -58,7 +58,6 @@ class ProviderStatus:
     model: str
     """"" for the one without a language model."""
     chosen: bool
-    always_shown: bool
     note: str
     """"small_model" where answers should not be relied on, else ""."""
     check: ProviderCheck | None
@@ -177,7 +176,6 @@ class Providers(ModelSource):
         with self._lock:
             self._checks.pop(name, None)
 
-    @performs(Action.CHECK)
     def check_configured(self) -> list[ProviderStatus]:
         """Try every provider that is configured, side by side; the statuses after that."""
         names = [status.name for status in self.statuses() if status.configured]
@@ -240,7 +238,6 @@ class Providers(ModelSource):
             missing=missing,
             model=settings.model_of(name),
             chosen=name == settings.provider,
-            always_shown=provider.always_shown,
             note=provider.note(settings),
             check=self._checks.get(name),
         )

@@ -93,7 +93,6 @@ _ROWS = (
         package="google.generativeai",
         command="pip install google-generativeai",
         wire=_gemini,
-        always_shown=True,
         key_url="https://aistudio.google.com/apikey",
     ),
     Provider(
@@ -101,7 +100,6 @@ _ROWS = (
         package="groq",
         command="pip install groq",
         wire=_groq,
-        always_shown=True,
         key_url="https://console.groq.com/keys",
     ),
     Provider(
@@ -141,7 +139,7 @@ _ROWS = (
         wire=_huggingface,
         concurrency=1,
     ),
-    Provider("demo", always_shown=True, concurrency=1),
+    Provider("demo", concurrency=1),
 )
 
 

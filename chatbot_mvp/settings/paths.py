@@ -27,6 +27,10 @@ class SettingPaths(SettingFields):
     kb_dir = _Below("kb")
     kb_deleted_dir = _Below("kb_deleted")
     """Folders of deleted knowledge bases, for a day."""
+    deleted_conversations_dir = _Below("kb_deleted", ".conversations")
+    """Deleted conversations, for a day, as in ``conversations_dir``."""
+    deleted_sets_dir = _Below("kb_deleted", ".sets")
+    """Deleted question sets, for a day, as in ``kb_dir``."""
     chroma_dir = _Below("chroma")
     cache_dir = _Below("cache")
     models_dir = _Below("cache", "models")

@@ -22,6 +22,7 @@ _STYLE = """<style>
 [data-testid="stBottomBlockContainer"] .st-key-kb-upload-panel {max-height: 30vh; overflow-y: auto; gap: 0.25rem;
   padding: 0.5rem 0.75rem;}
 [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {padding: 0.25rem 0; top: 0;}
+.st-key-chat-bar {gap: 0.4rem;}
 @media (min-width: 800px) and (min-height: 600px) {
   [data-testid="stLayoutWrapper"]:has(> .st-key-chat-bar) {position: sticky; z-index: 90;
     background: light-dark(#fdfdfb, #121615);}
@@ -64,7 +65,6 @@ _STYLE = """<style>
 [data-testid="stLayoutWrapper"]:has(> .st-key-keys-hidden) {display: none;}
 @media (max-width: 799px) {
   .st-key-keys-help {display: none;}
-  .st-key-chat-bar {gap: 0.4rem;}
   .st-key-chat-bar > :first-child {flex: 1 1 10rem;}
   .st-key-chat-bar [data-testid="stPopoverButton"] [data-testid="stMarkdownContainer"] {position: absolute; width: 1px;
     height: 1px; overflow: hidden; clip-path: inset(50%);}

@@ -12,7 +12,7 @@ import streamlit as st
 from chatbot_mvp.api import Conversation, found_in
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.text import fold
-from streamlit_app.shared.guard import may
+from streamlit_app.shared.guard import may, offer_undo
 from streamlit_app.shared.i18n import current_language, local_time, number, plain, t
 from streamlit_app.shared.session import new_conversation, open_conversation, session_name
 from streamlit_app.shared.state import confirm, errors_shown, get_app
@@ -57,6 +57,7 @@ def list_conversations(current: Conversation | None) -> None:
         )
         every = _heads()
         if not every:
+            _show_deleted()
             return
         search = t("talk.search")
         wanted = st.text_input(search, key="talk_search", placeholder=search, label_visibility="collapsed")
@@ -73,6 +74,17 @@ def list_conversations(current: Conversation | None) -> None:
             st.button(
                 t("talk.more", count=number(len(found) - len(shown))), key="talk-more", type="tertiary", on_click=_more
             )
+        _show_deleted()
+
+
+def _show_deleted() -> None:
+    """Draw the conversations whose deletion can be undone, folded, since their titles are to be out of sight."""
+    if deleted := get_app().chat.deleted(session_name()):
+        with st.expander(t("talk.deleted", count=number(len(deleted))), icon=":material/delete:"):
+            for head in deleted:
+                own = head.conversation_id
+                undo = partial(get_app().chat.undelete, session_name(), own)
+                offer_undo(head.title, own, Action.DELETE_CONVERSATION, undo)
 
 
 def show_gone(conversation: Conversation) -> None:
@@ -192,7 +204,7 @@ def _offer_files(head: Conversation) -> None:
 
 
 def _delete(conversation_id: str, is_open: bool) -> None:
-    get_app().chat.delete(session_name(), conversation_id)
+    get_app().chat.delete(session_name(), conversation_id, undoable=True)
     if is_open:
         new_conversation()
 

@@ -51,6 +51,7 @@ def show_outcome(answer: AnswerRecord) -> None:
         said.append(t("outcome.passages.nearest", count=number(count)))
         said += _notes(passages)
     if answer.outcome == "nearest" and answer.mode == "strict":
+        said.insert(1, t("outcome.not_found"))
         st.markdown(_quiet_line(icon, said))
     elif said:
         st.caption(_quiet_line(icon if answer.mode == "strict" else "", said))

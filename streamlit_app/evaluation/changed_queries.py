@@ -41,7 +41,7 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
     metric = by_name[name]
     st.caption(metric_help(metric.metric))
     key = f"{about}-{run_id}-{name}"
-    _show_lists(metric, labels[comparison.base], labels[run_id], key)
+    _show_lists(metric, labels[comparison.base][0], labels[run_id][0], key)  # their letters: names are cut
     changes = {change.query_id: change for change in (*metric.improved[:_LISTED], *metric.worsened[:_LISTED])}
     if not changes:
         st.caption(t("compare.nothing_changed"))

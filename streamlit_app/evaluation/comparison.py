@@ -199,7 +199,7 @@ def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> No
     if not table:
         st.caption(t("compare.same_configuration"))
         return
-    heads = [labels[comparison.base], *(labels[run.run_id] for run in comparison.runs)]
+    heads = [labels[run_id][0] for run_id in (comparison.base, *(run.run_id for run in comparison.runs))]
     draw_table(
         [
             {
@@ -208,7 +208,8 @@ def _show_configuration(comparison: Comparison, labels: Mapping[str, str]) -> No
                 t("compare.col.name"): name.upper(),
             }
             for name, values in table.items()
-        ]
+        ],
+        {t("compare.col.setting"): 360, **dict.fromkeys(heads, 210)},
     )
 
 

@@ -50,16 +50,19 @@ class TourState:
 
 
 def tour_state() -> TourState:
-    """Return the state of the tour. Computed each time, so it survives reloads and reflects other sessions."""
-    app = get_app()
-    records = app.kbs.records()
-    runs = app.archive.runs()[0]
+    """Return how far the tour has come with the base of this session.
+
+    Computed each time, so it survives reloads and reflects other sessions.
+    """
+    app, record = get_app(), active_kb()
+    kb_id = record.kb_id if record else ""
+    runs = [run for run in app.archive.runs()[0] if run.dataset.startswith(f"{kb_id}/")]
     own = st.session_state.get("tour_run", "")
     jobs = [job for job in app.runs.jobs() if job.active or job.job_id == own]
     job = next((job for job in jobs if job.job_id == own), jobs[0] if jobs else None)
     steps = {
-        "kb": bool(records),
-        "ask": any(head.turns for head in app.chat.heads(session_name())),
+        "kb": bool(kb_id),
+        "ask": any(head.turns and kb_id in head.kb_ids for head in app.chat.heads(session_name())),
         "measure": bool(runs),
         "read": bool(runs) and st.session_state.get("tour_read", False),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -9,9 +11,9 @@ from chatbot_mvp.api import KbRecord
 from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.upload import sample_button, upload_box
 from streamlit_app.knowledge_bases.upload_progress import upload_panel
-from streamlit_app.shared.guard import guarded
+from streamlit_app.shared.guard import offer_undo
 from streamlit_app.shared.i18n import t
-from streamlit_app.shared.state import active_kb, errors_shown, get_app, kb_names
+from streamlit_app.shared.state import active_kb, get_app, kb_names
 
 
 def require_kb(place: str, missing: str) -> KbRecord:
@@ -45,13 +47,7 @@ def bring_one(place: str) -> None:
 def show_deleted() -> None:
     """Draw the knowledge bases whose deletion can be undone, each with the button that does it."""
     for record in get_app().kbs.deleted():
-        row = st.container(horizontal=True, vertical_alignment="center")
-        row.caption(f":material/delete: {t('admin.kb_deleted', name=record.kb_name)}", width="stretch")
-        key = f"undelete-{record.kb_id}"
-        if row.button(t("admin.kb_undelete"), key=key, icon=":material/undo:", **guarded(Action.CHANGE_KB)):
-            with errors_shown():
-                get_app().kbs.undelete(record.kb_id)
-                st.rerun()
+        offer_undo(record.kb_name, record.kb_id, Action.CHANGE_KB, partial(get_app().kbs.undelete, record.kb_id))
 
 
 def choose_kb(where: DeltaGenerator, active: KbRecord, width: int | None = None) -> KbRecord:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord
+from chatbot_mvp.settings.access import Action
+from streamlit_app.shared.guard import may
 from streamlit_app.shared.i18n import number, plain, t
-from streamlit_app.shared.state import get_app
+from streamlit_app.shared.state import errors_shown, get_app
 
 
 def show_added(record: KbRecord) -> None:
@@ -14,6 +16,13 @@ def show_added(record: KbRecord) -> None:
     st.success(
         t("admin.kb_added", name=plain(record.kb_name), language=languages_of(record)), icon=":material/check_circle:"
     )
+    if len(record.files) > 1 and may(Action.CHANGE_KB):  # nobody has given it a name
+        key = f"added-name-{record.kb_id}-{record.kb_name}"
+        name = st.text_input(t("admin.data.col.name"), record.kb_name, max_chars=120, key=key)
+        if name.strip() and name != record.kb_name:
+            with errors_shown():
+                get_app().kbs.rename(record.kb_id, name)
+                st.rerun()
 
 
 def languages_of(record: KbRecord) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from streamlit_app.mykb.one_question import edit_one
 from streamlit_app.mykb.own_questions import show_own
 from streamlit_app.mykb.passages import show_passages_now
 from streamlit_app.mykb.versions import begin_again, save, sets_of, show_others, table_key, version_to_edit
-from streamlit_app.shared.guard import guarded, may
+from streamlit_app.shared.guard import guarded, may, offer_undo
 from streamlit_app.shared.i18n import Markdown, number, plain, t
 from streamlit_app.shared.state import confirm, errors_shown, get_app
 
@@ -32,6 +33,9 @@ def show_questions(kb: KbRecord) -> None:
         return
     sets = sets_of(kb)
     new_set(kb)
+    for one in get_app().question_sets.deleted(kb.kb_id):
+        undo = partial(get_app().question_sets.undelete_set, kb.kb_id, one.set_id)
+        offer_undo(one.name, one.set_id, Action.CHANGE_QUESTIONS, undo)
     if not sets:
         return
     # Kept under its own key in the state, because a widget that is not drawn loses its value.
@@ -244,7 +248,7 @@ def _save(questions: QuestionSet, edited: QuestionSet) -> None:
 
 def _confirm_delete(questions: QuestionSet) -> None:
     def delete() -> None:
-        get_app().question_sets.delete_set(questions.kb_id, questions.set_id)
+        get_app().question_sets.delete_set(questions.kb_id, questions.set_id, undoable=True)
         begin_again()
 
     sure = t("mykb.delete_sure", name=plain(questions.name))

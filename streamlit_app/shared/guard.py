@@ -5,6 +5,7 @@ A sign-in by password is kept in the session's state, one by OIDC in Streamlit's
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TypedDict
 
@@ -43,6 +44,16 @@ def guarded(action: Action, explained: str | None = None, disabled: bool = False
     """
     allowed = may(action)
     return {"disabled": disabled or not allowed, "help": explained if allowed else t("admin.guard.needed")}
+
+
+def offer_undo(name: str, key: str, action: Action, undo: Callable[[], object]) -> None:
+    """Draw the name of something that is deleted, and the button that brings it back."""
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.caption(f":material/delete: {t('admin.kb_deleted', name=name)}", width="stretch")
+    if row.button(t("admin.kb_undelete"), key=f"undelete-{key}", icon=":material/undo:", **guarded(action)):
+        with errors_shown():
+            undo()
+            st.rerun()
 
 
 def require_admin() -> None:

@@ -16,6 +16,8 @@ _ITEM = re.compile(r"^- .*: .*$", re.M)
 _EDITS = (
     (re.compile(r"^ {0,3}#{1,6} +(?=\S)", re.M), ""),
     (re.compile(r"^([ \t]*)[-*+] +(?=\S)", re.M), r"\1• "),
+    (re.compile(r"^([ \t]*)[-*+•][ \t]*\n[ \t]*(?=[^\s*+•-])", re.M), r"\1• "),  # its item is in the next line
+    (re.compile(r"^[ \t]*[-*+•][ \t]*(?:\n|\Z)", re.M), ""),  # without an item
     (re.compile(r"^> ?", re.M), ""),
     (re.compile(r"!?\[(?=[^\]\n]+\]\([^)\n]*\))"), ""),
     (re.compile(r"(?<=[^\]\n])\]\([^)\n]*\)"), ""),

@@ -38,6 +38,7 @@ _FRAME = """<style>
 /* What does not fit in its line wraps: a figure or a label that is cut misleads. */
 [data-testid="stMetricValue"] *, [data-testid="stMetricLabel"] *, [data-testid="stButtonGroup"] p,
 [data-testid="stMetricDelta"] * {white-space: normal; overflow: visible; text-overflow: clip;}
+[data-testid="stSelectbox"] input {text-overflow: ellipsis;}
 [data-testid="stButtonGroup"] > [role="radiogroup"], [data-testid="stButtonGroup"] > [role="group"],
 [data-testid="stTabs"] [role="tablist"] {flex-wrap: wrap; row-gap: 0.25rem;}
 [data-testid="stMultiSelect"] [data-tag], [data-testid="stMultiSelect"] [data-tag] * {

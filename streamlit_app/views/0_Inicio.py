@@ -3,7 +3,6 @@
 import streamlit as st
 
 from chatbot_mvp.api import MAX_QUESTION_CHARS
-from streamlit_app.admin.providers.table import providers_table
 from streamlit_app.chat.asking import Asking, ask
 from streamlit_app.home.last_runs import show_last_runs
 from streamlit_app.home.tiles import show_state
@@ -39,7 +38,3 @@ st.header(t("home.last_runs"))
 show_last_runs()
 
 show_state()
-providers = st.expander(t("home.all_providers"), icon=":material/dns:", key="home-providers", on_change="rerun")
-if providers.open:  # its table needs pandas, which the first visit does not wait for
-    with providers:
-        providers_table()

@@ -60,10 +60,31 @@ def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut(
     assert [(file.name, file.cut) for file in files] == [("a.md", False), ("b.md", True)]
 
 
+@pytest.mark.parametrize(
+    ("paths", "text", "name"),
+    [
+        (["normas/a.md", "normas/sub/b.md"], MANUAL, "normas"),
+        (["a/x.md", "b/y.md", "z.md"], MANUAL, "Manual y 2 más"),
+        (["vacaciones 2026.txt", "b.txt"], "Son veinte días.", "vacaciones 2026 y 1 más"),
+        (
+            ["handbook.md", "b.md"],
+            "# The handbook\n\nIt opens at nine and it is closed on the Monday.",
+            "The handbook and 1 more",
+        ),
+        (["normas/a.md"], MANUAL, "normas/a.md"),
+    ],
+)
+def test_a_kb_that_nobody_named_has_a_name_that_a_person_would_give(
+    tmp_path: Path, paths: list[str], text: str, name: str
+) -> None:
+    files = [text_of(path, f"{text}\n\nParte {row}." if row else text) for row, path in enumerate(paths)]
+    assert KbStore(tmp_path).keep(files, 10_000).kb_name == name
+
+
 def test_a_kb_of_several_files_is_kept_renamed_and_read_again(tmp_path: Path) -> None:
     store = KbStore(tmp_path)
     record = store.keep([text_of("manual.md", MANUAL), text_of("avisos.md", AVISOS)], 10_000)
-    assert (record.kb_name, record.files, record.chunks) == ("manual.md +1", ("avisos.md", "manual.md"), 2)
+    assert (record.kb_name, record.files, record.chunks) == ("Manual y 1 más", ("avisos.md", "manual.md"), 2)
     before = store.document(record.kb_id)
     renamed = store.rename(record.kb_id, "Normas v2.1")
     assert store.records() == [renamed]

@@ -15,12 +15,20 @@ from tests.e2e.visitors import become
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 FRAME_PX, RESULT_PX = 150, 1_500
+MODELS_PX, ONE_LINE_PX = 180 + 210, 50
 EIGHT_ROWS_PX = 38 + 8 * 35
 _FRAME = """() => {
   const at = (selector) => document.querySelector(selector).getBoundingClientRect();
   return at("[class*='st-key-turn-']").top + innerHeight - at("[data-testid='stBottom']").top;
 }"""
 """Pixels of the window above the first question and below the last answer, at the top of a conversation."""
+_WITH_MODELS = """width => {
+  const bar = document.querySelector(".st-key-chat-bar");
+  const model = bar.querySelector("[data-testid='stCaptionContainer']").closest("[data-testid='stElementContainer']");
+  model.style.cssText = `width: ${width}px; min-width: ${width}px`;
+  return bar.getBoundingClientRect().height;
+}"""
+"""Height of the bar with a list of models in place of the only one's name, and with the filter of several documents."""
 _HEIGHT = "document.querySelector('[data-testid=stMain]').scrollHeight"
 _SIDEWAYS = """() => {
   const main = document.querySelector("[data-testid='stMain']");
@@ -45,6 +53,10 @@ def test_the_frame_of_the_chat_is_thin(browser: Any, lived_in: World) -> None:
     open_view(page, lived_in, "chat, answered")
     page.locator("[data-testid='stMain']").evaluate("main => main.scrollTo(0, 0)")
     assert page.evaluate(_FRAME) <= FRAME_PX
+    assert (
+        page.locator(".st-key-chat-bar input").first.evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
+    )
+    assert page.evaluate(_WITH_MODELS, MODELS_PX) <= ONE_LINE_PX
     page.context.close()
 
 

@@ -70,7 +70,6 @@ def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
     return {
         "home": ("", _nothing),
         "home, tour": ("?tour=on", _nothing),
-        "home, providers": ("", lambda page: page.locator(".st-key-home-providers summary").click()),
         "chat, empty": (f"Chat?kb={world.kb_id}", _nothing),
         "chat, answered": (talk, _nothing),
         "chat, source": (talk, lambda page: page.get_by_role("link", name="[1]").first.click()),

@@ -85,6 +85,9 @@ def test_no_file_has_a_word_of_a_purged_document(app: App, data: Path) -> None:
     kb_id, _, _ = used(app)
     app.kb_changes.change(kb_id, new=[document(PATH, PARKING.replace("viernes", "jueves"))])
     app.kb_changes.change(kb_id, [Move("edificio/", "sedes/")])
+    app.chat.delete(SESSION, told(app, kb_id, WHOSE_PLACE), undoable=True)
+    [questions] = app.question_sets.sets(kb_id)
+    app.question_sets.delete_set(kb_id, questions.set_id, undoable=True)
     before = {said: found_in(data, said) for said in UNIQUE}
     assert all(len(files) > 4 for files in before.values()), before
     report = app.kb_changes.purge(kb_id, ["sedes/aparcamiento.md"])

@@ -37,7 +37,7 @@ def test_files_of_one_upload_are_one_kb_and_each_has_its_state(app: App) -> None
     assert upload.files[2].same_as == "comedor.docx"
     assert (upload.files[3].code, upload.files[3].params["name"]) == ("upload_damaged", "roto.pdf")
     [record] = app.kbs.records()
-    assert (record.kb_id, record.kb_name) == (upload.kb_id, "comedor.docx +1")
+    assert (record.kb_id, record.kb_name) == (upload.kb_id, "Ayuda de comedor y 1 más")
     [source, *_] = app.answering.ask(record.kb_id, "¿A cuánto se paga el kilómetro?").sources
     assert source.chunk.section == "viajes > Gastos de viaje"
     place = app.kbs.place(record.kb_id, source.highlights[0][0])

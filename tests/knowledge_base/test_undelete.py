@@ -9,10 +9,12 @@ from dataclasses import replace
 import pytest
 
 from chatbot_mvp.app import App, build_app
+from chatbot_mvp.errors import ConversationNotFound, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
 from tests.raising import raises
 
+ME = "0123456789abcdef0123456789abcdef"
 TEXT = "# Museo\n\nEl museo cierra los lunes por la tarde.\n"
 
 
@@ -59,3 +61,55 @@ def test_without_it_nothing_is_kept(app: App) -> None:
     kb_id = app.kbs.add("museo.md", TEXT.encode()).kb_id
     app.kbs.delete(kb_id)
     assert not app.settings.kb_deleted_dir.exists()
+
+
+def test_a_deleted_conversation_comes_back_as_it_was_and_to_nobody_else(app: App) -> None:
+    own = app.chat.start(ME, app.kbs.add("museo.md", TEXT.encode()).kb_id, "Museo")
+    app.chat.rename(ME, own, "El museo")
+    app.chat.delete(ME, own, undoable=True)
+    assert app.chat.heads(ME) == [] and [one.title for one in app.chat.deleted(ME)] == ["El museo"]
+    other = ME[::-1]
+    assert app.chat.deleted(other) == []
+    with pytest.raises(ConversationNotFound):
+        app.chat.undelete(other, own)
+    app.chat.undelete(ME, own)
+    assert app.chat.conversation(ME, own).title == "El museo" and app.chat.deleted(ME) == []
+
+
+def test_a_deleted_set_comes_back_unless_it_was_saved_again(app: App) -> None:
+    kb_id, sets = app.kbs.add("museo.md", TEXT.encode()).kb_id, app.question_sets
+    made = sets.save(replace(sets.empty_set(kb_id, "Mías"), questions=(SetQuestion(KbQuestion("", "¿Cierra?")),)))
+    sets.delete_set(kb_id, made.set_id, undoable=True)
+    assert sets.sets(kb_id) == [] and sets.deleted(kb_id) == [made]
+    sets.undelete_set(kb_id, made.set_id)
+    assert sets.sets(kb_id) == [made] and sets.deleted(kb_id) == []
+    sets.delete_set(kb_id, made.set_id, undoable=True)
+    again = sets.save(replace(made, name="Otra vez"))  # by who still had it open
+    assert sets.deleted(kb_id) == []
+    sets.undelete_set(kb_id, made.set_id)
+    assert sets.sets(kb_id) == [again]
+
+
+@pytest.mark.parametrize("seen", ["deleted", "start"])
+def test_after_a_day_neither_conversation_nor_set_is_left(app: App, seen: str) -> None:
+    kb_id = app.kbs.add("museo.md", TEXT.encode()).kb_id
+    own, made = app.chat.start(ME, kb_id, "Museo"), app.question_sets.empty_set(kb_id, "Mías")
+    app.chat.delete(ME, own, undoable=True)
+    app.question_sets.delete_set(kb_id, made.set_id, undoable=True)
+    paths = [*app.settings.kb_deleted_dir.glob(".*/**/*.json*")]
+    assert len(paths) == 2 and app.chat.deleted(ME) and app.question_sets.deleted(kb_id)
+    for path in paths:
+        os.utime(path, (0, time.time() - 25 * 3_600))
+    app.chat.deleted(ME) if seen == "deleted" else build_app(app.settings)
+    app.question_sets.deleted(kb_id) if seen == "deleted" else None
+    assert not any(path.exists() for path in paths)
+    with pytest.raises(QuestionSetNotFound):
+        app.question_sets.undelete_set(kb_id, made.set_id)
+
+
+def test_with_a_base_that_is_deleted_for_good_its_deleted_sets_go(app: App) -> None:
+    kb_id = app.kbs.add("museo.md", TEXT.encode()).kb_id
+    made = app.question_sets.empty_set(kb_id, "Mías")
+    app.question_sets.delete_set(kb_id, made.set_id, undoable=True)
+    app.kbs.delete(kb_id)
+    assert not [*app.settings.kb_deleted_dir.glob("**/*.json")]

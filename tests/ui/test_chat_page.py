@@ -272,7 +272,7 @@ def said(page: AppTest, *parts: str) -> list[bool]:
             "es",
             (
                 "**Respondida**",
-                "**Lo más cercano** · 3 pasajes cercanos",
+                "**Lo más cercano** · los documentos no dan una respuesta segura · 3 pasajes cercanos",
                 "trata de otro asunto",
             ),
             "Responder con este pasaje",
@@ -280,7 +280,11 @@ def said(page: AppTest, *parts: str) -> list[bool]:
         ),
         (
             "en",
-            ("**Answered**", "**Closest** · 3 passages", "is about something else"),
+            (
+                "**Answered**",
+                "**Closest** · the documents give no certain answer · 3 passages",
+                "is about something else",
+            ),
             "Answer from this passage",
             ("1 answered", "1 with near passages", "1 about something else"),
         ),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import UserContext
@@ -117,6 +118,21 @@ def test_a_conversation_whose_knowledge_base_came_back_can_be_continued(kbs: tup
     get_app().kbs.undelete(other)
     page.run()
     assert "ya no existe" not in texts(page) and page.chat_input
+
+
+def test_a_deleted_conversation_is_had_back_from_the_end_of_the_list(
+    kbs: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamlit_app.chat.conversation_list.confirm", lambda *asked: (asked[-1](), st.rerun()))
+    own = begun([kbs[0]], KILOMETRES)
+    page = open_page("chat", visitor=ME)
+    assert not page.sidebar.expander
+    page.menu_button(key=f"talk-menu-{own}").click("delete").run()
+    page.run()
+    assert listed(page) == []
+    assert [one.label for one in page.sidebar.expander] == ["1 conversación borrada"]
+    page.sidebar.button(key=f"undelete-{own}").click().run()
+    assert listed(page) == [KILOMETRES] and not page.sidebar.expander
 
 
 def test_pinned_and_searched(kbs: tuple[str, str]) -> None:

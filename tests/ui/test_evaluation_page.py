@@ -160,6 +160,8 @@ def test_an_address_opens_a_comparison_and_the_address_follows_what_is_chosen(da
     page = open_page("evaluation", compare=f"{one},{two},nope")
     assert "«nope»" in warnings(page)
     assert any("p corregida" in each.value for each in page.dataframe)
+    [heads] = [list(each.value)[1:3] for each in page.dataframe if "Ajuste" in each.value]
+    assert heads == ["A", "B"]  # whose names stand above
     [others] = [box for box in page.multiselect if (box.key or "").startswith("compare-others")]
     assert others.value == [two]
     page = others.set_value([three]).run()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from chatbot_mvp.api import UserContext
 from streamlit_app.home import tour
 from streamlit_app.home.last_runs import metric_of_group
 from streamlit_app.shared.state import get_app
@@ -201,6 +202,20 @@ def test_the_tour_does_each_step_and_knows_it_after_a_reload(data_dir: Path, no_
     assert len(asked.kept) == 30
     home = home.switch_page("views/0_Inicio.py").run()
     assert "Ya conoce el recorrido completo" in texts(home)
+
+
+def test_what_was_done_with_another_base_is_no_step_of_the_tour(data_dir: Path, no_keys: None) -> None:
+    first = get_app().kbs.add_sample()
+    visitor = "0123456789abcdef0123456789abcdef"
+    own = get_app().chat.start(visitor, first.kb_id, first.kb_name)
+    assert get_app().chat.begin(visitor, own, "¿Cuántos días de vacaciones hay?", UserContext()).join(60)
+    write_runs(data_dir, 1)  # of a data set
+    home = open_page("home", visitor=visitor).button(key="tour-show").click().run()
+    assert "2 de 4 pasos hechos" in str([bar.proto.text for bar in home.get("progress")])
+    get_app().kbs.add("otra.md", b"# Otra\n\nEl plazo es de nueve semanas.\n")
+    home = open_page("home", visitor=visitor).button(key="tour-show").click().run()
+    assert "1 de 4 pasos hechos" in str([bar.proto.text for bar in home.get("progress")])
+    assert "tour-go-ask" in keys(home)
 
 
 def test_the_tour_is_closed_and_called_back(data_dir: Path) -> None:

@@ -91,6 +91,23 @@ def test_a_name_that_another_kb_has_is_refused() -> None:
 
 
 @pytest.mark.slow
+def test_a_base_of_several_files_is_named_where_it_is_made_and_equal_files_make_no_version() -> None:
+    page = upload(open_page("admin"), ("comedor.docx", DOCX), ("viajes.pdf", PDF))
+    [record] = get_app().kbs.records()
+    name = page.text_input(key=f"added-name-{record.kb_id}-{record.kb_name}")
+    assert name.value == record.kb_name and record.kb_name.endswith(" y 1 más")
+    page = name.set_value("Normas de viaje").run()
+    [record] = get_app().kbs.records()
+    assert record.kb_name == "Normas de viaje"
+    assert "La base «Normas de viaje» está lista" in texts(page)
+    me = str(page.session_state["chat_session"])
+    get_app().uploads.add_to(record.kb_id, [("viajes.pdf", PDF)], me)
+    page = settled(open_page("admin", visitor=me))
+    assert "«Normas de viaje» sigue igual: ningún archivo trae algo nuevo." in texts(page)
+    assert get_app().kbs.store.record(record.kb_id).number == record.number
+
+
+@pytest.mark.slow
 def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question_and_for_a_day_not_for_good() -> None:
     record = get_app().kbs.add("comedor.docx", DOCX)
     page = open_page("admin")

@@ -40,6 +40,18 @@ def kb(data_dir: Path, no_keys: None) -> KbRecord:
 CITIES = ("Lima", "Oslo", "Roma", "Quito", "Berna", "Praga", "Viena", "Turín", "Cork", "Bari")
 
 
+def test_a_deleted_set_is_had_back_where_it_was(kb: KbRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit_app.mykb.questions.confirm", lambda *asked: asked[-1]())
+    made = with_set(kb)
+    page = open_page("mykb")
+    page.button(key="mykb_delete").click().run()
+    assert get_app().question_sets.sets(kb.kb_id) == []
+    page.run()
+    assert "«mías» está eliminada" in texts(page)
+    page.button(key=f"undelete-{made}").click().run()
+    assert [one.set_id for one in get_app().question_sets.sets(kb.kb_id)] == [made]
+
+
 def with_set(kb: KbRecord, name: str = "mías") -> str:
     sets = get_app().question_sets
     return sets.save(replace(sets.empty_set(kb.kb_id, name), questions=QUESTIONS)).set_id

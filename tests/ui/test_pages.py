@@ -188,16 +188,11 @@ def test_run_over_a_data_set_that_is_gone_still_shows_its_figures(data_dir: Path
     assert evaluation.metric
 
 
-def test_providers_are_shown_on_home_and_tried_by_a_click_only(data_dir: Path, no_keys: None) -> None:
-    home = open_page("home")
+def test_home_leaves_the_list_of_providers_to_admin_where_each_is_tried(data_dir: Path, no_keys: None) -> None:
+    assert not [one for one in open_page("home").expander if "proveedores" in one.label]
     assert get_app().providers.statuses()[-1].check is None
-    assert not home.dataframe  # drawn once the expander is open
-    home.session_state["home-providers"] = True
-    table = home.run().dataframe[0].value
-    assert list(table["Proveedor"]) == ["gemini", "groq", "demo ✓"]
-    assert "falta GEMINI_API_KEY / GOOGLE_API_KEY" in table["Estado"][0]
-    home.button(key="providers-try").click().run()
-    assert list(home.dataframe[0].value["Estado"])[-1] == "responde"
+    admin = open_page("admin").button(key="try-demo").click().run()
+    assert "responde · " in texts(admin)
 
 
 def test_a_provider_is_chosen_in_admin_and_kept(data_dir: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:

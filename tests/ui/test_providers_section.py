@@ -119,7 +119,7 @@ def test_the_only_server_here_is_not_offered_once_it_is_in_use(monkeypatch: pyte
     page.button(key="connect-ollama").click().run()
     assert "elija uno" not in texts(page) and not [one for one in page.button if str(one.key).startswith("here-")]
     found["vLLM"] = "http://127.0.0.1:8000/v1"
-    assert "elija uno" in texts(page.run())
+    assert "si elige otro, sustituye a `http://127.0.0.1:11434/v1` para todos" in texts(page.run())
 
 
 def test_a_model_of_the_hub_is_downloaded_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

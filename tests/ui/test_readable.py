@@ -18,6 +18,7 @@ from streamlit_app.shared.sources import passage_html
         ("- uno\n* dos\n1. tres", "• uno\n• dos\n1. tres"),
         ("Vea [la página](https://a.es/b) y ![el plano](p.png).", "Vea la página y el plano."),
         ("> Una cita", "Una cita"),
+        ("Pida:\n-\n- El DNI\n•\nUna foto\n•", "Pida:\n• El DNI\n• Una foto\n"),
         ("Con `ls | grep x` y 5 * 3 * 2", "Con ls | grep x y 5 * 3 * 2"),
         ("```sh\n# nota\nls | sort\n```\nFin", "# nota\nls | sort\nFin"),
         (r"un \* y kb_min_score", "un * y kb_min_score"),

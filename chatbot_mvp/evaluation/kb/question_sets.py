@@ -23,6 +23,7 @@ from chatbot_mvp.evaluation.kb.sets import (
 from chatbot_mvp.knowledge_base.knowledge_bases import KnowledgeBases
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.aside import forget_old
 
 
 class QuestionSets:
@@ -32,6 +33,7 @@ class QuestionSets:
         self._live = live
         self._kbs = kbs
         self._sets = QuestionSetStore(live.current.kb_dir)
+        self._aside = live.current.deleted_sets_dir
         self._checked: tuple[tuple[QuestionSet, str], SetCheck] | None = None
 
     @performs(Action.READ)
@@ -146,9 +148,28 @@ class QuestionSets:
         return "".join(f"{question.as_line()}\n" for question in questions.kept)
 
     @performs(Action.CHANGE_QUESTIONS)
-    def delete_set(self, kb_id: str, set_id: str) -> None:
-        """Delete a set; its results stay. Raises QuestionSetNotFound."""
-        self._sets.delete(kb_id, set_id)
+    def delete_set(self, kb_id: str, set_id: str, undoable: bool = False) -> None:
+        """Delete a set; its results stay.
+
+        Args:
+            undoable: keep it for a day, in which ``undelete_set`` brings it back.
+
+        Raises:
+            QuestionSetNotFound, FileNotWritten
+        """
+        self._sets.delete(kb_id, set_id, self._aside if undoable else None)
+
+    @performs(Action.READ)
+    def deleted(self, kb_id: str) -> list[QuestionSet]:
+        """Return the sets of a knowledge base whose deletion can be undone, newest first."""
+        forget_old(self._aside.glob(f"{kb_id}/**/*.json"))
+        kept = self._sets.ids(kb_id)  # may have been saved again by who still edited it
+        return [one for one in QuestionSetStore(self._aside).all(kb_id) if one.set_id not in kept]
+
+    @performs(Action.CHANGE_QUESTIONS)
+    def undelete_set(self, kb_id: str, set_id: str) -> None:
+        """Bring back a set whose deletion can be undone. Raises QuestionSetNotFound, FileNotWritten."""
+        self._sets.take_back(kb_id, set_id, self._aside)
 
 
 def _of(questions: Sequence[KbQuestion], origin: Origin) -> tuple[SetQuestion, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from chatbot_mvp.errors import FileOfLaterVersion, QuestionSetChanged, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KINDS, KbQuestion, places_of
 from chatbot_mvp.knowledge_base.places import PassageFinder, Places, State, Whereabouts
+from chatbot_mvp.storage.aside import move_file
 from chatbot_mvp.storage.clock import sortable_stamp, utc_after
 from chatbot_mvp.storage.files import lock_beside, make_folder, naming, write_json
 from chatbot_mvp.storage.formats import QUESTION_SET, VERSION, complete, known_version
@@ -221,10 +222,32 @@ class QuestionSetStore:
                 write_json(path, {VERSION: QUESTION_SET, **asdict(saved)}, indent=1)
         return saved
 
-    def delete(self, kb_id: str, set_id: str) -> None:
-        """Delete a set. Raises QuestionSetNotFound."""
+    def delete(self, kb_id: str, set_id: str, aside: Path | None = None) -> None:
+        """Delete a set.
+
+        Args:
+            aside: root of the store that gets its file instead; on the same disk.
+
+        Raises:
+            QuestionSetNotFound
+            FileNotWritten: it cannot be moved there.
+        """
         self.load(kb_id, set_id)
-        (self._folder(kb_id) / f"{set_id}.json").unlink(missing_ok=True)
+        path = self._folder(kb_id) / f"{set_id}.json"
+        if aside is not None:
+            move_file(path, self._root, aside)
+        path.unlink(missing_ok=True)
+
+    def take_back(self, kb_id: str, set_id: str, aside: Path) -> None:
+        """Bring back a set whose file was moved to ``aside``, unless it was saved again meanwhile.
+
+        Raises:
+            QuestionSetNotFound, FileNotWritten
+        """
+        QuestionSetStore(aside).load(kb_id, set_id)
+        path = self._folder(kb_id) / f"{set_id}.json"
+        if not path.exists():
+            move_file(aside / path.relative_to(self._root), aside, self._root)
 
     def _folder(self, kb_id: str) -> Path:
         return self._root / kb_id / "evaluation" / "sets"

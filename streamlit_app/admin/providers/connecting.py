@@ -45,7 +45,8 @@ def _servers_here(connection: Connection) -> None:
         st.info(t("providers.ollama_start", address=code(connection.address)), icon=":material/power:")
     if set(found.values()) <= {connection.address} or not connection.address_changeable:
         return
-    st.caption(t("providers.here"))
+    replaced = connection.model or connection.address in found.values()
+    st.caption(t("providers.here_other", address=code(connection.address)) if replaced else t("providers.here"))
     row = st.container(horizontal=True)
     for name, address in found.items():
         used = address == connection.address

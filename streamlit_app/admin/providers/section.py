@@ -9,8 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import Connection, ProviderStatus
 from streamlit_app.admin.providers.connecting import connect_panel, use_button
 from streamlit_app.admin.providers.local import local_panel
-from streamlit_app.admin.providers.table import latency
-from streamlit_app.shared.i18n import Markdown, moment, number, plain, t, t_or
+from streamlit_app.shared.i18n import Markdown, duration_text, moment, number, plain, t, t_or
 from streamlit_app.shared.metrics import dollars
 from streamlit_app.shared.state import get_app, show_error
 
@@ -102,12 +101,13 @@ def _show_check(status: ProviderStatus) -> None:
     check = status.check
     if check is None:
         return
+    time = "–" if check.seconds is None else duration_text(check.seconds)
     if check.error:
         show_error(check.error)
     elif check.reply:
-        st.success(t("providers.replied", time=latency(status), reply=check.reply), icon=":material/check_circle:")
+        st.success(t("providers.replied", time=time, reply=check.reply), icon=":material/check_circle:")
     else:
-        st.caption(f"{t('providers.reachable')} · {latency(status)}")
+        st.caption(f"{t('providers.reachable')} · {time}")
 
 
 def _cache_section() -> None:
