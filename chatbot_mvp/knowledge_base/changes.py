@@ -83,7 +83,8 @@ def merged(
     """Return the documents with both changes that were made to ``base``.
 
     Raises:
-        KbChangeError (kb_changed_meanwhile): both changed the document under one path, and not in the same way.
+        KbChangeError (kb_changed_meanwhile): both changed the document under one path, and not in the same way; so is
+            a document that one removed and the other moved.
         KbChangeError (kb_would_be_empty): together they removed every document.
     """
     was, my, their = ({one.path: one for one in documents} for documents in (base, mine, theirs))
@@ -91,13 +92,19 @@ def merged(
     for path in sorted({*was, *my, *their}):
         old, left, right = was.get(path), my.get(path), their.get(path)
         kept = right if _same(left, old) else left
-        if not (_same(left, old) or _same(right, old) or _same(left, right)):
+        apart = old and not left and not right and _places(old, was, my) != _places(old, was, their)
+        if apart or not (_same(left, old) or _same(right, old) or _same(left, right)):
             raise KbChangeError("kb_changed_meanwhile", kb_id=kb_id, path=path)
         if kept is not None:
             found[path] = kept
     if not found:
         raise KbChangeError("kb_would_be_empty", kb_id=kb_id)
     return tuple(found.values())
+
+
+def _places(document: KbDocument, was: Mapping[str, KbDocument], now: Mapping[str, KbDocument]) -> set[str]:
+    """Return the new paths that have a document's text."""
+    return {path for path, one in now.items() if path not in was and one.sha256 == document.sha256}
 
 
 def _same(one: KbDocument | None, other: KbDocument | None) -> bool:

@@ -94,16 +94,13 @@ class State:
             new = known[0] if known else self.removed.get(path, -1)
             alive = {one for each in (self.current, *(self.draft or ())) for one, _ in each.values()}
             found[path] = (new if known or (new >= 0 and new not in alive) else self.identities, rest[0])
-        elif name == "remove":
-            if path not in now and path not in before:
+        elif path in now:
+            document = found.pop(path)
+            found |= {rest[0]: document} if rest else {}
+        else:  # both may have removed it, or moved it to one place
+            there = [one for one, document in now.items() if document == before.get(path)]
+            if path not in before or there != rest:
                 raise Impossible
-            found.pop(path, None)
-        else:
-            document = now.get(path) or before.get(path)
-            if document is None:
-                raise Impossible
-            found.pop(path, None)
-            found[rest[0]] = document
         if not found:
             raise Impossible
         return found

@@ -339,7 +339,7 @@ def test_a_move_of_what_is_purged_meanwhile_is_told_as_a_change_of_somebody_else
         return documents
 
     monkeypatch.setattr(changing, "applied", purged_meanwhile)
-    with pytest.raises(KbChangeError, match=r"Somebody else changed 'nuevo\.md'") as told:
+    with pytest.raises(KbChangeError, match=f"Somebody else changed '{PATH}'") as told:
         app.kb_changes.change(kb_id, [Move(PATH, "nuevo.md")], stage=stage)
     assert told.value.code == "kb_changed_meanwhile"
     assert paths(app, kb_id) == ["gastos/dietas.md", "personas/vacaciones.md"]

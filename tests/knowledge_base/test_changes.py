@@ -128,6 +128,30 @@ def test_of_two_changes_of_one_document_the_second_is_told(app: App) -> None:
     assert app.kb_changes.staged(kb_id) is not None
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs", "said"),
+    [
+        (Remove("b.md"), Move("b.md", "c.md"), ""),
+        (Move("b.md", "c.md"), Remove("b.md"), ""),
+        (Move("b.md", "c.md"), Move("b.md", "d.md"), ""),
+        (Move("b.md", "c.md"), Move("b.md", "c.md"), "a.md c.md"),
+        (Remove("b.md"), Remove("b.md"), "a.md"),
+    ],
+)
+def test_a_document_that_one_removes_and_another_moves_is_told(
+    app: App, mine: Remove | Move, theirs: Remove | Move, said: str
+) -> None:
+    """A purge of the place to which it came would else not know that it is the removed one."""
+    kb_id = made(app, ("a.md", TEXTS[0]), ("b.md", TEXTS[1]))
+    app.kb_changes.change(kb_id, [mine], stage=True)
+    app.kb_changes.change(kb_id, [theirs])
+    if said:  # both did the same, so nothing waits
+        assert (" ".join(texts(app, kb_id)), app.kb_changes.staged(kb_id)) == (said, None)
+    else:
+        with raises("kb_changed_meanwhile", match=r"b\.md"):
+            app.kb_changes.publish(kb_id)
+
+
 def test_a_draft_is_asked_and_published_with_what_changed_meanwhile(app: App) -> None:
     kb_id = made(app, ("a.md", TEXTS[0]))
     draft = app.kb_changes.change(kb_id, new=[new("b.md", "El puerto cierra a las diez.")], stage=True)
