@@ -43,9 +43,7 @@ _IN_ENGLISH = (
     "mykb, step 0",
     "document",
 )
-_LEFT_OUT = re.compile(
-    r"chat, [A-Z]|chat, (sources|search|documents|keys|what)|runs, filters|.*, deletion"
-)
+_LEFT_OUT = re.compile(r"chat, [A-Z]|chat, (sources|search|documents|keys|what)|runs, filters|.*, deletion")
 """What opens over a page that is recorded, and parts whose words the machine decides."""
 _PATIENCE_MS = 600_000
 """As long as a page may take on a machine that does much else."""
