@@ -9,6 +9,7 @@ seconds. Without --new the embedding model was converted, and the sample was emb
 from __future__ import annotations
 
 import json
+import secrets
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ from tests.loopback import free_port
 
 SAMPLE = SAMPLES / "kb" / "politica_empresa.md"
 QUESTIONS = ("¿Cuántos días de vacaciones tengo al año?", "¿De cuánto es la dieta de jornada completa?")
-_TOKEN = "token-of-the-benchmark"
+_TOKEN = secrets.token_hex(16)
 _PATIENCE_S = 180
 
 
