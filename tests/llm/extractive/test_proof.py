@@ -298,6 +298,10 @@ def test_where_the_texts_say_another_price_none_is_proven(question: str, rival: 
         ("¿Quién es la directora?", "La subdirectora es Ana Ruiz.", False),
         ("¿Quién es la subdirectora?", "La directora es Ana Ruiz.", False),
         ("¿Quién es la directora?", "La directora es Ana Ruiz, que fue subdirectora.", True),
+        # Yes or no.
+        ("¿Abre la sala el domingo?", "La sala cierra el domingo.", True),
+        ("¿Está abierta la sala el domingo?", "La sala cierra el domingo.", True),
+        ("¿Abre la sala grande el domingo?", "La sala pequeña abre el domingo.", False),
         ("When does the pool close?", "The pool opens at 9:00.", False),
         ("When does the pool close?", "The pool closes at 9:00.", True),
     ],
