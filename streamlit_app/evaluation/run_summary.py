@@ -17,7 +17,7 @@ from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, bare, code, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
-from streamlit_app.shared.runs import KB
+from streamlit_app.shared.runs import KB, figure_text
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
@@ -71,7 +71,7 @@ def show_about(result: RunResult) -> None:
 def metric_tile(result: RunResult, name: str) -> None:
     """Draw one metric: mean, number of scored queries, interval."""
     scored, total = result.scored.get(name, (0, 0))
-    st.metric(plain(metric_label(name)), score(result.metrics[name]), help=metric_help(name))
+    st.metric(plain(metric_label(name)), figure_text(result, name), help=metric_help(name))
     st.caption(t("eval.scored", scored=number(scored), total=number(total)))
     if interval := result.intervals.get(name):
         st.caption(t("eval.interval", interval=interval_text(interval)))

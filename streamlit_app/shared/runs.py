@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Protocol
 
-from chatbot_mvp.api import RunLine, Share, listed_kinds
+from chatbot_mvp.api import RunLine, RunResult, Share, listed_kinds
 from streamlit_app.shared.i18n import moment, score, t, word
 from streamlit_app.shared.metrics import of_text
 from streamlit_app.shared.state import get_app, kb_names
@@ -42,8 +42,8 @@ def data_namer() -> Callable[[Measured], str]:
     return name
 
 
-def figure_text(run: RunLine, metric: str) -> str:
-    """Format a metric of a run as its own page does: "6 de 10" of questions about a base, else three decimals."""
+def figure_text(run: RunLine | RunResult, metric: str) -> str:
+    """Format a metric of a run: "6 de 10" of questions about a base, else three decimals."""
     value, (scored, _) = run.metrics.get(metric), run.scored.get(metric, (0, 0))
     if value is not None and run.kind == KB and metric in listed_kinds()[KB]:
         return of_text(Share(round(value * scored), scored))

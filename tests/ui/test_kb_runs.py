@@ -65,6 +65,8 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     values = {metric.label: metric.value for metric in page.metric}
     assert len(values) == 3
     assert {"es": "Altura del primer acierto", "en": "How high the first hit is"}[language] in values
+    label, of = {"es": ("Resueltas bien", "de"), "en": ("Solved", "of")}[language]
+    assert re.fullmatch(rf"\d {of} 3", values[label]), "as the list says it"
     assert "AUROC" in texts(page)
     page = every_question(page)
     [shown] = [box for box in page.selectbox if box.key == f"query-{run_id}"]
