@@ -159,8 +159,9 @@ class App:
         self.archive.forget_documents()
         self.chat.forget_held()
         start = self.live.current
-        folders = (start.conversations_dir, start.deleted_conversations_dir)
-        talks = [path for folder in folders for path in folder.glob("*/*.jsonl")]
+        # Listed one after the other, so that a conversation that is deleted or brought back meanwhile is met.
+        folders = (start.conversations_dir, start.deleted_conversations_dir, start.conversations_dir)
+        talks = (path for folder in folders for path in sorted(folder.glob("*/*.jsonl")))
         deleted = start.deleted_sets_dir.glob(f"{purged.kb_id}/**/*.json")
         return purge_chat(talks, (start.metrics_log_path, start.errors_log_path, *deleted), purged)
 

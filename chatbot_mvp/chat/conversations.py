@@ -71,8 +71,7 @@ class ConversationStore:
             ConversationNotFound: ``session`` is not a session name.
             LimitError (too_many_conversations): the session has as many as it may keep.
         """
-        if is_session(session) and sum(1 for _ in (self._root / session).glob("*.jsonl")) >= limits.MOST_CONVERSATIONS:
-            raise LimitError("too_many_conversations", limit=limits.MOST_CONVERSATIONS)
+        self._require_place(session)
         at = now(timedelta(milliseconds=1))
         conversation_id = f"{at:%Y%m%d-%H%M%S}-{at.microsecond // 1_000:03d}-{secrets.token_hex(3)}"
         entry = {"type": "conversation", VERSION: CONVERSATION, "kb_id": kb_id, "kb_name": kb_name, "at": utc_now()}
@@ -196,11 +195,25 @@ class ConversationStore:
             cache.drop(lambda kept: kept == path)
 
     def take_back(self, session: str, conversation_id: str, aside: Path) -> None:
-        """Bring back a conversation whose file was moved to ``aside``. Raises ConversationNotFound, FileNotWritten."""
-        path = ConversationStore(aside)._path(session, conversation_id)
+        """Bring back a conversation whose file was moved to ``aside``.
+
+        Raises:
+            ConversationNotFound, FileNotWritten
+            LimitError (too_many_conversations)
+        """
+        path, there = (ConversationStore(root)._path(session, conversation_id) for root in (aside, self._root))
         if not path.is_file():
             raise ConversationNotFound(conversation_id=conversation_id)
+        if there.exists():  # an answer ended after the deletion
+            with naming(path):
+                path.write_bytes(path.read_bytes() + there.read_bytes())
+        else:
+            self._require_place(session)
         move_file(path, aside, self._root)
+
+    def _require_place(self, session: str) -> None:
+        if is_session(session) and sum(1 for _ in (self._root / session).glob("*.jsonl")) >= limits.MOST_CONVERSATIONS:
+            raise LimitError("too_many_conversations", limit=limits.MOST_CONVERSATIONS)
 
     def _path(self, session: str, conversation_id: str) -> Path:
         if not is_session(session) or not _CONVERSATION.fullmatch(conversation_id):

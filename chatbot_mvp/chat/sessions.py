@@ -35,6 +35,7 @@ class ChatSessions:
     def __init__(self, live: LiveSettings, answering: Answering) -> None:
         self._store = ConversationStore(live.current.conversations_dir)
         self._aside = live.current.deleted_conversations_dir
+        self._deleted = ConversationStore(self._aside)
         self._live: dict[str, list[LiveTurn]] = {}
         """Conversation -> its answers that are being made, in order."""
         self._lock, self._beginning = threading.Lock(), threading.Lock()
@@ -221,12 +222,12 @@ class ChatSessions:
     @performs(Action.READ)
     def deleted(self, session: str) -> list[Conversation]:
         """List a session's conversations whose deletion can be undone, as ``heads`` does."""
-        forget_old(self._aside.glob("*/*.jsonl"))
-        return ConversationStore(self._aside).heads(session)
+        forget_old(self._aside.glob(f"{session}/*.jsonl"))
+        return self._deleted.heads(session)
 
     @performs(Action.DELETE_CONVERSATION)
     def undelete(self, session: str, conversation_id: str) -> None:
-        """Bring back a conversation whose deletion can be undone. Raises ConversationNotFound, FileNotWritten."""
+        """Bring back a conversation whose deletion can be undone. Raises as ``ConversationStore.take_back``."""
         self._store.take_back(session, conversation_id, self._aside)
 
     @performs(Action.RATE)

@@ -11,6 +11,7 @@ import numpy as np
 
 from chatbot_mvp.embedding.base import Vectors
 from chatbot_mvp.ending import native
+from chatbot_mvp.storage.filled_memory import unfilled
 
 _TRIED_LENGTHS = (150, 61, 29, 13, 3)
 """Tokens of the texts with which an engine is tried: the kernels for short and for long texts are not the same."""
@@ -42,7 +43,7 @@ class CTranslate2Encoder:
         """
         import ctranslate2
 
-        with native():
+        with native(), unfilled():
             self._encoder = ctranslate2.Encoder(
                 str(folder), device="cpu", compute_type=compute_type, intra_threads=1, inter_threads=threads + 1
             )

@@ -23,7 +23,6 @@ from chatbot_mvp.settings.model import (
     ONNX_PREFIX,
     Settings,
 )
-from chatbot_mvp.storage.filled_memory import unfilled
 
 
 @cache
@@ -166,8 +165,7 @@ class Embedders:
         return self.get(settings.embedding_model_name)
 
     def _create(self, name: str) -> Embedder:
-        with unfilled():
-            return create_embedder(name, self._live.current)
+        return create_embedder(name, self._live.current)
 
 
 def is_configured(name: str, settings: Settings, base_url: str = "") -> bool:

@@ -125,7 +125,8 @@ class KbStore(KbVersions):
             self.require_free_name(kb_name, kb_id)
             self._upgraded(kb_id)
             head, now = self._open(kb_id)
-            self._write_head(replace(head.moved(now, now, utc_now(), RENAMED, kb_name), kb_name=kb_name))
+            if kb_name != head.kb_name:
+                self._write_head(replace(head.moved(now, now, utc_now(), RENAMED, kb_name), kb_name=kb_name))
         return self.record(kb_id)
 
     def require_free_name(self, kb_name: str, kb_id: str = "") -> None:

@@ -173,7 +173,8 @@ def usual_name(files: Sequence[NewDocument]) -> str:
     heading = _HEADING.search(first.parsed.text[:_HEAD_CHARS])
     title = str(first.about.get("title") or (heading and heading[1]) or PurePosixPath(first.path).stem)
     others = "and {} more" if detect_language(first.parsed.text) == "en" else "y {} más"
-    return f"{clean_name(title)[:_MOST_TITLE].strip()} {others.format(len(files) - 1)}"
+    named = clean_name(title)[:_MOST_TITLE].strip() or first.path
+    return f"{named} {others.format(len(files) - 1)}"
 
 
 def cleaned(file: NewDocument | tuple[str, ParsedText]) -> NewDocument:

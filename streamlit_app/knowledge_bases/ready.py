@@ -16,13 +16,13 @@ def show_added(record: KbRecord) -> None:
     st.success(
         t("admin.kb_added", name=plain(record.kb_name), language=languages_of(record)), icon=":material/check_circle:"
     )
-    if len(record.files) > 1 and may(Action.CHANGE_KB):  # nobody has given it a name
+    if len(record.files) > 1 and may(Action.CHANGE_KB):
         key = f"added-name-{record.kb_id}-{record.kb_name}"
         name = st.text_input(t("admin.data.col.name"), record.kb_name, max_chars=120, key=key)
         if name.strip() and name != record.kb_name:
             with errors_shown():
-                get_app().kbs.rename(record.kb_id, name)
-                st.rerun()
+                if get_app().kbs.rename(record.kb_id, name).kb_name != record.kb_name:  # blanks change nothing
+                    st.rerun()
 
 
 def languages_of(record: KbRecord) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import replace
@@ -9,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from chatbot_mvp.app import App, build_app
+from chatbot_mvp.chat import limits
 from chatbot_mvp.errors import ConversationNotFound, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
@@ -74,6 +76,41 @@ def test_a_deleted_conversation_comes_back_as_it_was_and_to_nobody_else(app: App
         app.chat.undelete(other, own)
     app.chat.undelete(ME, own)
     assert app.chat.conversation(ME, own).title == "El museo" and app.chat.deleted(ME) == []
+
+
+def test_what_a_conversation_says_after_its_deletion_is_there_after_the_undo(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = app.chat.start(ME, app.kbs.add("museo.md", TEXT.encode()).kb_id, "Museo")
+    app.chat.delete(ME, own, undoable=True)
+    path = app.settings.conversations_dir / ME / f"{own}.jsonl"
+    path.write_text('{"type": "rename", "title": "Tarde", "at": "2026-01-01T00:00:00Z"}\n')
+    monkeypatch.setattr(limits, "MOST_CONVERSATIONS", 1)
+    app.chat.undelete(ME, own)
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["type"] for line in lines] == ["conversation", "rename"]
+    app.chat.delete(ME, own, undoable=True)
+    app.chat.start(ME, "otra", "Otra")
+    with raises("too_many_conversations"):
+        app.chat.undelete(ME, own)
+
+
+def test_a_set_comes_back_only_into_a_base_that_is_there(app: App) -> None:
+    kb_id = app.kbs.add("museo.md", TEXT.encode()).kb_id
+    made = app.question_sets.save(replace(app.question_sets.empty_set(kb_id, "Mías")))
+    app.question_sets.delete_set(kb_id, made.set_id, undoable=True)
+    app.kbs.delete(kb_id, undoable=True)
+    with raises("kb_not_found"):
+        app.question_sets.undelete_set(kb_id, made.set_id)
+    app.kbs.undelete(kb_id)
+    assert app.question_sets.deleted(kb_id) == [made]
+
+
+def test_another_name_that_is_the_same_is_no_change(app: App) -> None:
+    kb_id = app.kbs.add("museo.md", TEXT.encode()).kb_id
+    for name in ("Museo", " Museo ", "Museo"):
+        assert app.kbs.rename(kb_id, name).kb_name == "Museo"
+    assert len(app.kb_changes.history(kb_id)) == 2
 
 
 def test_a_deleted_set_comes_back_unless_it_was_saved_again(app: App) -> None:

@@ -125,7 +125,7 @@ def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question_and_for
     assert get_app().kbs.records() != []  # asked before anything goes
     get_app().kbs.delete(record.kb_id, undoable=True)
     page.run()
-    assert "«Normas de comedor» está eliminada" in texts(page)
+    assert "Se ha borrado «Normas de comedor»" in texts(page)
     page.button(key=f"undelete-{record.kb_id}").click().run()
     assert [one.kb_id for one in get_app().kbs.records()] == [record.kb_id]
 

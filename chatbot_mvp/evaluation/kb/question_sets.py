@@ -168,7 +168,8 @@ class QuestionSets:
 
     @performs(Action.CHANGE_QUESTIONS)
     def undelete_set(self, kb_id: str, set_id: str) -> None:
-        """Bring back a set whose deletion can be undone. Raises QuestionSetNotFound, FileNotWritten."""
+        """Bring back a set whose deletion can be undone. Raises KbNotFound, QuestionSetNotFound, FileNotWritten."""
+        self._kbs.store.record(kb_id)
         self._sets.take_back(kb_id, set_id, self._aside)
 
 

@@ -6,79 +6,143 @@ How many ticks this stops, and which it costs, is in docs/research/evidence.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from chatbot_mvp.text import fold
 
-_FAMILIES = r"""
-diari\w+|(?:al|por|cada) dia|daily / semanal\w*|(?:a la|por|cada) semana|weekly / mensual\w*|(?:al|por|cada) mes|monthly
-    / trimestral\w*|quarterly / anual\w*|(?:al|por|cada) ano|yearly|annual\w*
-maxim\w+|como mucho|tope|hasta|limite|maximum|at most|up to / minim\w+|al menos|minimum|at least
-    / de media|promedio|(?:termino|viaje|tiempo|duracion|edad|precio|coste|gasto|consumo) medi[oa]|average|mean
-abre\w*|abri(?:r|o|a|an|eron|mos|endo|ra)\w*|abiert\w+|apertura|open\w* / cierr\w+|cerr\w+|clos\w+
-entra\w*|llega\w*|arriv\w+ / sale|salen|salir|salida\w*|depart\w+|leav\w+
-ida|outward / vuelta|regreso|return
-sub[ei]\w*|aument\w+|crec\w+|increas\w+|rise\w*|rose / baj[ao]\w*|disminu\w+|reduc\w+|descend\w+|decreas\w+|fall\w*|fell
-compr\w+|vend\w+|venta\w*|buy\w*|bought|s[eo]l[ld]\w* / alquil\w+|rent\w*
-ingres\w+|income / gast\w+|expens\w+
-gan[aoe]\w*|vict\w+|w[io]n|wins|winning / perd\w+|pierd\w+|derrot\w+|los[et]\w*
-siempre|always / nunca|never
-acept\w+|accept\w* / rechaz\w+|reject\w*
-antes|before / despues|tras|after
-primer\w*|first / ultim\w*|last
-empiez\w+|empez\w+|comienz\w+|comenz\w+|inici\w+|beg[aiu]n\w*|start\w* / termin\w+|acab\w+|finaliz\w+|end\w*|finish\w*
-encien\w+|encend\w+ / apag\w+
-naci\w+|born|birth / muri\w+|muert\w+|fallec\w+|died|death
-interior\w*|dentro|inside|indoor\w* / exterior\w*|fuera|outside|outdoor\w*
-superior\w*|upper / inferior\w*|lower
-delant\w+|front / detras|traser\w+|rear
-izquierd\w+|left / derech\w+|right
-norte\w*|north\w* / sur\w*|south\w* / oeste|west\w*
-oriental\w*|eastern / occidental\w*|western
-grand\w+|large|big / pequen\w+|small
-larg\w+|long / cort\w+|short
-fri[oa]s?|cold / calient\w+|hot
-nuev[oa]s?|new / antigu\w+|viej\w+|old
-mayor\w* / menor\w*
-adult\w+ / nin[oa]s?|infantil\w*|menores|child\w*
-hombre\w*|masculin\w+|m[ae]n|male\w* / mujer\w*|femenin\w+|wom[ae]n|female\w*
-titular\w* / suplente\w*|substitut\w+
-public\w+ / privad\w+|private\w*
+_FAMILIES = {
+    "es": r"""
+diari\w+ ; (?:al|por|cada) dia / semanal\w* ; (?:a la|por|cada) semana / mensual\w* ; (?:al|por|cada) mes
+    / trimestral\w* / anual\w* ; (?:al|por|cada) ano
+maxim\w+|como mucho ; tope|hasta|limite / minim\w+|como minimo ; al menos|desde|a partir
+    / de media|promedio|(?:termino|viaje|tiempo|duracion|edad|precio|coste|gasto|consumo) medi[oa]
+entra\w*|llega\w* / sale|salen|salir|salida\w*
+ida / vuelta ; regreso
+sub(?:e|en|ir|io|ieron)|aument\w+ / baj(?:a|an|ar|o|aron)|disminu\w+|descend\w+
+compr\w+|vend\w+|venta\w* / alquil\w+
+ingresos / gastos
+gan(?:a|an|ar|o|aron|e|en) / perd\w+|pierd\w+
+siempre / nunca
+acept\w+ / rechaz\w+
+antes / despues ; tras
+primer\w*(?! auxilios) / ultim\w*
+empiez\w+|empez\w+|comienz\w+|comenz\w+|inici(?:a|an|o) / termin(?:a|an|o|ar)|acab(?:a|an|o|ar)|finaliz\w+
+encien\w+|encender / apag\w+
+naci(?:o|eron)|nacimiento / muri\w+|muert\w+|fallec\w+
+interior\w* / exterior\w*
+superior\w* / inferior\w*
+cubiert[oa]s? / descubiert[oa]s?
+ordinari[oa]s? / extraordinari[oa]s?
+nacional\w* / internacional\w*
+delanter\w+ / traser\w+
+izquierd\w+ / derech\w+
+norte / sur / oeste
+oriental\w* / occidental\w*
+grandes? / pequen\w+
+nuev[oa]s? / antigu\w+|viej\w+
+hombres?|masculin\w+ / mujer\w*|femenin\w+
+titular\w* / suplente\w*
+public[oa]s? / privad\w+
 diurn\w+ / nocturn\w+
-oro|gold\w* / plata|silver / bronce|bronze
-roj[oa]s?|red / verdes?|green / azul(?:es)?|blue / amarill[oa]s?|yellow / blanc[oa]s?|white / negr[oa]s?|black
-desayun\w+|breakfast / almuerz\w+|almorz\w+|comida|lunch / meriend\w+|merend\w+ / cenas?|cenar|dinner
-padres?|father / madres?|mother / hij[oa]s?|son|daughter / herman[oa]s?|brother|sister / abuel[oa]s?|grand\w+r
-president\w+|chair\w* / secretari\w+|secretary / tesorer\w+|treasurer / administrador\w*|administrator / alcald\w+|mayor
-arrendador\w*|propietari\w+|landlord\w* / arrendatari\w+|inquilin\w+|tenant\w*
-profesor\w*|teacher\w* / alumn\w+|estudiant\w+|student\w*
-individual\w*|single / doble\w*|double
+oro / plata / bronce
+roj[oa]s? / verdes? / azul(?:es)? / amarill[oa]s? / blanc[oa]s? / negr[oa]s?
+desayun\w+ / almuerz\w+|almorz\w+ ; comida / meriend\w+|merend\w+ / cenas?|cenar
+individual\w* / dobles?
 laborable\w* / festiv\w+
 local\w* / visitante\w*
-ofensiv\w+|ataque\w*|offens\w+ / defensiv\w+|defensa\w*|defens\w+
-"""
-"""A family a line, in parts between which a bar stands with spaces: what a part says is not what another says. Not
-here: buying and selling, which are said of one and the same."""
-_OPPOSITES = tuple(
-    tuple(re.compile(rf"\b(?:{same})\b") for same in family.split(" / "))
-    for family in _FAMILIES.strip().replace("\n    /", " /").splitlines()
-)
-_PREFIXED = re.compile(r"\b(?:sub|vice|ex|extra|inter|des|i[lmnr]|anti|dis|un)(\w{5,})")
-"""What turns a word into another or its contrary: a subdirector is no director."""
+""",
+    "en": r"""
+daily ; (?:a|per|each|every) day / weekly ; (?:a|per|each|every) week / monthly ; (?:a|per|each|every) month
+    / quarterly / annual\w*|yearly ; (?:a|per|each|every) year
+maximum|at most ; up to|limit / minimum|at least ; from / average
+arriv\w+ / depart(?:s|ure\w*)?|leav\w+
+increas\w+|rises?|rose / decreas\w+|falls|fallen|fell
+wins?|won|winning / los(?:es?|t|ing)
+always / never
+accept\w* / reject\w*
+before / after
+start\w*|beg[aiu]n\w* / ends?(?! of)|ended|ending|finish\w*
+born|birth / died|death
+indoor\w* / outdoor\w*
+upper / lower
+front / rear
+north\w* / south\w* / west\w*
+large|big / small
+m[ae]n / wom[ae]n
+public / private
+gold\w* / silver / bronze
+red / green / blue / yellow / white / black
+breakfast / lunch / dinner
+single / double
+""",
+}
+"""A family a line, in parts between which a bar stands with spaces: what a part says is not what another says. What
+stands behind a semicolon says the same, and more besides. Not here: buying and selling, which are said of one sale."""
+_PEOPLE = {
+    "es": r"""
+adult\w+ / nin[oa]s?|infantil\w* ; menores
+padres? / madres? / hij[oa]s? / herman[oa]s? / abuel[oa]s?
+president\w+ / secretari\w+ / tesorer\w+ / administrador\w* / alcald\w+
+arrendador\w* ; propietari\w+ / arrendatari\w+|inquilin\w+
+profesor\w* / alumn\w+ ; estudiant\w+
+""",
+    "en": r"""
+adults? / child\w*
+fathers? / mothers? / sons? / daughters? / brothers? / sisters?
+chair\w* / secretar\w+ / treasurer\w*
+landlord\w* / tenant\w*
+teacher\w* / student\w* ; pupil\w*
+""",
+}
+"""The same, not where it is asked who does something: one of them does it to the other."""
+_HOURS = {
+    "es": (r"a que hora|cuando", r"abre\w*|abrir\w*|abiert\w+ / cierr\w+|cerr\w+"),
+    "en": (r"what time|when", r"open\w* / clos\w+"),
+}
+"""What asks for an hour, and a family that counts only then: "closed on Sundays" tells on which days it opens."""
+_UNDER = re.compile(r"\b(?:sub|vice)(\w{5,})")
+"""A subdirector is no director."""
+
+_Family = Sequence[tuple[re.Pattern[str], re.Pattern[str]]]
+"""For each part: what the question or another part says, and what else meets it."""
 
 
-def says_otherwise(question: str, text: str) -> bool:
-    """Return whether a text has, in place of a word of the question, one that says otherwise."""
+def _compiled(families: str) -> Sequence[_Family]:
+    return [
+        [
+            (re.compile(rf"\b(?:{same.strip()})\b"), re.compile(rf"\b(?:{part.replace(' ; ', '|')})\b"))
+            for part in family.split(" / ")
+            for same in [part.partition(" ; ")[0]]
+        ]
+        for family in families.strip().replace("\n    /", " /").splitlines()
+    ]
+
+
+_OF = {language: _compiled(families) for language, families in _FAMILIES.items()}
+_OF_PEOPLE = {language: _compiled(families) for language, families in _PEOPLE.items()}
+_OF_HOURS = {language: (re.compile(rf"\b(?:{asks})\b"), _compiled(both)) for language, (asks, both) in _HOURS.items()}
+
+
+def says_otherwise(question: str, text: str, language: str, who: bool = False) -> bool:
+    """Return whether a text has, in place of a word of the question, one that says otherwise.
+
+    Args:
+        language: of the question, "es" or "en".
+        who: whether it is asked who does something.
+    """
     asked, said = fold(question), fold(text)
-    for family in _OPPOSITES:
-        own = [same for same in family if same.search(asked)]
-        if own and not any(same.search(said) for same in own) and any(same.search(said) for same in family):
+    asks, both = _OF_HOURS[language]
+    families = [*_OF[language], *([] if who else _OF_PEOPLE[language]), *(both if asks.search(asked) else [])]
+    for family in families:
+        own = [met for same, met in family if same.search(asked)]
+        if own and not any(met.search(said) for met in own) and any(same.search(said) for same, _ in family):
             return True
-    return _turned(asked, said) or _turned(said, asked)
+    return _under(asked, said) or _under(said, asked)
 
 
-def _turned(one: str, other: str) -> bool:
-    """Return whether a text has a word, and not with the prefix with which the other one has it alone."""
+def _under(one: str, other: str) -> bool:
+    """Return whether a text has an office that the other one has with *sub* or *vice* alone."""
     return any(
         re.search(rf"\b{found[1]}\b", one) and not re.search(rf"\b{found[1]}\b", other) and found[0] not in one
-        for found in _PREFIXED.finditer(other)
+        for found in _UNDER.finditer(other)
     )

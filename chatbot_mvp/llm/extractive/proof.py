@@ -115,14 +115,12 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
     alike = wanted.kind == "yes_no" or _denies_alike(clause, quote, reader)
-    # "Does it open?" is answered by "it is closed": what is asked with yes or no stands first.
-    about = " ".join(clause.split()[2:]) if wanted.kind == "yes_no" else clause
     beside_it = [units[row].text for row in rivals if gives_it[row] and units[row].passage == unit.passage]
     if (
         not (gives_it[best] and short and alike)
         or _disputed(clause, quote, (units[row].text for row in rivals), reader)
         or _allows_otherwise(clause, quote, beside_it)
-        or says_otherwise(about, quote)
+        or says_otherwise(clause, quote, reader.language, wanted.kind == "who")
     ):
         return Proof(unit, 0.0)
     heads, own = f"{passage.section}\n{unit.topic}", f"{unit.lead}\n{quote}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -67,6 +68,7 @@ NAMED_HEADING = 0.75
 """Least evidence of a question that names the heading of its first chunk: the section is about it. No question that the
 weights were fitted on is like that, and the chat suggests such questions itself. The same for a question that names a
 record by its number (``names_record``)."""
+_CODE = re.compile(r"[^\W\d_]+\d\w*")
 _PASSAGES = 3
 _ABOUT = ("coverage", "unknown", "letters", "bm25")
 _MEANT = ("cosine", "sentence_cosine")
@@ -279,9 +281,8 @@ def _names_heading(trace: RetrievalTrace, index: CorpusIndex) -> bool:
 
 
 def _names_code(trace: RetrievalTrace, index: CorpusIndex) -> bool:
-    """Return whether a final chunk has a code of the question: letters and digits in one word ("What is E2?")."""
-    words = index.analyzer.content_words(trace.query)
-    codes = {term for word, term in words if not word.isdigit() and any(map(str.isdigit, word))}
+    """Return whether a final chunk has a code of the question: letters and then digits in one word ("What is E2?")."""
+    codes = {term for word, term in index.analyzer.content_words(trace.query) if _CODE.fullmatch(word)}
     return any(index.terms_present(codes, [hit.chunk for hit in trace.chunks_final]))
 
 

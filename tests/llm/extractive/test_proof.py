@@ -301,7 +301,14 @@ def test_where_the_texts_say_another_price_none_is_proven(question: str, rival: 
         # Yes or no.
         ("¿Abre la sala el domingo?", "La sala cierra el domingo.", True),
         ("¿Está abierta la sala el domingo?", "La sala cierra el domingo.", True),
+        ("¿La sala abre el domingo?", "La sala cierra el domingo.", True),
         ("¿Abre la sala grande el domingo?", "La sala pequeña abre el domingo.", False),
+        # No words of another language, and no opposites where both are said of one thing.
+        ("¿Cuánto cuesta la cuota de los padres?", "La cuota familiar de los padres son 30 euros.", True),
+        ("¿Dónde está la clave de la red?", "La clave de la red está en la caja blanca.", True),
+        ("¿Qué días abre la sala?", "La sala atiende de lunes a viernes, y el domingo está cerrada.", True),
+        ("¿Cuánto mide la puerta de primeros auxilios?", "La última puerta mide 2 metros.", True),
+        ("¿Quién acompaña a los niños?", "Acompaña Ana Ruiz, que es adulta.", True),
         ("When does the pool close?", "The pool opens at 9:00.", False),
         ("When does the pool close?", "The pool closes at 9:00.", True),
     ],
