@@ -6,14 +6,16 @@ import json
 import os
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from chatbot_mvp.app import App, build_app
-from chatbot_mvp.chat import limits
+from chatbot_mvp.chat import limits, purging
 from chatbot_mvp.errors import ConversationNotFound, QuestionSetNotFound
 from chatbot_mvp.evaluation.kb.questions import KbQuestion
 from chatbot_mvp.evaluation.kb.sets import SetQuestion
+from tests.moving import moving_kb
 from tests.raising import raises
 
 ME = "0123456789abcdef0123456789abcdef"
@@ -93,6 +95,22 @@ def test_what_a_conversation_says_after_its_deletion_is_there_after_the_undo(
     app.chat.start(ME, "otra", "Otra")
     with raises("too_many_conversations"):
         app.chat.undelete(ME, own)
+
+
+def test_a_purge_meets_a_conversation_that_is_deleted_while_it_runs(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb_id, met = moving_kb(app), list[Path]()
+    first, second = sorted(app.chat.start(ME, kb_id, "Manual") for _ in range(2))
+
+    def meets(path: Path, _: object) -> bool:
+        if not met:
+            app.chat.delete(ME, second, undoable=True)
+        met.append(path)
+        return False
+
+    monkeypatch.setattr(purging, "purge_lines", meets)
+    app.kb_changes.purge(kb_id, ["personas/vacaciones.md"])
+    assert met[0].stem == first
+    assert app.settings.deleted_conversations_dir / ME / f"{second}.jsonl" in met
 
 
 def test_a_set_comes_back_only_into_a_base_that_is_there(app: App) -> None:
