@@ -21,7 +21,7 @@ from chatbot_mvp.chat.conversation_lines import read_lines, whole, without_answe
 from chatbot_mvp.errors import ConversationNotFound, FileNotWritten, FileOfLaterVersion, LimitError
 from chatbot_mvp.storage.aside import move_file
 from chatbot_mvp.storage.clock import now, utc_now
-from chatbot_mvp.storage.files import make_folder, naming
+from chatbot_mvp.storage.files import make_folder, naming, write_atomically
 from chatbot_mvp.storage.formats import CONVERSATION, VERSION
 from chatbot_mvp.storage.jsonl import append_lines, parsed_lines
 from chatbot_mvp.storage.lru import BoundedCache
@@ -206,7 +206,7 @@ class ConversationStore:
             raise ConversationNotFound(conversation_id=conversation_id)
         if there.exists():  # an answer ended after the deletion
             with naming(path):
-                path.write_bytes(path.read_bytes() + there.read_bytes())
+                write_atomically(path, path.read_bytes() + there.read_bytes())
         else:
             self._require_place(session)
         move_file(path, aside, self._root)

@@ -117,7 +117,7 @@ class Uploads:
         self._require_share(owner)
         intake = self._intake(files, owner)
         names = [state.name for state in intake.states]
-        title = clean_name(kb_name or ", ".join(names))
+        title = clean_name(kb_name) or clean_name(", ".join(names))
 
         def keep(found: Sequence[NewDocument], report: Callable[[str], None], progress: ProgressCallback) -> str:
             def kept(record: KbRecord, is_new: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
+from chatbot_mvp.documents.chunking import split_sections
 from chatbot_mvp.documents.kb_files import text_hash
 from chatbot_mvp.documents.names import clean_name, clean_path
 from chatbot_mvp.documents.parsing import ParsedText
@@ -33,7 +33,6 @@ from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import in_utf8, make_folder
 from chatbot_mvp.text import detect_language
 
-_HEADING = re.compile(r"^#{1,2} +([^#\n]*\w[^#\n]*)$", re.MULTILINE)
 _HEAD_CHARS, _MOST_TITLE = 1_000, 80
 _WAIT_S = 0.05
 """So often whoever waits for another change looks whether to stop."""
@@ -170,11 +169,13 @@ def usual_name(files: Sequence[NewDocument]) -> str:
     folders = {one.path.partition("/")[0] if "/" in one.path else "" for one in files}
     if len(folders) == 1 and "" not in folders:
         return folders.pop()
-    heading = _HEADING.search(first.parsed.text[:_HEAD_CHARS])
-    title = str(first.about.get("title") or (heading and heading[1]) or PurePosixPath(first.path).stem)
+    headings = (
+        one.path.partition(" > ")[0] for one in split_sections(first.parsed.text[:_HEAD_CHARS], has_title=False)
+    )
+    titles = (str(first.about.get("title") or ""), *headings, PurePosixPath(first.path).stem, first.path)
+    title = next(filter(None, (clean_name(one)[:_MOST_TITLE].strip() for one in titles)))
     others = "and {} more" if detect_language(first.parsed.text) == "en" else "y {} más"
-    named = clean_name(title)[:_MOST_TITLE].strip() or first.path
-    return f"{named} {others.format(len(files) - 1)}"
+    return f"{title} {others.format(len(files) - 1)}"
 
 
 def cleaned(file: NewDocument | tuple[str, ParsedText]) -> NewDocument:

@@ -67,6 +67,11 @@ def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut(
         (["a/x.md", "b/y.md", "z.md"], MANUAL, "Manual y 2 más"),
         (["vacaciones 2026.txt", "b.txt"], "Son veinte días.", "vacaciones 2026 y 1 más"),
         (
+            ["guía.md", "b.md"],
+            "```\n# un comentario\n```\n\n# **Manual** de uso\n\nSon veinte días.",
+            "Manual de uso y 1 más",
+        ),
+        (
             ["handbook.md", "b.md"],
             "# The handbook\n\nIt opens at nine and it is closed on the Monday.",
             "The handbook and 1 more",
