@@ -64,6 +64,7 @@ _AMOUNTS = ("money", "measure", "percentage")
 """Values that are those of the thing in whose clause they stand. A time is said of a whole sentence: "In May, …"."""
 _CLAUSE_ENDS = re.compile(r"[,;:()]| (?:y|e|pero|and|but) ")
 _MAY = re.compile(r"\b(?:puede\w*|puedo|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|can|may|must|should|allow\w*)\b")
+_EACH = ("cada", "por", "each", "per", "every")
 _WORD = re.compile(r"\w+")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
@@ -120,6 +121,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         not (gives_it[best] and short and alike)
         or _disputed(clause, quote, (units[row].text for row in rivals), reader)
         or _allows_otherwise(clause, quote, beside_it)
+        or (COUNT.search(fold(clause)) and _says_of_each(wanted.noun, quote, reader))
         or says_otherwise(clause, quote, reader.language, wanted.kind == "who")
     ):
         return Proof(unit, 0.0)
@@ -237,6 +239,13 @@ def _allows_otherwise(clause: str, quote: str, others: Iterable[str]) -> bool:
     """
     asked_for = _MAY.search(fold(clause)) and not _MAY.search(fold(quote))
     return bool(asked_for) and any(_MAY.search(fold(other)) for other in others)
+
+
+def _says_of_each(noun: str, quote: str, reader: Reader) -> bool:
+    """Return whether what is counted is only said of each in a text: "two tents per pitch" counts no pitches."""
+    words = reader.words(quote)
+    behind = [at > 0 and fold(words[at - 1].text) in _EACH for at, word in enumerate(words) if word.stem == noun]
+    return bool(behind) and all(behind)
 
 
 def _of_another(value: str, clause: str, content: Sequence[tuple[Word, bool]], unit: Unit, reader: Reader) -> bool:

@@ -339,6 +339,19 @@ def test_under_a_heading_of_two_models_a_sentence_is_about_the_one_that_it_names
 
 
 @pytest.mark.parametrize(
+    ("question", "sentence", "answers"),
+    [
+        ("¿Cuántas parcelas hay?", "En cada parcela caben dos tiendas.", False),
+        ("¿Cuántas parcelas hay?", "Hay sesenta parcelas, con dos tiendas por parcela.", True),
+        ("¿Cuántas tiendas hay?", "En cada parcela hay dos tiendas.", True),
+        ("How many pitches are there?", "There are two tents per pitch.", False),
+    ],
+)
+def test_what_is_said_of_each_does_not_count_them(question: str, sentence: str, answers: bool) -> None:
+    assert bool(asked(question, [0.9, 0.1], {}, f"{sentence} Hoy no viene nadie.").text) == answers
+
+
+@pytest.mark.parametrize(
     ("question", "rival", "answers"),
     [
         ("¿Cuántas parcelas puedo tener?", "Una familia puede cultivar dos parcelas.", False),
