@@ -12,9 +12,9 @@ import streamlit as st
 from chatbot_mvp.api import NO_NOTE, RankedRun, RunGroup, leaderboard, run_kind
 from streamlit_app.pictures.picture import Picture, show_picture
 from streamlit_app.shared import links
-from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, score, t, word
+from streamlit_app.shared.i18n import MOMENT_FORMAT, bare, current_language, local_time, number, t, word
 from streamlit_app.shared.metrics import choose_figure, interval_text, metric_label
-from streamlit_app.shared.runs import data_namer, model_name, run_names, spoken
+from streamlit_app.shared.runs import data_namer, figure_text, model_name, run_names, spoken
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row
 
@@ -112,7 +112,7 @@ def _table(places: Sequence[RankedRun], metric: str) -> list[dict[str, Any]]:
             t("runs.board.rank"): place.rank,
             t("eval.col.strategy"): spoken(place.run.strategy),
             t("runs.col.model"): model_name(place.run),
-            metric_label(metric): score(place.value),
+            metric_label(metric): figure_text(place.run, metric),
             t("table.interval"): interval_text(place.interval),
             t("table.scored"): f"{number(place.scored)}/{number(place.total)}",
             t("eval.col.when"): local_time(place.run.started_at),

@@ -67,7 +67,6 @@ def test_nothing_stands_in_front_of_a_question_in_a_dialog(browser: Any, lived_i
     dialog = page.get_by_role("dialog").filter(has=page.locator(".st-key-delete-yes"))
     dialog.get_by_role("button", name="Eliminar la base").wait_for()
     assert page.locator("[data-testid='stPopoverBody']:visible").count() == 0
-    page.screenshot(path="/tmp/dialog.png")
     page.context.close()
 
 

@@ -108,6 +108,7 @@ MEETS_OTHERS = {
     "chatbot_mvp/knowledge_base/parsed_files.py": "the age of a file, which is a time of the file system",
     "chatbot_mvp/knowledge_base/version_files.py": "the age of a file, likewise",
     "chatbot_mvp/server/replies.py": "the field `created` of the interface",
+    "chatbot_mvp/storage/aside.py": "the age of a deletion, likewise",
     "chatbot_mvp/storage/bounded_folder.py": "the age of a file, likewise",
     "chatbot_mvp/storage/files.py": "the age of files that other processes left",
     "chatbot_mvp/wings/sharing": "when the last exchange ended, for people",
