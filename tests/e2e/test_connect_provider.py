@@ -67,7 +67,6 @@ def test_a_key_is_typed_tried_and_the_chat_answers_with_the_chosen_model(page, s
     settle(page)
     card.get_by_role("button", name="Usar vecino-7b en el chat").click()
     card.get_by_text("Guardado: el chat contesta con vecino-7b").wait_for()
-    page.screenshot(path="/tmp/s10.png")
     settle(page)
     assert KEY not in page.content() + page.url
 
