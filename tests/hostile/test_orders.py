@@ -43,5 +43,8 @@ def test_the_model_takes_what_is_named_and_knows_both_orders() -> None:
     assert [sorted(step) for step in gone.steps] == [["b.md"], ["b.md"], ["a.md", "b.md"], ["a.md", "b.md"]]
     with pytest.raises(Impossible):
         gone.after(("add", "c.md", "A"), gone)
+    ended = left.after(("remove", "c.md"), left)
+    another = ended.after(("add", "a.md", "D"), ended)
+    assert another.after(("purge", "a.md"), another).steps[:2] == another.steps[:2]
     both = {repr(one.seen) for one in outcomes(START, [("add", "x.md", "X"), ("restore", "1")], [])}
     assert len(both) == 2

@@ -92,6 +92,7 @@ class State:
                 raise Impossible
             known = now.get(path) or before.get(path)
             new = known[0] if known else self.removed.get(path, -1)
+            new = new if known or self.last.get(new) == path else -1  # what left the path and then ended is another one
             alive = {one for each in (self.current, *(self.draft or ())) for one, _ in each.values()}
             found[path] = (new if known or (new >= 0 and new not in alive) else self.identities, rest[0])
         elif path in now:

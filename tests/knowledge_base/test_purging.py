@@ -359,3 +359,19 @@ def test_a_document_that_came_back_to_its_path_stays_when_another_one_is_purged_
     assert "Trata de c" not in "".join(
         app.kbs.document(kb_id, step.entry.version_id).text for step in app.kb_changes.history(kb_id)
     )
+
+
+def test_what_left_a_path_and_was_removed_elsewhere_is_not_what_is_added_there_later(app: App) -> None:
+    kb_id = moving_kb(app, *(document(f"{name}.md", f"# {name}\n\nTrata de {name}.\n") for name in "ab"))
+    app.kb_changes.change(kb_id, [Move("a.md", "c.md")])
+    app.kb_changes.change(kb_id, [Remove("c.md")])
+    app.kb_changes.change(kb_id, new=[document("a.md", "# Otro\n\nOtra cosa.\n")])
+    app.kb_changes.purge(kb_id, ["a.md"])
+
+    def held() -> list[set[str]]:
+        steps = app.kb_changes.history(kb_id)
+        return [{one.path for one in app.kb_changes.documents(kb_id, step.entry.version_id)} for step in steps]
+
+    assert {"a.md", "b.md"} in held() and {"b.md", "c.md"} in held()
+    app.kb_changes.purge(kb_id, ["c.md"])
+    assert all(paths == {"b.md"} for paths in held())
