@@ -65,9 +65,9 @@ def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
 class _Question:
     def __init__(self, grounding: Grounding, reader: Reader) -> None:
         self.grounding, self.reader = grounding, reader
-        self.clause = last_clause(grounding.question.rpartition("? ")[2] or grounding.question)
+        self.clause = grounding.question.rpartition("? ")[2] or grounding.question  # with a condition before it
         self.folded = fold(self.clause)
-        plain = plain_of(self.clause)
+        plain = plain_of(last_clause(self.clause))
         self.value, rest = value_asked(plain)
         self.kind = asked(self.clause, reader).kind
         self.spanish = reader.language == "es"

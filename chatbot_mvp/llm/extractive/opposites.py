@@ -38,6 +38,7 @@ delanter\w+ / traser\w+
 izquierd\w+ / derech\w+
 norte / sur / oeste
 oriental\w* / occidental\w*
+alt[oa]s? / baj[oa]s?
 grandes? / pequen\w+
 nuev[oa]s? / antigu\w+|viej\w+
 hombres?|masculin\w+ / mujer\w*|femenin\w+
@@ -67,6 +68,7 @@ indoor\w* / outdoor\w*
 upper / lower
 front / rear
 north\w* / south\w* / west\w*
+high / low
 large|big / small
 m[ae]n / wom[ae]n
 public / private

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,6 +39,8 @@ together, on the mean of the next one and the next one of other passages, or, wi
 question's words."""
 NEAR = 0.5
 """Least nearness (0-1) of each word of the question to a word of the unit, …"""
+IN_PLACE = 0.6
+"""… of one in whose place another one stands: behind the pool of the unit stands "outdoor", and not "covered". …"""
 FAINT = 0.35
 """… and of one that its passage says elsewhere: what is said of the court is no answer about the sauna beside it."""
 OTHER_KIND = 0.05
@@ -65,7 +68,7 @@ _AMOUNTS = ("money", "measure", "percentage")
 _CLAUSE_ENDS = re.compile(r"[,;:()]| (?:y|e|pero|and|but) ")
 _MAY = re.compile(r"\b(?:puede\w*|puedo|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|can|may|must|should|allow\w*)\b")
 _EACH = ("cada", "por", "each", "per", "every")
-_WORD = re.compile(r"\w+")
+_WORD, _SIGNS = re.compile(r"\w+"), re.compile(r"[^\w ]+")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
 
 
@@ -131,6 +134,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
     everywhere = "\n".join(other.text for other in grounding.passages)
     said, content = [], list(content_of(clause, plain, rest, reader))
+    replaced = _replaced(clause, quote, reader)
     if _of_another(value, clause, content, unit, reader):
         return Proof(unit, 0.0)
     for word, literal in content:
@@ -140,6 +144,9 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         # A role that the passages name is not what somebody does who is near it.
         role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
         near = 0.0 if literal or role else near_words[best].get(fold(word.text), 0.0)
+        if word.stem in replaced:
+            said.append(near * NEAR / IN_PLACE)
+            continue
         # What is asked for is named by its answer: the room that is named beside it is that of something else.
         beside = near >= FAINT and word.stem != wanted.noun and has(around, word, reader)
         held = _in_range(word.text, clause, context, reader)
@@ -210,6 +217,23 @@ def _names_another(own: str, heads: str, clause: str) -> bool:
     """Return whether a text has a number, day or month of its headings that the question does not have."""
     of_text, of_heads, asked_about = ({*_WORD.findall(fold(text))} for text in (own, heads, clause))
     return any(map(_LITERAL.fullmatch, (of_text & of_heads) - asked_about - {*ARTICLES}))
+
+
+def _replaced(clause: str, quote: str, reader: Reader) -> frozenset[str]:
+    """Return the terms of a question that a quote does not have, and has another one where they would stand.
+
+    That is directly behind the word that they stand behind in the question: "the covered pool" and "the outdoor pool".
+    """
+    terms, there = reader.terms(quote), {one for one, _ in _beside(quote, reader)}
+    return frozenset(other for one, other in _beside(clause, reader) if one in there and other not in terms)
+
+
+def _beside(text: str, reader: Reader) -> Iterator[tuple[str, str]]:
+    """Yield the terms of each two words between which only a space stands, without stop words."""
+    for part in _SIGNS.split(text):
+        for one, other in pairwise(reader.words(part)):
+            if not (one.is_stop or other.is_stop):
+                yield one.stem, other.stem
 
 
 def _in_range(number: str, clause: str, context: str, reader: Reader) -> bool:

@@ -105,6 +105,13 @@ def test_what_the_table_does_not_say_is_not_answered(question: str) -> None:
     assert answer(question) is None
 
 
+@pytest.mark.parametrize(
+    ("condition", "answers"), [("Si hay curso, ", True), ("Si un cliente deja una señal, ", False)]
+)
+def test_a_condition_before_the_question_has_to_be_met_too(condition: str, answers: bool) -> None:
+    assert (answer(f"{condition}¿quién es la profesora de torno?") is not None) == answers
+
+
 def test_rows_are_compared_only_where_all_of_them_are_there() -> None:
     cut = frozenset({"Cursos de cerámica"})
     assert answer("¿Cuál es el curso más caro?", cut) is None

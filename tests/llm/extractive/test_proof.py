@@ -9,7 +9,7 @@ import pytest
 
 from chatbot_mvp.llm.base import ChatRequest, Completion, Grounding
 from chatbot_mvp.llm.demo import DemoModel
-from chatbot_mvp.llm.extractive.proof import FAINT, MARGIN, MAX_CHARS, NEAR, OTHER_KIND
+from chatbot_mvp.llm.extractive.proof import FAINT, IN_PLACE, MARGIN, MAX_CHARS, NEAR, OTHER_KIND
 from chatbot_mvp.llm.extractive.values import gives, value_asked
 from chatbot_mvp.types import Chunk
 
@@ -150,6 +150,25 @@ def test_a_sentence_goes_on_about_what_its_passage_says_but_items_names_and_numb
 ) -> None:
     words = {"comida": 1.0, "cocina": near, "ana": near, "12": near}
     assert bool(asked(question, [0.1, 0.9], words, text).text) == answers
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "near", "answers"),
+    [
+        ("La cena fría se sirve tarde. La sala es grande.", "¿Qué pasa con la cena caliente?", IN_PLACE - 0.01, False),
+        ("La cena fría se sirve tarde. La sala es grande.", "¿Qué pasa con la cena caliente?", IN_PLACE, True),
+        # Nothing stands in its place, or what stands there is another clause.
+        ("La cena se sirve tarde. La sala es grande.", "¿Qué pasa con la cena caliente?", NEAR, True),
+        ("De cena, pescado tarde. La sala es grande.", "¿Qué pasa con la cena caliente?", NEAR, True),
+        # What its passage says is no excuse.
+        ("La cena fría se sirve tarde. Hay cena caliente.", "¿Qué pasa con la cena caliente?", FAINT, False),
+        ("La cena se sirve tarde. Hay otra caliente.", "¿Qué pasa con la cena caliente?", FAINT, True),
+    ],
+)
+def test_a_word_in_whose_place_another_one_stands_has_to_be_nearer(
+    text: str, question: str, near: float, answers: bool
+) -> None:
+    assert bool(asked(question, [0.9, 0.1], {"pasa": 1.0, "caliente": near}, text).text) == answers
 
 
 @pytest.mark.parametrize(
