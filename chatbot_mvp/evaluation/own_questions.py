@@ -37,6 +37,7 @@ _MARK = re.compile(r"^\s*(?:[-*+•–—]+|\(?\d{1,3}[.):]|[a-z]\))\s+")
 _SPEAKER = re.compile(
     r"^\s*(?:\[[^\]\n]{1,40}\]|\d{1,2}:\d\d(?::\d\d)?)?\s*(?:[A-ZÁÉÍÓÚÑ][\wáéíóúñ.]*(?: [A-ZÁÉÍÓÚÑ]\w*)?:\s+)?"
 )
+_SIGNS = re.compile(r"\w+|\W")
 _END = re.compile(r"(?<=\?)\s+")
 
 _KINDS = ("money", "duration", "deadline", "percentage", "temperature", "phone", "email")
@@ -104,15 +105,17 @@ class OwnQuestions:
         """Return the paragraph that has these words, for an answer that search did not show; None if none has.
 
         Args:
-            words: copied from a document; case and white space may differ. Of several paragraphs the first is returned.
+            words: copied from a page; case, white space and the marks of Markdown may differ. Of several paragraphs the
+                first is returned.
 
         Raises:
             KbNotFound, KbUnreadable
         """
-        parts = [re.escape(word) for word in words.split()]
+        plain = re.sub(r"[*`\\]+", "", words.replace("|", " "))
+        parts = [map(re.escape, _SIGNS.findall(word)) for word in plain.split()]
         if not parts:
             return None
-        wanted = re.compile(r"\s+".join(parts), re.IGNORECASE)
+        wanted = re.compile(r"[\s*_`|\\]+".join(map(r"[*_`\\]*".join, parts)), re.IGNORECASE)
         for chunk in self._kbs.contents(kb_id).chunks:
             if found := wanted.search(chunk.text):
                 return _paragraph(Source(0, chunk, ((chunk.start + found.start(), chunk.start + found.end()),)))

@@ -16,7 +16,7 @@ from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared import links
 from streamlit_app.shared.configuration import setting_label, value_text
 from streamlit_app.shared.i18n import bare, code, number, plain, score, t
-from streamlit_app.shared.metrics import interval_text, metric_label, signed_number
+from streamlit_app.shared.metrics import interval_text, metric_label, percent, signed_number
 from streamlit_app.shared.runs import data_namer, run_names, spoken
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
@@ -77,7 +77,7 @@ def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
         change = None if one is comparison.headlines[0] else t("compare.right_same") if alike else said
         how: Any = {"delta_color": "off", "delta_arrow": "off"} if alike else {}
         with column.container(border=True, height="stretch"):
-            st.metric(plain(labels[one.run_id]), f"{number(100 * share)} %", change, **how)
+            st.metric(plain(labels[one.run_id]), percent(share), change, **how)
             ends = t("compare.right_interval", low=number(100 * low), high=number(100 * high))
             told = t("compare.right_of", right=number(one.right.count), questions=number(one.right.total))
             st.caption(f"{told} · {ends}")

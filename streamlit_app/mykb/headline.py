@@ -28,7 +28,8 @@ def show_headline(own: KbResult, other: KbResult | None = None) -> None:
             )
         return
     if not share.total:
-        st.info(t("mykb.strict_unknown"), icon=":material/replay:")
+        older = own.min_proof is None
+        st.info(t("mykb.strict_unknown" if older else "mykb.strict_unscored"), icon=":material/replay:")
         return
     st.markdown(f"## {t('mykb.strict', right=number(share.count), total=number(share.total))}")
     if said := other_model(own.model or own.provider):

@@ -7,8 +7,9 @@ count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -105,6 +106,7 @@ def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
         st.header(t("own.check_title", count=number(len(found))), anchor=False, width="content")
         if st.button(t("own.back"), icon=":material/edit_note:", type="tertiary", key="own_back"):
             st.session_state.pop(_found_key(kb), None)
+            st.session_state.pop(_kept_key(kb), None)
             st.session_state[f"own-back-{kb.kb_id}"] = True
             st.rerun()
     st.markdown(t("own.check_about"))
@@ -149,13 +151,10 @@ def _choice(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["o
         st.caption(t("own.nothing"))
     labels = {letter: t("own.this", letter=letter) for letter in passages}
     labels |= {_ELSEWHERE: t("own.elsewhere"), _NOWHERE: t("own.nowhere")}
-    choice = st.segmented_control(
-        t("own.where"),
-        list(labels),
-        format_func=labels.__getitem__,
-        key=f"own-choice-{place}-{proposed.question}",
-        label_visibility="collapsed",
-    )
+    with _lasting(kb, proposed, "choice", place) as key:
+        choice = st.segmented_control(
+            t("own.where"), list(labels), format_func=labels.__getitem__, key=key, label_visibility="collapsed"
+        )
     if choice == _NOWHERE:
         st.caption(t("own.said_nowhere"))
         return None
@@ -164,9 +163,21 @@ def _choice(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["o
     return passages[choice] if choice else _OPEN
 
 
+@contextmanager
+def _lasting(kb: KbRecord, proposed: Proposed, name: str, place: int) -> Iterator[str]:
+    """Give the key of a widget whose value stays while another step is drawn, at which Streamlit forgets it."""
+    kept: dict[tuple[str, str], Any] = st.session_state.setdefault(_kept_key(kb), {})
+    key, own = f"own-{name}-{place}-{proposed.question}", (name, proposed.question)
+    if own in kept:
+        st.session_state.setdefault(key, kept[own])
+    yield key
+    kept[own] = st.session_state[key]
+
+
 def _elsewhere(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["open"]:
     """Draw the box for words of the document that answer a question, and the paragraph that has them."""
-    words = st.text_input(t("own.words"), max_chars=300, key=f"own-words-{place}-{proposed.question}")
+    with _lasting(kb, proposed, "words", place) as key:
+        words = st.text_input(t("own.words"), max_chars=300, key=key)
     if not words.strip():
         return _OPEN
     found = get_app().own_questions.passage_with(kb.kb_id, words)
@@ -208,6 +219,10 @@ def _run_buttons(kb: KbRecord, made: str | Callable[[], str], ready: bool = True
             st.rerun()
         else:
             run_set(kb, set_id)
+
+
+def _kept_key(kb: KbRecord) -> str:
+    return f"own-kept-{kb.kb_id}"
 
 
 def _found_key(kb: KbRecord) -> str:

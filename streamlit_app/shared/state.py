@@ -95,7 +95,7 @@ def confirm(title: str, question: str, yes: str, key: str, act: Callable[[], obj
             if st.button(t("message.edit_cancel"), key="confirm-no"):
                 st.rerun()
         if sure:
-            with errors_shown():
+            with errors_shown(), st.spinner(title):
                 act()
                 st.rerun()
 

@@ -450,6 +450,10 @@ def test_own_questions_are_searched_decided_and_become_the_headline(kb: KbRecord
     assert "Ningún párrafo de los documentos tiene esas palabras" in page.warning[0].value
     assert "Decididas: 1 de 4." in texts(page)
     page = own_choices(page)[0].set_value("A").run()
+    page.session_state["mykb_step"] = "results"  # another step, and back
+    page.run().session_state["mykb_step"] = "questions"
+    page = page.run()
+    assert [control.value for control in own_choices(page)] == ["A", "nowhere", None, None]
     page = page.button(key="own_measure").click().run()
     assert not page.exception, page.exception
     wait(kb)

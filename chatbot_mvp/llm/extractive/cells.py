@@ -33,6 +33,7 @@ _SUM = re.compile(r"\b(?:en total|total(?:es)?|suman?|in total|altogether|sum)\b
 _ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
 _NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+_UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
 
 
@@ -163,7 +164,7 @@ class _Question:
         return found[0] if len(found) == 1 else None
 
     def _of_kind(self, table: Table, column: int, kind: str) -> bool:
-        cells = [cells[column] for cells in table.rows if cells[column]]
+        cells = [_with_unit(cells[column], table.names[column]) for cells in table.rows if cells[column]]
         given = VALUES[kind].given
         return bool(cells) and all(given.search(fold(cell)) for cell in cells)
 
@@ -250,7 +251,8 @@ class _Question:
             if not cell or (self.kind == "who" and value_in(cell, self.spanish)):
                 return False
             section = self.grounding.passages[table.units[row].passage].section
-            texts = [cell, f"{cell} {table.names[column]}", f"{cell} {section}"] if cell[:1].isdigit() else [cell]
+            name = table.names[column]
+            texts = [_with_unit(cell, name), f"{cell} {name}", f"{cell} {section}"] if cell[:1].isdigit() else [cell]
             known = not self.value or any(gives(self.value, fold(text), self.folded) for text in texts)
             if not known or (self.kind == "number" and not self.value and not any(map(str.isdigit, cell))):
                 return False
@@ -279,6 +281,12 @@ class _Question:
 
     def _under(self, table: Table) -> str:
         return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
+
+
+def _with_unit(cell: str, name: str) -> str:
+    """Return a number with the unit that the head of its column has in brackets: "Price (€)"."""
+    found = _UNIT.search(name)
+    return f"{cell} {found[1]}" if found and cell[-1:].isdigit() else cell
 
 
 def _is_code(term: str) -> bool:

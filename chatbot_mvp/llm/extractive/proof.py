@@ -229,10 +229,11 @@ def _replaced(clause: str, quote: str, reader: Reader) -> frozenset[str]:
 
 
 def _beside(text: str, reader: Reader) -> Iterator[tuple[str, str]]:
-    """Yield the terms of each two words between which only a space stands, without stop words."""
+    """Yield the terms of each two words with only a space between; not of stop words, nor of a Spanish verb behind."""
     for part in _SIGNS.split(text):
         for one, other in pairwise(reader.words(part)):
-            if not (one.is_stop or other.is_stop):
+            verb = reader.language == "es" and other.text.endswith("n")
+            if not (one.is_stop or other.is_stop or verb):
                 yield one.stem, other.stem
 
 

@@ -109,4 +109,15 @@ def test_words_of_the_document_name_its_paragraph(app: App) -> None:
     [(start, end)] = found.highlights
     assert TEXT[start:end] == "noventa minutos"
     assert app.own_questions.passage_with(kb.kb_id, "noventa horas") is None
+    marked = app.kbs.add(
+        "salas.md",
+        "# Salas\n\n- **Sala Encina**: 14 personas\n\n| Sala | Precio |\n|---|---|\n| Roble | 9 € |\n".encode(),
+    )
+    for words in (
+        "Sala Encina: 14 personas",
+        "**Sala Encina**: 14",
+        "Roble 9 €",
+        "| Roble | 9 € |",
+    ):  # as a page shows it
+        assert app.own_questions.passage_with(marked.kb_id, words) is not None, words
     assert app.own_questions.passage_with(kb.kb_id, " ") is None

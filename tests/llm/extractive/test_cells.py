@@ -25,6 +25,7 @@ TABLES = {
     "Envíos de piezas": ["Peso|Provincia|Resto", "Hasta 2 kg|4 €|7 €", "Más de 2 a 5 kg|6 €|9 €", "5 a 10 kg|9 €|14 €"],
     "Vitrinas": ["Tamaño de la vitrina|Cuota", "Grande|30 €", "Mediana|20 €", "Pequeña|10 €"],
     "Ficha del horno": ["Potencia|12 kW", "Color|gris"],
+    "Imprenta": ["Folleto|Precio por unidad (€)|Plazo (días)", "Díptico|0,32|5", "Tríptico|0,41|6"],
     "Kiln hire": ["Kiln|First slot|Last slot|Fee", "Small kiln|9:00|17:30|£12", "Big kiln|8:30|16:00|£20"],
 }
 
@@ -56,6 +57,9 @@ def answer(question: str, cut: frozenset[str] = frozenset()) -> tuple[str, list[
         ("¿Qué aforo tiene el curso de esmalte?", "", ["Esmalte"]),
         ("¿Quién es la profesora de torno?", "", ["Torno"]),
         ("¿De qué color es el horno?", "", ["gris"]),
+        # Units in the heads, as in files of a spreadsheet.
+        ("¿Cuánto cuesta el folleto díptico?", "", ["Díptico"]),
+        ("¿Cuántos días de plazo tiene el folleto tríptico?", "", ["Tríptico"]),
         ("¿Qué cursos tienen de profesora a Marina?", "", ["Torno", "Modelado"]),
         ("¿Cuántos cursos tienen de profesora a Marina?", "2", ["Torno", "Modelado"]),
         ("¿Cuál es el curso más caro?", "", ["Torno"]),
