@@ -95,6 +95,8 @@ def _enough_in_chat(kb: KbRecord) -> bool:
 
 def _search(kb: KbRecord, questions: Sequence[str], found: tuple[Proposed, ...] = ()) -> None:
     """Search the questions, and draw the page again with their passages, below those that were found before."""
+    if not found:
+        st.session_state.pop(_kept_key(kb), None)
     with errors_shown(), st.spinner(t("own.searching", count=number(len(questions)))):
         st.session_state[_found_key(kb)] = (*found, *get_app().own_questions.find(kb.kb_id, questions))
         st.rerun()
@@ -106,7 +108,6 @@ def _decide(kb: KbRecord, found: tuple[Proposed, ...]) -> None:
         st.header(t("own.check_title", count=number(len(found))), anchor=False, width="content")
         if st.button(t("own.back"), icon=":material/edit_note:", type="tertiary", key="own_back"):
             st.session_state.pop(_found_key(kb), None)
-            st.session_state.pop(_kept_key(kb), None)
             st.session_state[f"own-back-{kb.kb_id}"] = True
             st.rerun()
     st.markdown(t("own.check_about"))

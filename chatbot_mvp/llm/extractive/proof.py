@@ -144,7 +144,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         # A role that the passages name is not what somebody does who is near it.
         role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
         near = 0.0 if literal or role else near_words[best].get(fold(word.text), 0.0)
-        if word.stem in replaced:
+        if word.stem in replaced and not literal:
             said.append(near * NEAR / IN_PLACE)
             continue
         # What is asked for is named by its answer: the room that is named beside it is that of something else.

@@ -160,6 +160,8 @@ def test_a_sentence_goes_on_about_what_its_passage_says_but_items_names_and_numb
         # Nothing stands in its place, or what stands there is another clause.
         ("La cena se sirve tarde. La sala es grande.", "¿Qué pasa con la cena caliente?", NEAR, True),
         ("De cena, pescado tarde. La sala es grande.", "¿Qué pasa con la cena caliente?", NEAR, True),
+        # Of names and numbers the heading says enough, as everywhere.
+        ("La cena fría se sirve tarde. La sala es grande.", "¿Qué pasa con la cena Comedor?", 0.0, True),
         # What its passage says is no excuse.
         ("La cena fría se sirve tarde. Hay cena caliente.", "¿Qué pasa con la cena caliente?", FAINT, False),
         ("La cena se sirve tarde. Hay otra caliente.", "¿Qué pasa con la cena caliente?", FAINT, True),
