@@ -122,7 +122,7 @@ def word(group: str, name: str) -> str:
 
 def number(value: float, decimals: int = 0) -> str:
     """Format a number with the language's separators: 11.860 and 0,844 in Spanish."""
-    text = f"{value:,.{decimals}f}"
+    text = f"{round(value, decimals + 6):,.{decimals}f}"  # 100 * .575 is 57.49999…, which is no 57
     if current_language() == "es":
         text = text.translate(str.maketrans(",.", ".,"))
     return Markdown(text)

@@ -62,7 +62,7 @@ def signed_number(value: float | None) -> str:
 
 def percent(value: float) -> str:
     """Format a share: 0.934 as 93 %."""
-    return t("mykb.percent", value=number(round(100 * value, 6)))  # .575 is 57.49999…
+    return t("mykb.percent", value=number(100 * value))
 
 
 def of_text(share: Share) -> str:
