@@ -13,11 +13,11 @@ from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
-from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, has, text_of
+from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, denied_in, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
-from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, says_no, value_asked
+from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, value_asked
 from chatbot_mvp.text import fold
 
 _LEAST = re.compile(
@@ -53,7 +53,7 @@ class Cells:
 def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
     """Return what the tables of the passages of ``grounding`` answer; None if none does, or two differ."""
     question = _Question(grounding, reader)
-    if question.kind in ("yes_no", "why", "how", "") or says_no(question.clause):
+    if question.kind in ("yes_no", "why", "how", ""):
         return None
     found = [cells for table in tables_of(grounding.passages, grounding.cut) if (cells := question.over(table))]
     best = max(((cells.value >= 1, cells.met) for cells in found), default=(False, 0))
@@ -74,6 +74,7 @@ class _Question:
         self.spanish = reader.language == "es"
         self.words = list(content_of(self.clause, plain, rest, reader))
         self.stems = reader.terms(self.clause)
+        self.denied = denied_in(self.clause, reader)
         self.bounds = bounds_in(self.folded, self.spanish)
         ask = _ASKS.search(plain) or COUNT.search(plain)
         after = reader.ordered_terms(plain[ask.end() :]) if ask else []
@@ -81,12 +82,16 @@ class _Question:
 
     def over(self, table: Table) -> Cells | None:
         """Return the rows of one table that answer, whatever their proof."""
+        around = f"{self._under(table)}\n{table.above}"
+        said = (around, *table.names, *(cell for row in table.rows for cell in row))
+        if self.denied and not self.denied <= {term for one in said for term in denied_in(one, self.reader)}:
+            return None
         chosen: dict[int, set[int]] = {}  # column -> its rows that have what the question says
         used: set[str] = set()  # terms that are accounted for
         chosen.update(self._in_range(table, used))
         chosen.update(self._named(table, chosen, used))
         rows = {*range(len(table.rows))}.intersection(*chosen.values())
-        used.update(*(self.reader.terms(table.names[column]) for column in chosen))
+        used.update(*(self._terms(table.names[column]) for column in chosen))
         met = used.union(*map(self.reader.terms, table.names))
         left = " ".join(fold(word.text) for word in self.reader.words(self.clause) if word.stem not in met)
         return self._read(table, chosen, rows, used, left) if rows else None
@@ -98,7 +103,7 @@ class _Question:
             if column in ranged or (not name and column):
                 continue
             for row, cells in enumerate(table.rows):
-                terms = self.reader.terms(cells[column])
+                terms = self._terms(cells[column])
                 number = value_in(cells[column], self.spanish) or bounds_in(fold(cells[column]), self.spanish)
                 named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
                 if named and terms and terms <= self.stems:
@@ -113,7 +118,12 @@ class _Question:
         yield from by_column.items()
 
     def _of_head(self, name: str) -> int:
-        return len(self.reader.terms(name) & self.stems)
+        return len(self._terms(name) & self.stems)
+
+    def _terms(self, said: str) -> frozenset[str]:
+        """Return the terms of a head or cell; none if it denies what the question does not, or the other way round."""
+        terms = self.reader.terms(said)
+        return terms if denied_in(said, self.reader) & self.stems == self.denied & terms else frozenset()
 
     def _in_range(self, table: Table, used: set[str]) -> Iterator[tuple[int, set[int]]]:
         """Yield the column of ranges, if one has the range of the question or holds its number, and those rows."""
@@ -205,7 +215,7 @@ class _Question:
             return None
         if not rows or target is None or (not table.whole and not (len(rows) == 1 and chosen and not extreme)):
             return None
-        used |= self.reader.terms(table.names[target]) | self.reader.terms(table.names[key])
+        used |= self._terms(table.names[target]) | self._terms(table.names[key])
         if self._of_kind(table, target, "money"):
             used |= {word.stem for word, _ in self.words if re.fullmatch(PAY, fold(word.text))}
         if not (said or extreme) and not self._offers(table, rows, target):
@@ -265,15 +275,18 @@ class _Question:
             return Cells(units, 0.0)  # what is counted is something else
         values, met = [], 0
         # The last departure is no word of "first departure", though it is near it.
-        of_head = self.reader.terms(table.names[target])
+        of_head = self._terms(table.names[target])
         partly = bool(of_head & self.stems) and not of_head <= self.stems
         text = f"{under}\n{table.above}\n{text_of(units[0])}"
         near = self.grounding.near([text])[0][1] if self.grounding.near and not partly else {}
         for word, literal in self.words:
+            around = under if literal else f"{under}\n{table.above}"
             if word.stem in used:
                 values.append(1.0)
                 met += 1
-            elif has(under, word, self.reader) or (not literal and has(table.above, word, self.reader)):
+            elif word.stem in self.denied ^ denied_in(around, self.reader):
+                values.append(0.0)
+            elif has(around, word, self.reader):
                 values.append(1.0)
             else:
                 values.append(0.0 if literal else near.get(fold(word.text), 0.0))

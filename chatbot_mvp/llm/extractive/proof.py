@@ -295,11 +295,11 @@ def _of_another(value: str, clause: str, content: Sequence[tuple[Word, bool]], u
 
 def _denies_alike(question: str, quote: str, reader: Reader) -> bool:
     """Return whether a quote denies, of the words of a question, just those that the question denies."""
-    denied = _denied(question, reader)
-    return denied <= (of_quote := _denied(quote, reader)) and not (of_quote - denied) & reader.terms(question)
+    denied = denied_in(question, reader)
+    return denied <= (of_quote := denied_in(quote, reader)) and not (of_quote - denied) & reader.terms(question)
 
 
-def _denied(text: str, reader: Reader) -> frozenset[str]:
+def denied_in(text: str, reader: Reader) -> frozenset[str]:
     """Return the terms that follow a negation closely."""
     words = reader.words(text)
     behind = (words[at + 1 : at + 5] for at, word in enumerate(words) if _NOT.fullmatch(fold(word.text)))

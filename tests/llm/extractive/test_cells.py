@@ -26,6 +26,7 @@ TABLES = {
     "Vitrinas": ["Tamaño de la vitrina|Cuota", "Grande|30 €", "Mediana|20 €", "Pequeña|10 €"],
     "Ficha del horno": ["Potencia|12 kW", "Color|gris"],
     "Imprenta": ["Folleto|Precio por unidad (€)|Plazo (días)", "Díptico|0,32|5", "Tríptico|0,41|6"],
+    "Cuotas": ["Modalidad|Socios|No socios", "Anual|40 €|65 €", "De un mes|6 €|9 €"],
     "Kiln hire": ["Kiln|First slot|Last slot|Fee", "Small kiln|9:00|17:30|£12", "Big kiln|8:30|16:00|£20"],
 }
 
@@ -72,6 +73,9 @@ def answer(question: str, cut: frozenset[str] = frozenset()) -> tuple[str, list[
         ("¿Qué cursos tienen un aforo de entre 10 y 12?", "", ["Esmalte"]),
         ("¿Cuánto cuesta un peso de 7 kg al resto?", "", ["5 a 10 kg"]),
         ("¿Cuánto cuesta la provincia hasta 2 kg?", "", ["Hasta 2 kg"]),
+        # A head that says "no" is that of a question that says it.
+        ("¿Cuánto cuesta la modalidad anual para socios?", "", ["Anual"]),
+        ("¿Cuánto pagan los no socios por la modalidad de un mes?", "", ["De un mes"]),
         ("What is the last slot of the small kiln?", "", ["Small kiln"]),
         ("Which kiln has the highest fee?", "", ["Big kiln"]),
     ],
@@ -98,6 +102,7 @@ def test_an_answer_comes_from_the_cells(question: str, said: str, rows: list[str
         "¿Cuál es el aforo máximo del curso de esmalte?",  # of one row nothing is the most
         "¿Cuántos alumnos más hay en enero?",
         "¿Qué curso no tiene aforo?",
+        "¿Cuánto pagan los no jubilados por la modalidad de un mes?",
         "¿Tiene aforo el curso de esmalte?",
         "¿Por qué es tan caro el curso de torno?",
         "¿Cuál es el segundo curso más caro?",
