@@ -99,6 +99,8 @@ class ModelStub(LoopbackServer):
         self.at_once = 0
         """Requests that are being answered."""
         self.most_at_once = 0
+        self.working_s = 0.0
+        """Seconds that requests were answered in, added up."""
 
     @property
     def base_url(self) -> str:
@@ -135,9 +137,10 @@ class ModelStub(LoopbackServer):
             drawn -= share
         return "ok"
 
-    def end(self, asked: Asked, status: int) -> None:
+    def end(self, asked: Asked, status: int, seconds: float) -> None:
         with self._lock:
             self.at_once -= 1
+            self.working_s += seconds
             self.statuses[status] += 1
             if status == 200:
                 self.answered[asked.kind, asked.prompt] += 1
@@ -202,7 +205,7 @@ def serve(pipe: Connection, latency: float, faults: Faults, limit: float) -> Non
             statuses = {str(status): count for status, count in stub.statuses.items()}
             most = max(stub.attempts.values(), default=0)
             counts = {"most_attempts": most, "most_at_once": stub.most_at_once, "by_second": dict(stub.by_second)}
-            pipe.send({"statuses": statuses, **counts, "arrivals": sorted(stub.arrivals)})
+            pipe.send({"statuses": statuses, **counts, "working_s": stub.working_s, "arrivals": sorted(stub.arrivals)})
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -221,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
         asked = _asked(self.path, body)
         server = self.server
         fate = server.begin(asked)
-        status = 0
+        status, began = 0, time.monotonic()
         try:
             wait = server.latency
             if asked.kind == JUDGE and server.judge_latency is not None:
@@ -234,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, answer = server.rule(asked) or self._answer(asked, body, fate)
         finally:
             # Before the answer is on its way: whoever got it may look at the counts at once.
-            server.end(asked, status)
+            server.end(asked, status, time.monotonic() - began)
         self._send(status, answer)
 
     def _answer(self, asked: Asked, body: dict[str, Any], fate: str) -> tuple[int, dict[str, Any]]:
