@@ -6,55 +6,9 @@ import re
 from dataclasses import dataclass
 
 from chatbot_mvp.chat.claims.lexicon import DAYS, MONTHS
+from chatbot_mvp.llm.extractive.measurement import UNITS
 from chatbot_mvp.text import Analyzer, fold
 
-_HOUR, _DAY = 3600.0, 86400.0
-_UNITS: dict[str, tuple[str, float]] = {
-    word: (kind, size)
-    for kind, size, words in (
-        ("time", 0.001, "ms milisegundo milisegundos millisecond milliseconds"),
-        ("time", 1.0, "s segundo segundos second seconds sec secs"),
-        ("time", 60.0, "min minuto minutos minute minutes mins"),
-        ("time", _HOUR, "h hora horas hour hours"),
-        ("time", _DAY, "dia dias day days noche noches night nights"),
-        ("time", 7 * _DAY, "semana semanas week weeks"),
-        ("time", 14 * _DAY, "quincena quincenas fortnight fortnights"),
-        ("time", 30 * _DAY, "mes meses month months"),
-        ("time", 90 * _DAY, "trimestre trimestres quarter quarters"),
-        ("time", 180 * _DAY, "semestre semestres"),
-        ("time", 360 * _DAY, "ano anos year years"),
-        ("time", 3600 * _DAY, "decada decadas decade decades"),
-        ("time", 36000 * _DAY, "siglo siglos century centuries"),
-        ("length", 0.001, "mm milimetro milimetros millimetre millimetres"),
-        ("length", 0.01, "cm centimetro centimetros centimetre centimetres centimeter centimeters"),
-        ("length", 1.0, "m metro metros metre metres meter meters"),
-        ("length", 1000.0, "km kilometro kilometros kilometre kilometres kilometer kilometers"),
-        ("length", 1609.0, "mi milla millas mile miles"),
-        ("length", 0.3048, "ft pie pies foot feet"),
-        ("length", 0.9144, "yarda yardas yard yards yd"),
-        ("length", 0.0254, "pulgada pulgadas inch inches"),
-        ("mass", 1.0, "g gramo gramos gram grams"),
-        ("mass", 1000.0, "kg kilo kilos kilogramo kilogramos kilogram kilograms"),
-        ("mass", 1e6, "t tonelada toneladas ton tons tonne tonnes"),
-        ("mass", 453.6, "lb lbs"),
-        ("volume", 0.001, "ml mililitro mililitros millilitre millilitres"),
-        ("volume", 1.0, "l litro litros litre litres liter liters"),
-        ("bytes", 1.0, "byte bytes"),
-        ("bytes", 1e3, "kb kib kilobyte kilobytes"),
-        ("bytes", 1e6, "mb mib megabyte megabytes"),
-        ("bytes", 1e9, "gb gib gigabyte gigabytes"),
-        ("bytes", 1e12, "tb tib terabyte terabytes"),
-        ("bits", 1.0, "bit bits"),
-        ("money", 1.0, "euro euros eur €"),
-        ("dollars", 1.0, "dolar dolares dollar dollars usd $"),
-        ("pounds", 1.0, "libra libras pound pounds gbp £"),
-        ("pounds", 0.01, "penique peniques penny pence"),
-        ("share", 1.0, "% percent cent ciento"),
-        ("degrees", 1.0, "° º grado grados degree degrees"),
-    )
-    for word in words.split()
-}
-"""Word -> (what it measures, its size in the smallest unit of that). A month has 30 days, a year twelve months."""
 _WORDED = {
     language: {word: float(value) for value, words in enumerate(table.split(), 1) for word in words.split("/")}
     for language, table in {
@@ -139,11 +93,11 @@ def quantities(text: str, analyzer: Analyzer) -> tuple[Quantity, ...]:
         while ahead < len(pieces) and pieces[ahead][1] in ("por", "per", *_LINKS) and ahead < row + 1:
             ahead += 1
         if symbol:
-            unit, (kind, scale) = symbol, _UNITS[symbol]
+            unit, (kind, scale) = symbol, UNITS[symbol]
         elif ahead < len(pieces) and not re.search(r"[.;:()\n]", text[end : pieces[ahead][2].start()]):
             following = pieces[ahead][1]
-            if following in _UNITS and (len(following) > 1 or not pieces[ahead][0].isupper() or following in "%€$£°º"):
-                kind, scale = _UNITS[following]
+            if following in UNITS and (len(following) > 1 or not pieces[ahead][0].isupper() or following in "%€$£°º"):
+                kind, scale = UNITS[following]
                 unit, unit_end = pieces[ahead][0], pieces[ahead][2].end()
             elif following[0].isalpha() and ahead == row and "," not in text[end : pieces[ahead][2].start()]:
                 word = analyzer.word(pieces[ahead][0])

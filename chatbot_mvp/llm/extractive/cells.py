@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
+from chatbot_mvp.llm.extractive.measurement import UNITS
 from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, denied_in, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
@@ -34,6 +35,8 @@ _ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
 _NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
+_BEGINNING = 4
+"""Letters with which two forms of a word begin alike."""
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
 
 
@@ -106,6 +109,7 @@ class _Question:
                 terms = self._terms(cells[column])
                 number = value_in(cells[column], self.spanish) or bounds_in(fold(cells[column]), self.spanish)
                 named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
+                named = named or sum(map(str.isalpha, terms)) > 1  # "10 jumping lessons" is no amount
                 if named and terms and terms <= self.stems:
                     found.setdefault(terms, {}).setdefault(column, set()).add(row)
         longest = {terms: columns for terms, columns in found.items() if not any(terms < other for other in found)}
@@ -161,20 +165,33 @@ class _Question:
         if computed:
             columns = [column for column in columns if self._values(table, column, range(len(table.rows)))]
         columns = [column for column in columns if not money or self._of_kind(table, column, "money")]
-        counts = {column: self._of_head(table.names[column]) for column in columns}
-        best = max(counts.values(), default=0)
-        if best:
-            found = [column for column in columns if counts[column] == best]
+        said = {column: self._of_head(table.names[column]) for column in columns}
+        # Of "Club" and "Club Plus", what is asked about is the first, unless the question says "Plus".
+        rank = {
+            column: (said[column], said[column] - len(self._terms(_bare(table.names[column])))) for column in columns
+        }
+        best = max(rank.values(), default=(0, 0))
+        if best[0]:
+            found = [column for column in columns if rank[column] == best]
         else:
             kinds = ("date", "time") if self.value == "when" else ("money" if money else self.value,)
             of_kinds = ([column for column in columns if kind and self._of_kind(table, column, kind)] for kind in kinds)
             found = next((of_kind for of_kind in of_kinds if of_kind), [])
+            found = [column for column in found if self._begins_alike(table.names[column])] or found
         if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
             return 0  # what each row is about, which the heading names
         return found[0] if len(found) == 1 else None
 
+    def _begins_alike(self, name: str) -> bool:
+        """Return whether a head has another form of a word of the question: "Duración" of "¿Cuánto dura?"."""
+        own, asked_for = (
+            {fold(word.text)[:_BEGINNING] for word in self.reader.words(text) if not word.is_stop}
+            for text in (name, self.clause)
+        )
+        return any(len(beginning) == _BEGINNING for beginning in own & asked_for)
+
     def _of_kind(self, table: Table, column: int, kind: str) -> bool:
-        cells = [_with_unit(cells[column], table.names[column]) for cells in table.rows if cells[column]]
+        cells = [_with_unit(table, row, column) for row in range(len(table.rows)) if table.rows[row][column]]
         given = VALUES[kind].given
         return bool(cells) and all(given.search(fold(cell)) for cell in cells)
 
@@ -262,7 +279,8 @@ class _Question:
                 return False
             section = self.grounding.passages[table.units[row].passage].section
             name = table.names[column]
-            texts = [_with_unit(cell, name), f"{cell} {name}", f"{cell} {section}"] if cell[:1].isdigit() else [cell]
+            with_unit = _with_unit(table, row, column)
+            texts = [with_unit, f"{cell} {name}", f"{cell} {section}"] if cell[:1].isdigit() else [cell]
             known = not self.value or any(gives(self.value, fold(text), self.folded) for text in texts)
             if not known or (self.kind == "number" and not self.value and not any(map(str.isdigit, cell))):
                 return False
@@ -271,11 +289,12 @@ class _Question:
     def _proven(self, table: Table, rows: Sequence[int], target: int, used: set[str], said: str) -> Cells:
         units = tuple(table.units[row] for row in rows)
         under = self._under(table)
-        if COUNT.search(self.folded) and self.noun not in used | self.reader.terms(under + table.above):
+        counted = self.noun in used | self.reader.terms(under + table.above)
+        if COUNT.search(self.folded) and not (counted or all(self._in_unit(table, row, target) for row in rows)):
             return Cells(units, 0.0)  # what is counted is something else
         values, met = [], 0
         # The last departure is no word of "first departure", though it is near it.
-        of_head = self._terms(table.names[target])
+        of_head = self._terms(_bare(table.names[target]))
         partly = bool(of_head & self.stems) and not of_head <= self.stems
         text = f"{under}\n{table.above}\n{text_of(units[0])}"
         near = self.grounding.near([text])[0][1] if self.grounding.near and not partly else {}
@@ -292,14 +311,27 @@ class _Question:
                 values.append(0.0 if literal else near.get(fold(word.text), 0.0))
         return Cells(units, min(values, default=0.0) / NEAR, said, met)
 
+    def _in_unit(self, table: Table, row: int, column: int) -> bool:
+        """Return whether a cell is in the unit that the question counts: "40 min" of "how many minutes"."""
+        unit = next(
+            (UNITS.get(fold(word.text)) for word in self.reader.words(self.clause) if word.stem == self.noun), None
+        )
+        value = value_in(_with_unit(table, row, column), self.spanish)
+        return value is not None and unit is not None and UNITS.get(value[1].split(" ")[0]) == unit
+
     def _under(self, table: Table) -> str:
         return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
 
 
-def _with_unit(cell: str, name: str) -> str:
-    """Return a number with the unit that the head of its column has in brackets: "Price (€)"."""
-    found = _UNIT.search(name)
-    return f"{cell} {found[1]}" if found and cell[-1:].isdigit() else cell
+def _with_unit(table: Table, row: int, column: int) -> str:
+    """Return a number with the unit that the head of its column has in brackets, or that of its row: "Price (€)"."""
+    cell = table.rows[row][column]
+    units = [found[1] for one in (table.names[column], *table.rows[row][:column]) if (found := _UNIT.search(one))]
+    return f"{cell} {units[0]}" if units and cell[-1:].isdigit() else cell
+
+
+def _bare(name: str) -> str:
+    return _UNIT.sub("", name)
 
 
 def _is_code(term: str) -> bool:

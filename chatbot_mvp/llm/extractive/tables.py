@@ -7,6 +7,7 @@ The rows are those that ``documents.reading.grid`` writes ("- Size: L; Price: 12
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -50,7 +51,7 @@ class Table:
     units: tuple[Unit, ...]
     """A row each."""
     names: tuple[str, ...]
-    """Of the columns; ("", "") of a form."""
+    """Of the columns, which may share one; ("", "") of a form."""
     rows: tuple[tuple[str, ...], ...]
     """The cells, as many to a row as there are names; "" for an empty one."""
     above: str
@@ -129,9 +130,18 @@ def _table(units: Sequence[Unit], cells: Sequence[Cells], text: str, whole: bool
     above = text[: units[0].spans[0][0]][-_ABOVE:]
     if all(len(row) == 1 for row in cells):
         return Table(tuple(units), ("", ""), tuple(row[0] for row in cells), above, whole)
-    names = tuple(dict.fromkeys(name for row in cells for name, _ in row))
-    rows = tuple(tuple(dict(row).get(name, "") for name in names) for row in cells)
-    return Table(tuple(units), names, rows, above, whole)
+    apart = [dict(_numbered(row)) for row in cells]
+    columns = dict.fromkeys(column for row in apart for column in row)
+    rows = tuple(tuple(row.get(column, "") for column in columns) for row in apart)
+    return Table(tuple(units), tuple(name for name, _ in columns), rows, above, whole)
+
+
+def _numbered(row: Cells) -> Iterator[tuple[tuple[str, int], str]]:
+    """Yield ((name of the column, how many before it have that name), text) of each cell: a head may span columns."""
+    seen: Counter[str] = Counter()
+    for name, text in row:
+        yield (name, seen[name]), text
+        seen[name] += 1
 
 
 def number_in(text: str, spanish: bool) -> Decimal:

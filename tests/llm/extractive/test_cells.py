@@ -27,6 +27,18 @@ TABLES = {
     "Ficha del horno": ["Potencia|12 kW", "Color|gris"],
     "Imprenta": ["Folleto|Precio por unidad (€)|Plazo (días)", "Díptico|0,32|5", "Tríptico|0,41|6"],
     "Cuotas": ["Modalidad|Socios|No socios", "Anual|40 €|65 €", "De un mes|6 €|9 €"],
+    "Clases de piragua": [
+        "Servicio|Modalidad|Duración (min)|Tarifa (€)|Edad mínima (años)",
+        "Bono|10 salidas en grupo|60|110|12",
+        "Bono|5 salidas en grupo|60|60|12",
+        "Clase suelta|Eslalon|40|15|8",
+    ],
+    "Motores": [
+        "Dato|Dato|Valle|Valle Plus",
+        "Autonomía (km)|Modo lento|90|120",
+        "Garantía (meses)|Batería|24|30",
+        "Carga (horas)|Batería|4,5|6",
+    ],
     "Kiln hire": ["Kiln|First slot|Last slot|Fee", "Small kiln|9:00|17:30|£12", "Big kiln|8:30|16:00|£20"],
 }
 
@@ -76,6 +88,12 @@ def answer(question: str, cut: frozenset[str] = frozenset()) -> tuple[str, list[
         # A head that says "no" is that of a question that says it.
         ("¿Cuánto cuesta la modalidad anual para socios?", "", ["Anual"]),
         ("¿Cuánto pagan los no socios por la modalidad de un mes?", "", ["De un mes"]),
+        # A number at the beginning of a name; a kind that two columns have; a unit that is asked for.
+        ("¿Cuánto cuesta el bono de 10 salidas en grupo?", "", ["Bono"]),
+        ("¿Cuántos minutos dura la clase suelta de eslalon?", "", ["Clase suelta"]),
+        # A head over two columns; a head within another; a unit in the head of the row.
+        ("¿Cuántos meses de garantía tiene la batería de la Valle?", "", ["Garantía (meses)"]),
+        ("¿Cuántos kilómetros hace la Valle Plus en modo lento?", "", ["Autonomía (km)"]),
         ("What is the last slot of the small kiln?", "", ["Small kiln"]),
         ("Which kiln has the highest fee?", "", ["Big kiln"]),
     ],
@@ -101,6 +119,8 @@ def test_an_answer_comes_from_the_cells(question: str, said: str, rows: list[str
         "¿Cuánto cuesta un peso de 7 kg?",  # which column?
         "¿Cuál es el aforo máximo del curso de esmalte?",  # of one row nothing is the most
         "¿Cuántos alumnos más hay en enero?",
+        "¿Cuántas millas hace la Valle en modo lento?",
+        "¿Cuántas semanas de garantía tiene la batería de la Valle?",
         "¿Qué curso no tiene aforo?",
         "¿Cuánto pagan los no jubilados por la modalidad de un mes?",
         "¿Tiene aforo el curso de esmalte?",
