@@ -35,8 +35,8 @@ _ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
 _NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
-_BEGINNING = 4
-"""Letters with which two forms of a word begin alike."""
+_BEGINNING = 5
+"""Letters with which two forms of a word begin alike; all of a shorter word."""
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
 
 
@@ -56,7 +56,7 @@ class Cells:
 def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
     """Return what the tables of the passages of ``grounding`` answer; None if none does, or two differ."""
     question = _Question(grounding, reader)
-    if question.kind in ("yes_no", "why", "how", ""):
+    if question.kind in ("yes_no", "why", "") or (question.kind == "how" and not question.value):
         return None
     found = [cells for table in tables_of(grounding.passages, grounding.cut) if (cells := question.over(table))]
     best = max(((cells.value >= 1, cells.met) for cells in found), default=(False, 0))
@@ -177,18 +177,22 @@ class _Question:
             kinds = ("date", "time") if self.value == "when" else ("money" if money else self.value,)
             of_kinds = ([column for column in columns if kind and self._of_kind(table, column, kind)] for kind in kinds)
             found = next((of_kind for of_kind in of_kinds if of_kind), [])
-            found = [column for column in found if self._begins_alike(table.names[column])] or found
+            forms = [column for column in columns if self._other_forms(table.names[column])]
+            found = [column for column in found if column in forms] or found or (forms if computed else [])
         if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
             return 0  # what each row is about, which the heading names
         return found[0] if len(found) == 1 else None
 
-    def _begins_alike(self, name: str) -> bool:
-        """Return whether a head has another form of a word of the question: "Duración" of "¿Cuánto dura?"."""
-        own, asked_for = (
-            {fold(word.text)[:_BEGINNING] for word in self.reader.words(text) if not word.is_stop}
-            for text in (name, self.clause)
-        )
-        return any(len(beginning) == _BEGINNING for beginning in own & asked_for)
+    def _other_forms(self, name: str) -> set[str]:
+        """Return the terms of the question that a head has in another form, or as its unit: "dura" of "Duración"."""
+        heads = [fold(word.text) for word in self.reader.words(_bare(name)) if not word.is_stop]
+        unit = UNITS.get(fold(found[1])) if (found := _UNIT.search(name)) else None
+        return {
+            word.stem
+            for word in self.reader.words(self.clause)
+            if not word.is_stop
+            if (unit and UNITS.get(fold(word.text)) == unit) or any(_alike(fold(word.text), head) for head in heads)
+        }
 
     def _of_kind(self, table: Table, column: int, kind: str) -> bool:
         cells = [_with_unit(table, row, column) for row in range(len(table.rows)) if table.rows[row][column]]
@@ -232,7 +236,9 @@ class _Question:
             return None
         if not rows or target is None or (not table.whole and not (len(rows) == 1 and chosen and not extreme)):
             return None
-        used |= self._terms(table.names[target]) | self._terms(table.names[key])
+        used |= (
+            self._terms(table.names[target]) | self._terms(table.names[key]) | self._other_forms(table.names[target])
+        )
         if self._of_kind(table, target, "money"):
             used |= {word.stem for word, _ in self.words if re.fullmatch(PAY, fold(word.text))}
         if not (said or extreme) and not self._offers(table, rows, target):
@@ -332,6 +338,12 @@ def _with_unit(table: Table, row: int, column: int) -> str:
 
 def _bare(name: str) -> str:
     return _UNIT.sub("", name)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether two words begin alike, so that they may be forms of one: "dura" and "duracion"."""
+    letters = min(len(one), len(other), _BEGINNING)
+    return letters >= 4 and one[:letters] == other[:letters]
 
 
 def _is_code(term: str) -> bool:

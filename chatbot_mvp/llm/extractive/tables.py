@@ -97,7 +97,7 @@ def tables_of(passages: Sequence[Chunk], cut: frozenset[str]) -> Iterator[Table]
             if after < len(units) and cells[first] and _joins(cells[first], cells[after]):
                 continue
             if after - first > 1:
-                inside = first > 0 and after < len(units)
+                inside = bool(passage.text[: units[first].spans[0][0]].strip()) and after < len(units)
                 whole = inside or passage.chunk_id not in cut
                 yield _table(units[first:after], cells[first:after], passage.text, whole)
             first = after

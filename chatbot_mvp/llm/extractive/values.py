@@ -67,7 +67,7 @@ _WHEN = (
     r"once|if|si|before|after|when|while|until|till|from|during|always|never|today|daily|summer|winter)\b"
 )
 _MONEY = (
-    rf"\b{FIGURE} ?(?:€|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
+    rf"\b{FIGURE} ?(?:[€£]|euros?\b|eur\b|centimos?|centimes|pesos?\b|dolares|dollars?|usd\b|libras\b|pounds?\b|pence|"
     rf"cents?\b)|[€$£] ?\d|"
     r"\b(?:gratis|gratuit[oa]s?|free of charge|free|no (?:se )?paga\w*|sin coste|pays? half|"
     r"pagan? (?:solo )?la mitad)\b"

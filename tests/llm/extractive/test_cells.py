@@ -39,6 +39,7 @@ TABLES = {
         "Garantía (meses)|Batería|24|30",
         "Carga (horas)|Batería|4,5|6",
     ],
+    "Clays": ["Clay|Weight (kg)|Price (£)", "Red clay|22|9", "White clay|14|12"],
     "Kiln hire": ["Kiln|First slot|Last slot|Fee", "Small kiln|9:00|17:30|£12", "Big kiln|8:30|16:00|£20"],
 }
 
@@ -94,6 +95,10 @@ def answer(question: str, cut: frozenset[str] = frozenset()) -> tuple[str, list[
         # A head over two columns; a head within another; a unit in the head of the row.
         ("¿Cuántos meses de garantía tiene la batería de la Valle?", "", ["Garantía (meses)"]),
         ("¿Cuántos kilómetros hace la Valle Plus en modo lento?", "", ["Autonomía (km)"]),
+        # Another form of what a head says; units behind their numbers.
+        ("¿Qué modalidad dura menos?", "", ["Clase suelta"]),
+        ("How heavy is the white clay?", "", ["White clay"]),
+        ("How much is the red clay?", "", ["Red clay"]),
         ("What is the last slot of the small kiln?", "", ["Small kiln"]),
         ("Which kiln has the highest fee?", "", ["Big kiln"]),
     ],
