@@ -309,7 +309,7 @@ class _Question:
             if word.stem in used:
                 values.append(1.0)
                 met += 1
-            elif word.stem in self.denied ^ denied_in(around, self.reader):
+            elif word.stem in self.denied ^ denied_in(under, self.reader):
                 values.append(0.0)
             elif has(around, word, self.reader):
                 values.append(1.0)
