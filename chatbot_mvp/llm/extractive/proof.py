@@ -135,6 +135,8 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     everywhere = "\n".join(other.text for other in grounding.passages)
     said, content = [], list(content_of(clause, plain, rest, reader))
     replaced = _replaced(clause, quote, reader)
+    if COUNT.search(fold(clause)) and not value and wanted.noun not in reader.terms(context):
+        replaced |= {wanted.noun}  # how many showers there are is not how many beds
     if _of_another(value, clause, content, unit, reader):
         return Proof(unit, 0.0)
     for word, literal in content:
@@ -229,11 +231,13 @@ def _replaced(clause: str, quote: str, reader: Reader) -> frozenset[str]:
 
 
 def _beside(text: str, reader: Reader) -> Iterator[tuple[str, str]]:
-    """Yield the terms of each two words with only a space between; not of stop words, nor of a Spanish verb behind."""
+    """Yield the terms of each two words with only a space between; not of stop words, nor of a Spanish verb or a name
+    behind: "the boat Gull" may be fast.
+    """
     for part in _SIGNS.split(text):
         for one, other in pairwise(reader.words(part)):
             verb = reader.language == "es" and other.text.endswith("n")
-            if not (one.is_stop or other.is_stop or verb):
+            if not (one.is_stop or other.is_stop or verb or other.text[:1].isupper()):
                 yield one.stem, other.stem
 
 
