@@ -165,8 +165,13 @@ def test_a_sentence_goes_on_about_what_its_passage_says_but_items_names_and_numb
         # A name is in nothing's place.
         ("La cena Comedor se sirve tarde. La sala es grande.", "¿Qué pasa con la cena caliente?", NEAR, True),
         # What is counted has to be nearer than what is said of something else.
-        ("Hay dos cenas. La sala es grande.", "¿Cuántas caliente hay en la cena?", IN_PLACE - 0.01, False),
-        ("Hay dos cenas. La sala es grande.", "¿Cuántas caliente hay en la cena?", IN_PLACE, True),
+        (
+            "En la cena se sirven dos platos. La sala es grande.",
+            "¿Cuántas caliente hay en la cena?",
+            IN_PLACE - 0.01,
+            False,
+        ),
+        ("En la cena se sirven dos platos. La sala es grande.", "¿Cuántas caliente hay en la cena?", IN_PLACE, True),
         # What its passage says is no excuse.
         ("La cena fría se sirve tarde. Hay cena caliente.", "¿Qué pasa con la cena caliente?", FAINT, False),
         ("La cena se sirve tarde. Hay otra caliente.", "¿Qué pasa con la cena caliente?", FAINT, True),
