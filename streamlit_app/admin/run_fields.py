@@ -10,6 +10,7 @@ import streamlit as st
 from chatbot_mvp.api import JUDGE_METRICS, RUN_PARAMETERS, STRATEGIES, form_of
 from streamlit_app.admin.setting_field import setting_field, setting_help, widget_value
 from streamlit_app.shared.i18n import t, t_or
+from streamlit_app.shared.lasting import following, lasting
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.state import get_app
 
@@ -30,15 +31,8 @@ def key_of(name: str) -> str:
 def begin_fields() -> None:
     """Initialise every widget that has no value yet with the setting in effect."""
     for name in _FIELDS:
-        key, usual = key_of(name), _usual(name)
-        # If the setting changed meanwhile and the user has not edited the parameter, show the new value.
-        before = st.session_state.setdefault(f"{key}-usual", usual)
-        touched = key in st.session_state and st.session_state[key] != before
-        st.session_state[f"{key}-usual"] = usual
-        # Written again, because Streamlit drops the value of a widget that is not drawn in this script run.
-        st.session_state[key] = st.session_state[key] if touched else usual
-    judging = bool(get_app().settings.judge_metrics)
-    st.session_state.run_judge = st.session_state.get("run_judge", judging)
+        following(key_of(name), _usual(name))
+    lasting("run_judge", bool(get_app().settings.judge_metrics))
 
 
 def fill_fields(changes: Mapping[str, Any]) -> None:

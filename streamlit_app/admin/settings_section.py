@@ -10,6 +10,7 @@ from chatbot_mvp.api import GROUPS, SettingRow
 from streamlit_app.admin.setting_field import choice_text, setting_field, setting_help, widget_value
 from streamlit_app.shared.configuration import setting_label, value_text
 from streamlit_app.shared.i18n import plain, t
+from streamlit_app.shared.lasting import following
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table, fitting_height
 
@@ -90,12 +91,8 @@ def _one(row: SettingRow) -> None:
             outside = row.source not in ("default", "admin")
             st.caption(t("admin.settings.outside" if outside else "admin.settings.at_start", variable=form.variable))
             return
-        key = f"setting-{form.name}"
         current = widget_value(form, row.value)
-        # Show the value in effect until the user edits it, so that changes made elsewhere appear here too.
-        if st.session_state.get(f"{key}-base") != current:
-            st.session_state[f"{key}-base"] = st.session_state[key] = current
-        st.session_state.setdefault(key, current)
+        key = following(f"setting-{form.name}", current)
         field, save, reset = st.columns([4, 1.5, 2], vertical_alignment="bottom")
         with field:
             value = _field(row, key)

@@ -11,6 +11,7 @@ from chatbot_mvp.settings.access import Action
 from streamlit_app.chat.keyboard import keys_are_on
 from streamlit_app.shared.guard import may
 from streamlit_app.shared.i18n import bare, plain, t
+from streamlit_app.shared.lasting import lasting
 from streamlit_app.shared.state import get_app
 from streamlit_app.web.guard import CHAT_SCRIPT
 
@@ -75,12 +76,11 @@ _STYLE = """<style>
 
 def mode_and_model() -> str:
     """Draw mode and model; return the provider that shall answer, "" for the one that is chosen for all."""
-    st.session_state.chat_mode = st.session_state.get("chat_mode", "strict")
     st.segmented_control(
         t("chat.mode"),
         MODES,
         required=True,
-        key="chat_mode",
+        key=lasting("chat_mode", "strict"),
         format_func=lambda name: t(f"chat.mode.{name}"),
         label_visibility="collapsed",
     )
@@ -97,10 +97,8 @@ def _ask_model() -> str:
         st.caption(f":material/smart_toy: {plain(names.get(chosen, chosen))}", width="content")
         return ""
     others = {"": names.get(chosen, chosen), **{name: said for name, said in names.items() if name != chosen}}
-    if st.session_state.get("chat_provider", "") not in others:
+    if st.session_state[lasting("chat_provider", "")] not in others:
         st.session_state.chat_provider = ""
-    # Written again, because Streamlit drops a widget's value when its page is left.
-    st.session_state.chat_provider = st.session_state.get("chat_provider", "")
     return st.selectbox(
         t("chat.model_choice"),
         list(others),

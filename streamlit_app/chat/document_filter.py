@@ -9,6 +9,7 @@ import streamlit as st
 
 from chatbot_mvp.api import ALL_DOCUMENTS, DocumentFilter, KbDocument, KbRecord
 from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.lasting import lasting
 from streamlit_app.shared.session import also_key, chosen_kbs
 from streamlit_app.shared.state import get_app, kb_names
 
@@ -34,17 +35,16 @@ def ask_sources(kb: KbRecord) -> tuple[list[KbRecord], DocumentFilter]:
         "documents": list(dict.fromkeys(one.path for one in documents)),
     }
     for name in (*_LISTS, *_DAYS, "dated"):
-        # Written again, because Streamlit drops a widget's value when its page is left.
-        if (value := st.session_state.get(_key(kbs, name))) is not None:
-            known = [one for one in value if one in legal[name]] if name in _LISTS else value
-            st.session_state[_key(kbs, name)] = known
+        value = st.session_state[lasting(_key(kbs, name), [] if name in _LISTS else None)]
+        if name in _LISTS and not set(value).issubset(legal[name]):
+            st.session_state[_key(kbs, name)] = [one for one in value if one in legal[name]]
     chosen = _chosen(kbs)
     found = len(chosen.chosen_of(documents))
     label = t("filter.some", count=number(found)) if chosen else t("filter.all")
     with st.popover(label, icon=":material/filter_alt:"):
         if len(records) > 1:
             names = kb_names(records)
-            # Written again, because Streamlit drops a widget's value when its page is left.
+            # Written in each run: other pages read it too, where the widget is not drawn.
             st.session_state[key] = [other.kb_id for other in kbs[1:]]
             st.multiselect(
                 t("chat.also"),

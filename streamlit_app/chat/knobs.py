@@ -8,6 +8,7 @@ from chatbot_mvp.api import KbRecord, Mode, UserContext
 from streamlit_app.chat.text_check import check_box
 from streamlit_app.shared.chat_profile import chat_retrieval, profile_changes, system_choice
 from streamlit_app.shared.i18n import current_language, t
+from streamlit_app.shared.lasting import following, forget, lasting
 from streamlit_app.shared.state import get_app
 
 _NAMES = ("kb_top_k", "kb_min_score", "kb_max_context_chars", "kb_min_evidence", "chat_max_tokens")
@@ -18,13 +19,7 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
     retrieval = chat_retrieval()
     defaults = get_app().answering.defaults(kb.kb_id, retrieval)
     for name in _NAMES:
-        # Written again, because Streamlit drops a widget's value when its page is left.
-        # An unchanged knob follows its setting.
-        key, default = _key(kb, name), getattr(defaults, name)
-        before = st.session_state.get(f"{key}-default", default)
-        value = st.session_state.get(key, before)
-        st.session_state[key] = default if value == before else value
-        st.session_state[f"{key}-default"] = default
+        following(_key(kb, name), getattr(defaults, name))
     with st.popover(t("admin.settings"), icon=":material/tune:"):
         st.caption(t("chat.mode_help"))
         system_choice()
@@ -50,8 +45,7 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
         st.button(t("knobs.reset"), icon=":material/restart_alt:", type="tertiary", on_click=_reset, args=(kb,))
         st.divider()
         check_box(kb)
-        st.session_state.chat_debug = st.session_state.get("chat_debug", False)
-        debug = st.toggle(t("knobs.debug"), key="chat_debug")
+        debug = st.toggle(t("knobs.debug"), key=lasting("chat_debug", False))
     moved = {name: st.session_state[_key(kb, name)] for name in _NAMES}
     chosen = UserContext(mode, current_language(), **moved, retrieval=retrieval)
     return chosen.beyond(defaults), debug
@@ -64,4 +58,4 @@ def _key(kb: KbRecord, name: str) -> str:
 
 def _reset(kb: KbRecord) -> None:
     for name in _NAMES:
-        st.session_state.pop(_key(kb, name), None)
+        forget(_key(kb, name))

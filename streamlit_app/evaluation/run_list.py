@@ -12,6 +12,7 @@ from chatbot_mvp.api import NO_NOTE, RunFilter, RunLine, kind_of, listed_kinds, 
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, t, word
+from streamlit_app.shared.lasting import lasting
 from streamlit_app.shared.metrics import metric_label
 from streamlit_app.shared.runs import data_namer, figure_text, model_name, run_names, spoken
 from streamlit_app.shared.state import get_app
@@ -20,13 +21,6 @@ from streamlit_app.shared.tables import choose_row
 _FILTERS = ("runs-search", "runs-datasets", "runs-kinds", "runs-with-tags")
 _WIDTHS = {"eval.col.dataset": 290, "eval.col.strategy": 200, "runs.col.answers": 220, "runs.col.model": 120}
 """Of columns whose texts may be longer, in pixels."""
-
-
-def keep_filters() -> None:
-    """Keep search and filters while other parts of the page are shown. Call on every rerun."""
-    for key in _FILTERS:
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
 
 
 def show_list(runs: Sequence[RunLine]) -> None:
@@ -49,6 +43,8 @@ def show_list(runs: Sequence[RunLine]) -> None:
 
 
 def _filter(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> RunFilter:
+    for key in _FILTERS:
+        lasting(key, "" if key == "runs-search" else [])
     search, more = st.columns([4, 1], vertical_alignment="bottom")
     text = search.text_input(
         t("runs.search"), placeholder=t("runs.search_hint"), key="runs-search", icon=":material/search:"

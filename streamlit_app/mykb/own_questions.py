@@ -7,9 +7,8 @@ count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -18,6 +17,7 @@ from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, run_set
 from streamlit_app.shared.guard import guarded, may
 from streamlit_app.shared.i18n import bare, number, plain, t
+from streamlit_app.shared.lasting import forget, lasting
 from streamlit_app.shared.series import follow_series
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import show_passage
@@ -96,7 +96,7 @@ def _enough_in_chat(kb: KbRecord) -> bool:
 def _search(kb: KbRecord, questions: Sequence[str], found: tuple[Proposed, ...] = ()) -> None:
     """Search the questions, and draw the page again with their passages, below those that were found before."""
     if not found:
-        st.session_state.pop(_kept_key(kb), None)
+        forget(_kept_key(kb))
     with errors_shown(), st.spinner(t("own.searching", count=number(len(questions)))):
         st.session_state[_found_key(kb)] = (*found, *get_app().own_questions.find(kb.kb_id, questions))
         st.rerun()
@@ -152,10 +152,10 @@ def _choice(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["o
         st.caption(t("own.nothing"))
     labels = {letter: t("own.this", letter=letter) for letter in passages}
     labels |= {_ELSEWHERE: t("own.elsewhere"), _NOWHERE: t("own.nowhere")}
-    with _lasting(kb, proposed, "choice", place) as key:
-        choice = st.segmented_control(
-            t("own.where"), list(labels), format_func=labels.__getitem__, key=key, label_visibility="collapsed"
-        )
+    key = _lasting(kb, proposed, "choice", place)
+    choice = st.segmented_control(
+        t("own.where"), list(labels), format_func=labels.__getitem__, key=key, label_visibility="collapsed"
+    )
     if choice == _NOWHERE:
         st.caption(t("own.said_nowhere"))
         return None
@@ -164,21 +164,15 @@ def _choice(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["o
     return passages[choice] if choice else _OPEN
 
 
-@contextmanager
-def _lasting(kb: KbRecord, proposed: Proposed, name: str, place: int) -> Iterator[str]:
-    """Give the key of a widget whose value stays while another step is drawn, at which Streamlit forgets it."""
-    kept: dict[tuple[str, str], Any] = st.session_state.setdefault(_kept_key(kb), {})
-    key, own = f"own-{name}-{place}-{proposed.question}", (name, proposed.question)
-    if own in kept:
-        st.session_state.setdefault(key, kept[own])
-    yield key
-    kept[own] = st.session_state[key]
+def _lasting(kb: KbRecord, proposed: Proposed, name: str, place: int) -> str:
+    """Return the key of a widget whose value stays while another step is drawn, and if its question moves up."""
+    own = proposed.question
+    return lasting(f"own-{name}-{place}-{own}", "" if name == "words" else None, f"{_kept_key(kb)}-{name}-{own}")
 
 
 def _elsewhere(kb: KbRecord, proposed: Proposed, place: int) -> Source | Literal["open"]:
     """Draw the box for words of the document that answer a question, and the paragraph that has them."""
-    with _lasting(kb, proposed, "words", place) as key:
-        words = st.text_input(t("own.words"), max_chars=300, key=key)
+    words = st.text_input(t("own.words"), max_chars=300, key=_lasting(kb, proposed, "words", place))
     if not words.strip():
         return _OPEN
     found = get_app().own_questions.passage_with(kb.kb_id, words)

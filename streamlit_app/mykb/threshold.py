@@ -24,6 +24,7 @@ from streamlit_app.pictures.palette import palette
 from streamlit_app.pictures.picture import show_picture
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.lasting import lasting
 from streamlit_app.shared.metrics import of_text, percent, span_text
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.style import card_grid
@@ -44,11 +45,7 @@ def judge(result: KbResult, advise: bool) -> None:
         advise: whether the questions are those of people, by which a threshold can be suggested.
     """
     current = get_app().settings.kb_min_evidence
-    key = f"mykb-threshold-{result.result_id}"
-    # Written only when Streamlit has dropped it, which it does when the page is left: what is written goes back to the
-    # browser, where it would undo presses of keys that came meanwhile.
-    if key not in st.session_state:
-        st.session_state[key] = st.session_state.get(f"{key}-kept", round(current, 2))
+    key = lasting(f"mykb-threshold-{result.result_id}", round(current, 2))
     with st.expander(t("mykb.threshold_title"), icon=":material/tune:"):
         _judge(result, advise, key, current)
     # Below it: their number follows the threshold, and would push what is dragged from under the pointer.
@@ -68,7 +65,6 @@ def _judge(result: KbResult, advise: bool, key: str, current: float) -> None:
         threshold = float(
             st.slider(t("mykb.threshold"), 0.0, 1.0, step=0.01, key=key, on_change=_begin_at, args=(key,))
         )
-        st.session_state[f"{key}-kept"] = threshold
         st.caption(t("mykb.threshold_now", value=number(current, 2)), help="KB_MIN_EVIDENCE")
         if advise and len(result.rows) >= ENOUGH_OWN:
             _suggestion(result, key, current)

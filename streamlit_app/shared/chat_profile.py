@@ -9,6 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import SYSTEMS, ChatProfile
 from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import code, plain, t
+from streamlit_app.shared.lasting import forget
 from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
 
@@ -152,5 +153,4 @@ def _forget() -> None:
 def _forget_knobs() -> None:
     """Reset the knobs: values chosen before belong to the previous search."""
     st.session_state[_CHANGES] = profile_changes() + 1
-    for key in [key for key in st.session_state if str(key).startswith("knob-")]:
-        del st.session_state[key]
+    forget("knob-")

@@ -11,7 +11,7 @@ from chatbot_mvp.errors import ChatbotError
 from streamlit_app.evaluation.comparison import show_comparison
 from streamlit_app.evaluation.history import show_history
 from streamlit_app.evaluation.leaderboard import show_leaderboard
-from streamlit_app.evaluation.run_list import keep_filters, show_list
+from streamlit_app.evaluation.run_list import show_list
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.evaluation.run_page import page_of
 from streamlit_app.evaluation.run_summary import show_failures
@@ -62,7 +62,6 @@ def main() -> None:
     asked = {"run": [links.read_run()], "comparison": links.read_comparison()}.get(wanted, [])
     known = [run_id for run_id in asked if run_id in by_id]
     view = wanted if known or wanted in ("list", "leaderboard", "history") else "list"
-    keep_filters()
     _choose_view(view, runs)
     if unknown := [run_id for run_id in asked if run_id not in by_id]:
         shown = [f"«{_shortened(run_id)}»" for run_id in unknown[:_IDS_SHOWN]] + ["…"] * (len(unknown) > _IDS_SHOWN)
