@@ -48,13 +48,14 @@ _NUMBER = re.compile(r"^(?:(?:art[íi]culo|article|cap[íi]tulo|chapter|secci[ó
 # What begins like this is only a part of a sentence, of which a question would make no sense.
 _PART = re.compile(r"(?:a|al|con|de|del|en|entre|hacia|mediante|para|por|según|sin|sobre|tras|y|o|at|by|for|from|in|of|"
                    r"on|per|through|to|via|with|and|or)\s", re.I)  # fmt: skip
-_EMPTY = frozenset(
+GENERIC = frozenset(
     fold(word)
     for word in """introducción índice contenido resumen conclusión conclusiones anexo anexos general generalidades
     otros varios notas referencias bibliografía prólogo portada introduction contents summary conclusion conclusions
     appendix overview general other others miscellaneous notes references bibliography foreword abstract
     index faq preguntas frecuentes hacen dudas questions frequently asked""".split()
 )
+"""Words of headings that say nothing of what is below them."""
 
 
 def suggest_questions(document: Document, language: str, limit: int, languages: Sequence[str] = ()) -> tuple[str, ...]:
@@ -117,7 +118,7 @@ def spread(rows: Sequence[int], limit: int) -> list[int]:
 def heading_topic(heading: str, language: str) -> str:
     """Return a heading without its number; "" if it is too general ("Introduction") or too long."""
     topic = _NUMBER.sub("", heading).strip(" .:;-–—\"'«»*_`")
-    return topic if len(topic) <= _MAX_HEADING and any(word not in _EMPTY for word in _words(topic, language)) else ""
+    return topic if len(topic) <= _MAX_HEADING and any(word not in GENERIC for word in _words(topic, language)) else ""
 
 
 def _words(topic: str, language: str) -> list[str]:

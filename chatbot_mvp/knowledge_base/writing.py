@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,6 +20,7 @@ from chatbot_mvp.knowledge_base import format_1
 from chatbot_mvp.knowledge_base.changes import about_of
 from chatbot_mvp.knowledge_base.heads import ERRORS, unreadable, write_head
 from chatbot_mvp.knowledge_base.reading import KbReader, titled
+from chatbot_mvp.knowledge_base.suggestions import GENERIC
 from chatbot_mvp.knowledge_base.version_files import sync_all, synced
 from chatbot_mvp.knowledge_base.versions import (
     Head,
@@ -31,7 +33,7 @@ from chatbot_mvp.knowledge_base.versions import (
 )
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import in_utf8, make_folder
-from chatbot_mvp.text import detect_language
+from chatbot_mvp.text import detect_language, fold
 
 _HEAD_CHARS, _MOST_TITLE = 1_000, 80
 _WAIT_S = 0.05
@@ -161,7 +163,8 @@ def usual_name(files: Sequence[NewDocument]) -> str:
     """Return what a KB is called to which nobody gave a name.
 
     Its only file says so, or the folder that has all of its files, or else the title of the first one and how many
-    there are besides, in its language.
+    there are besides, in its language. A title in capitals, or of general words, is none: "ORDEN DEL DÍA". Then the
+    file's name says it.
     """
     first = files[0]
     if len(files) == 1:
@@ -172,7 +175,9 @@ def usual_name(files: Sequence[NewDocument]) -> str:
     headings = (
         one.path.partition(" > ")[0] for one in split_sections(first.parsed.text[:_HEAD_CHARS], has_title=False)
     )
-    titles = (str(first.about.get("title") or ""), *headings, PurePosixPath(first.path).stem, first.path)
+    titles = [str(first.about.get("title") or ""), next(filter(None, headings), "")]
+    titles = [one for one in titles if not one.isupper() and not GENERIC.issuperset(fold(one).split())]
+    titles += [re.sub(r"[_-]+", " ", PurePosixPath(first.path).stem), first.path]
     title = next(filter(None, (clean_name(one)[:_MOST_TITLE].strip() for one in titles)))
     others = "and {} more" if detect_language(first.parsed.text) == "en" else "y {} más"
     return f"{title} {others.format(len(files) - 1)}"

@@ -78,6 +78,8 @@ def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut(
         ),
         (["normas/a.md"], MANUAL, "normas/a.md"),
     ],
+        (["acta_junta-2026.txt", "b.md"], "# ORDEN DEL DÍA\n\nSon veinte días.", "acta junta 2026 y 1 más"),
+        (["Manual.md", "b.md"], "# Índice general\n\nSon veinte días.", "Manual y 1 más"),
 )
 def test_a_kb_that_nobody_named_has_a_name_that_a_person_would_give(
     tmp_path: Path, paths: list[str], text: str, name: str
