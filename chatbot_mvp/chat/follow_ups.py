@@ -10,7 +10,7 @@ from itertools import islice
 
 from chatbot_mvp.documents.chunking import Section
 from chatbot_mvp.knowledge_base.question_forms import questions_in
-from chatbot_mvp.knowledge_base.suggestions import ABOUT, section_question, spread
+from chatbot_mvp.knowledge_base.suggestions import ABOUT, is_about, section_question, spread
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.text import fold
 from chatbot_mvp.types import Chunk
@@ -60,7 +60,8 @@ def first_questions(tried: Sequence[Sequence[str]], each: int, answered: Cited) 
         tried: questions about each knowledge base, in that order. Those that are spread over it are asked first.
     """
     found: dict[str, None] = {}
-    for some in tried:
+    for every in tried:
+        some = [question for question in every if not is_about(question)]
         order = dict.fromkeys([*(some[at] for at in spread(range(len(some)), each)), *some])
         found |= dict.fromkeys(sorted(islice(filter(answered, order), each), key=some.index))
     return tuple(found)
@@ -92,4 +93,4 @@ def _questions(pipeline: Pipeline, chunk: Chunk) -> list[str]:
     language = found if found in ABOUT else "en"
     own = section_question(chunk.text, Section(chunk.section, 0, 0, len(chunk.text)), language)
     told = dict.fromkeys([*questions_in(chunk.text, language), own])
-    return [question for question in told if question][:_OF_SECTION]
+    return [question for question in told if question and not is_about(question)][:_OF_SECTION]

@@ -79,8 +79,7 @@ def suggest_questions(document: Document, language: str, limit: int, languages: 
         for question in natural:
             asked.setdefault(fold(question), (question, 0 if _sure(question, own) else 2))
         if not title and not natural and (question := section_question(document.text, section, own)):
-            plain = not question.startswith(ABOUT[own].partition("{")[0])
-            asked.setdefault(fold(question), (question, 2 - _sure(question, own) - plain))
+            asked.setdefault(fold(question), (question, 2 - _sure(question, own) - (not is_about(question))))
     questions = list(asked.values())
     chosen: list[int] = []
     for rank in range(3):
@@ -130,6 +129,11 @@ def asked_by(heading: str, language: str) -> str:
     if not heading.endswith("?") or len(heading) > 2 * _MAX_HEADING:
         return ""
     return heading if language == "en" or heading.startswith("¿") else f"¿{heading}"
+
+
+def is_about(question: str) -> bool:
+    """Return whether a question was made by ``ABOUT``: it is answered, but nobody asks like that."""
+    return question.startswith(tuple(form.partition("{")[0] for form in ABOUT.values()))
 
 
 def section_question(text: str, section: Section, language: str) -> str:

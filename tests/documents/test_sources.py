@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chatbot_mvp.chat.follow_ups import first_questions
 from chatbot_mvp.documents.chunking import chunk_document
 from chatbot_mvp.documents.kb_files import FilePlace, join_sources, place_of
 from chatbot_mvp.documents.parsing import ParsedText, parse_upload
@@ -77,9 +78,9 @@ def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut(
             "The handbook and 1 more",
         ),
         (["normas/a.md"], MANUAL, "normas/a.md"),
-    ],
         (["acta_junta-2026.txt", "b.md"], "# ORDEN DEL DÍA\n\nSon veinte días.", "acta junta 2026 y 1 más"),
         (["Manual.md", "b.md"], "# Índice general\n\nSon veinte días.", "Manual y 1 más"),
+    ],
 )
 def test_a_kb_that_nobody_named_has_a_name_that_a_person_would_give(
     tmp_path: Path, paths: list[str], text: str, name: str
@@ -127,6 +128,11 @@ def test_a_heading_becomes_a_question(language: str, heading: str, question: str
     text = f"# Guía{BODY}## {heading}{BODY}## 1.{BODY}"
     asked = suggest_questions(Document("d", "d", text), language, 4)
     assert list(asked) == ([question] if question else [])
+
+
+def test_what_nobody_would_ask_is_not_proposed() -> None:
+    tried = ["¿Qué hay sobre «gastos de viaje»?", "¿Cuándo se cobra?", "What is there about fees?"]
+    assert first_questions([tried], 3, lambda _: {"section"}) == ("¿Cuándo se cobra?",)
 
 
 def test_what_is_defined_is_asked_for() -> None:

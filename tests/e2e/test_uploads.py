@@ -43,7 +43,7 @@ def test_two_documents_are_uploaded_in_chat_asked_and_cited_with_file_and_page(p
     page.get_by_role("button", name="Cerrar el aviso").click()
     settle(page)
 
-    page.get_by_role("button", name="¿Qué hay sobre «horario de verano»?").click()
+    ask(page, "¿Qué hay sobre el horario de verano?")
     page.get_by_text("El horario de verano es de siete horas").first.wait_for()
     settle(page)
     ask(page, "¿A cuánto se paga el kilómetro en coche propio?")
