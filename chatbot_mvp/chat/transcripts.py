@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from chatbot_mvp.chat.citations import Source
@@ -13,6 +14,7 @@ from chatbot_mvp.chat.inert import inert, inert_line
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.quality import Quality, rephrase
 from chatbot_mvp.chat.records import AnswerRecord
+from chatbot_mvp.knowledge_base.places import purged_on
 
 UNSUPPORTED_MARK = "(!)"
 """Follows an unsupported sentence in plain text. ASCII, so that every terminal can print it."""
@@ -158,12 +160,11 @@ def quality_line(quality: Quality, language: str) -> str:
 
 
 def as_markdown(conversation: Conversation, language: str) -> str:
-    """Format a conversation as Markdown, with headings in ``language``."""
+    """Format a conversation as Markdown under its title, with headings in ``language`` and times of this machine."""
     words = _WORDS.get(language, _WORDS["en"])
-    parts = [
-        f"# {words['title'].format(name=inert_line(', '.join(conversation.kb_names.values())))}",
-        conversation.started_at,
-    ]
+    about = words["title"].format(name=inert_line(", ".join(conversation.kb_names.values())))
+    parts = [f"# {inert_line(conversation.title)}"] if conversation.title else []
+    parts.append(f"{about} · {_moment(conversation.started_at, language)}")
     parts.append(words["outcomes"].format(**conversation.outcomes))
     if conversation.damaged:
         parts.append(f"> {words['damaged'].format(count=conversation.damaged)}")
@@ -183,10 +184,7 @@ def turn_markdown(turn: Turn, language: str, question: bool) -> str:
     if answer is None or answer.outcome == "asks" or answer.nearest is None or not answer.nearest.passages:
         parts.append(inert(turn.text))
     if answer is not None and answer.sources:
-        lines = [
-            f"- [{s.number}] {inert_line(s.chunk.section)} ({inert_line(_place(s, words))})" for s in answer.sources
-        ]
-        parts.append("\n".join([f"{words['sources']}:", "", *lines]))
+        parts.append("\n".join([f"{words['sources']}:", "", *_source_lines(answer, words)]))
     if answer is not None and answer.nearest is not None:
         parts.append("\n".join(_nearest_lines(answer, answer.nearest, words, inert_line)))
     return "\n\n".join(parts)
@@ -210,7 +208,7 @@ def as_json(conversation: Conversation) -> str:
 
 def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], language: str) -> list[str]:
     answer = turn.answer
-    about = [turn.asked_at, f"{words['mode']} {words[turn.mode]}"]
+    about = [_moment(turn.asked_at, language), f"{words['mode']} {words[turn.mode]}"]
     if answer is not None:
         special = "outline" if answer.is_outline else "chosen" if answer.chosen and answer.outcome == "answered" else ""
         about.append(words[special or answer.outcome])
@@ -226,10 +224,7 @@ def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], l
         unsupported = [answer.text[s.start : s.end] for s in answer.statements if not s.supported]
         parts.extend(f"> {words['unsupported']}: {inert_line(text)}" for text in unsupported)
         if answer.sources:
-            lines = [
-                f"- [{s.number}] {inert_line(s.chunk.section)} ({inert_line(_place(s, words))})" for s in answer.sources
-            ]
-            parts.append("\n".join([f"**{words['sources']}**", "", *lines]))
+            parts.append("\n".join([f"**{words['sources']}**", "", *_source_lines(answer, words)]))
         if answer.nearest is not None:
             parts.extend(_nearest_lines(answer, answer.nearest, words, inert_line))
         if answer.hint and answer.outcome != "asks":
@@ -239,6 +234,15 @@ def _turn_lines(conversation: Conversation, turn: Turn, words: dict[str, str], l
         said = [words["good" if turn.feedback.good else "bad"], *(words[name] for name in turn.feedback.reasons)]
         parts.append(f"*{' · '.join([*said, inert_line(turn.feedback.note)] if turn.feedback.note else said)}*")
     return parts
+
+
+def _moment(iso: str, language: str) -> str:
+    """Format an ISO 8601 time as people of this machine read it; any other text stays."""
+    try:
+        local = datetime.fromisoformat(iso).astimezone()
+    except (ValueError, OverflowError):
+        return iso
+    return local.strftime("%d/%m/%Y %H:%M" if language == "es" else "%Y-%m-%d %H:%M")
 
 
 def _turn_json(turn: Turn) -> dict[str, Any]:
@@ -269,6 +273,14 @@ def _marked(answer: AnswerRecord) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _source_lines(answer: AnswerRecord, words: dict[str, str]) -> list[str]:
+    return [
+        f"- [{s.number}] {inert_line(s.chunk.section)}"
+        + ("" if purged_on(s.chunk.text) else f" ({inert_line(_place(s, words))})")
+        for s in answer.sources
+    ]
 
 
 def _nearest_lines(

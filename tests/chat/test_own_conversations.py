@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -71,7 +72,10 @@ def test_each_answer_over_several_names_the_knowledge_base_of_its_sources(app: A
         (other, "Dirección: viajes.md", "viajes.md", other),
         (one, "Personas: viajes.md", "viajes.md", one),
     ]
-    assert "Dirección: viajes.md" in app.chat.export(ME, own, "markdown", "es")
+    exported = app.chat.export(ME, own, "markdown", "es")
+    assert "Dirección: viajes.md" in exported
+    assert exported.startswith(f"# {found.title}\n\nConversación con «Dirección, Personas» · ")
+    assert re.search(r"\*\d\d/\d\d/\d{4} \d\d:\d\d · ", exported) and not re.search(r"\d-\d\dT\d\d:", exported)
     assert [each.conversation_id for each in app.chat.conversations(ME, one)] == [own]
 
 
