@@ -93,13 +93,19 @@ def _dataset() -> str:
     chosen = st.selectbox(
         t("eval.col.dataset"),
         [*known, *of_kbs, folder_choice],
-        format_func=lambda name: bare("admin.dataset_kb", name=of_kbs[name]) if name in of_kbs else name,
+        format_func=lambda name: bare("admin.dataset_kb", name=of_kbs[name]) if name in of_kbs else _named(name),
         key="run_dataset",
         help=t("admin.dataset_help"),
     )
     if chosen != folder_choice:
         return chosen
     return st.text_input(t("admin.folder"), placeholder=t("admin.folder_hint"), key="run_folder").strip()
+
+
+def _named(name: str) -> str:
+    """Return the name of a data set; of the one that comes with the program, with what it is."""
+    bundled = (get_app().settings.samples_dir / name).is_dir()
+    return bare("admin.dataset_sample", name=name) if bundled else name
 
 
 def _answers() -> None:

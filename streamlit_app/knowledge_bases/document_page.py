@@ -12,7 +12,7 @@ import streamlit as st
 from chatbot_mvp.api import Change, Describe, KbDocument, KbRecord, Move, Passage, lost_of
 from streamlit_app.knowledge_bases.acting import apply_buttons
 from streamlit_app.knowledge_bases.upload_progress import pages_of
-from streamlit_app.shared.i18n import Markdown, ago, moment, number, plain, t
+from streamlit_app.shared.i18n import Markdown, ago, date_format, moment, number, plain, t
 from streamlit_app.shared.originals import has_pictures, page_of, show_page, show_text, text_starts
 from streamlit_app.shared.session import conversations
 from streamlit_app.shared.sources import place_text, show_passage
@@ -137,7 +137,7 @@ def _about(kb_id: str, document: KbDocument, version: str, staged: bool) -> None
         _day(document.created),
         min_value=date(1000, 1, 1),
         key=f"about-created-{key}",
-        format="DD/MM/YYYY",
+        format=date_format(),
     )
     known = sorted({tag for one in get_app().kb_changes.documents(kb_id, version) for tag in one.tags})
     tags = right.multiselect(

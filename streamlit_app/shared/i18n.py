@@ -16,6 +16,7 @@ from chatbot_mvp.errors import all_errors
 from chatbot_mvp.plugins.finding import added
 from chatbot_mvp.plugins.rows import Texts
 from chatbot_mvp.settings.model import PROJECT_ROOT, Settings
+from streamlit_app.shared.lasting import lasting
 
 LANGUAGE_NAMES = {"es": "Español", "en": "English"}
 # The format of ``moment``, for table columns that sort by time.
@@ -60,13 +61,14 @@ def choose_language(default: str) -> str:
 
     The URL keeps a language other than ``default``, so that a reload finds it.
     """
-    if "language" not in st.session_state:
-        asked = st.query_params.get("lang", default)
-        st.session_state.language = asked if asked in LANGUAGE_NAMES else default
-    else:
-        # Streamlit drops a widget's state when its page is left; writing it again keeps it for the session.
-        st.session_state.language = st.session_state.language
-    language: str = st.session_state.language
+    asked = st.query_params.get("lang", default)
+    language: str = st.session_state[lasting("language", asked if asked in LANGUAGE_NAMES else default)]
+    if language != st.session_state.get("language_said", language):
+        # The browser knows what is chosen by its text, in the language of before: it is to hear it again.
+        for key, value in dict(st.session_state).items():
+            if isinstance(value, str) or (isinstance(value, list) and value and isinstance(value[0], str)):
+                st.session_state[key] = value
+    st.session_state.language_said = language
     if language == default:
         st.query_params.pop("lang", None)
     else:
@@ -120,6 +122,11 @@ def word(group: str, name: str) -> str:
     return catalogue(current_language()).get(f"{group}.{name}", name)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters; one that is cut ends in "…"."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 def number(value: float, decimals: int = 0) -> str:
     """Format a number with the language's separators: 11.860 and 0,844 in Spanish."""
     text = f"{round(value, decimals + 6):,.{decimals}f}"  # 100 * .575 is 57.49999…, which is no 57
@@ -164,6 +171,16 @@ def moment(iso: str) -> str:
     if local is None:
         return plain(iso)
     return Markdown(local.strftime("%d/%m/%Y %H:%M" if current_language() == "es" else "%Y-%m-%d %H:%M"))
+
+
+def date_format() -> str:
+    """Return the format of ``day``, for fields that ask for one."""
+    return MOMENT_FORMAT[current_language()].partition(" ")[0]
+
+
+def day(iso: str) -> str:
+    """Format the day of an ISO 8601 date or time: 21/11/2026."""
+    return Markdown(moment(f"{iso[:10]}T12:00:00").partition(" ")[0])
 
 
 def ago(iso: str) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from chatbot_mvp.api import Source, Whereabouts, age_of
 from chatbot_mvp.types import Chunk
-from streamlit_app.shared.i18n import bare, number, plain, t
+from streamlit_app.shared.i18n import bare, day, number, plain, t
 from streamlit_app.shared.originals import address_of
 from streamlit_app.shared.readable import marked_html
 from streamlit_app.shared.state import get_app
@@ -147,7 +147,7 @@ def _now_html(source: Source) -> str:
 
 def _said_now(now: Whereabouts) -> str:
     file = now.place.file if now.place else ""
-    return bare(f"chat.cited.{now.state}", file=file, day=now.purged_on)
+    return bare(f"chat.cited.{now.state}", file=file, day=day(now.purged_on))
 
 
 def _near_html(source: Source, opened: bool) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from streamlit_app.shared.i18n import t
+from streamlit_app.shared.i18n import shortened, t
 
 if TYPE_CHECKING:
     import pandas as pd  # takes a second, and the first page draws no table
 
 
+_Item = TypeVar("_Item")
 _NOT_CUT: Mapping[str, int] = {}
 
 
@@ -42,8 +43,7 @@ def fitting_height(rows: int, most: int = 320) -> int:
 
 
 def _fitted(text: object, width: int) -> str:
-    said, most = str(text or ""), width // 7
-    return said if len(said) <= most else f"{said[: most - 1].rstrip()}…"
+    return shortened(str(text or ""), width // 7)
 
 
 def distinct(rows: Iterable[tuple[str, str]]) -> list[str]:
@@ -57,6 +57,14 @@ def distinct(rows: Iterable[tuple[str, str]]) -> list[str]:
 def picked(selection: Mapping[str, Any], rows: int) -> int | None:
     """Return the row of the cell that was clicked in a table of so many rows; None for none."""
     return next((row for row, _ in selection["cells"] if row < rows), None)
+
+
+def paged(items: Sequence[_Item], most: int, key: str) -> Iterator[tuple[int, _Item]]:
+    """Yield the items of a page with their numbers, from 1; of more than ``most``, draw the pages to choose from."""
+    pages, first = -(-len(items) // most), 0
+    if pages > 1:
+        first = (st.pagination(pages, key=f"{key}-{pages}") - 1) * most
+    yield from enumerate(items[first : first + most], first + 1)
 
 
 def choose_row(

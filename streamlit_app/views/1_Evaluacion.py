@@ -17,7 +17,7 @@ from streamlit_app.evaluation.run_page import page_of
 from streamlit_app.evaluation.run_summary import show_failures
 from streamlit_app.home.tour import show_tour_in_result
 from streamlit_app.shared import links
-from streamlit_app.shared.i18n import number, plain, t
+from streamlit_app.shared.i18n import number, plain, shortened, t
 from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import data_namer, run_names
 from streamlit_app.shared.series import series_panel
@@ -27,7 +27,7 @@ from streamlit_app.shared.two_models import show_two_models
 PAGE = "evaluation", ":material/monitoring:"
 
 _FAULTS_SHOWN, _IDS_SHOWN = 5, 5
-_LONGEST_ID = 200
+_LONGEST_ID = 200  # of an address: a longer one would fill the page
 _ICONS = {
     "list": ":material/list:",
     "run": ":material/monitoring:",
@@ -64,7 +64,8 @@ def main() -> None:
     view = wanted if known or wanted in ("list", "leaderboard", "history") else "list"
     _choose_view(view, runs)
     if unknown := [run_id for run_id in asked if run_id not in by_id]:
-        shown = [f"«{_shortened(run_id)}»" for run_id in unknown[:_IDS_SHOWN]] + ["…"] * (len(unknown) > _IDS_SHOWN)
+        shown = [f"«{shortened(run_id, _LONGEST_ID)}»" for run_id in unknown[:_IDS_SHOWN]]
+        shown += ["…"] * (len(unknown) > _IDS_SHOWN)
         st.warning(t("runs.unknown", ids=", ".join(shown)), icon=":material/link_off:")
     if view == "run":
         show_tour_in_result()
@@ -79,11 +80,6 @@ def main() -> None:
         progress_panel()
         show_two_models()
         show_list(runs)
-
-
-def _shortened(name: str) -> str:
-    """Return a text of the address, cut where it would fill the page."""
-    return name if len(name) <= _LONGEST_ID else f"{name[:_LONGEST_ID]}…"
 
 
 def _choose_view(view: links.View, runs: Sequence[RunLine]) -> None:
@@ -137,7 +133,7 @@ def show_run(runs: Sequence[RunLine], run_id: str) -> None:
         return
     query = links.read_query()
     if query and all(row.query_id != query for row in result.per_query):
-        st.warning(t("runs.unknown_query", query=_shortened(query)), icon=":material/link_off:")
+        st.warning(t("runs.unknown_query", query=shortened(query, _LONGEST_ID)), icon=":material/link_off:")
     show_failures(result)
     page_of(result.kind)(result)
 

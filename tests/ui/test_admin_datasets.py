@@ -32,7 +32,8 @@ def test_a_zip_is_uploaded_looked_at_and_deleted_only_after_a_confirmation() -> 
     page = upload(open_page("admin"), "costa.zip", packed(BEIR, "costa/").getvalue())
     assert "costa está listo" in page.success[0].value
     assert sorted(names(page)) == ["costa", "valle_multihop"]
-    assert "costa" in page.selectbox(key="run_dataset").options
+    offered = page.selectbox(key="run_dataset").options
+    assert "costa" in offered and "valle_multihop (de ejemplo: preguntas sobre un valle inventado)" in offered
     page.selectbox(key="data_look").set_value("costa").run()
     assert "1 con respuesta esperada" in texts(page)
     assert any("Faro" in table.value.to_string() for table in page.dataframe)

@@ -9,7 +9,7 @@ import streamlit as st
 from chatbot_mvp.api import Connection, ProviderStatus
 from streamlit_app.admin.providers.connecting import connect_panel, use_button
 from streamlit_app.admin.providers.local import local_panel
-from streamlit_app.shared.i18n import Markdown, duration_text, moment, number, plain, t, t_or
+from streamlit_app.shared.i18n import Markdown, day, duration_text, number, plain, t, t_or
 from streamlit_app.shared.metrics import dollars
 from streamlit_app.shared.state import get_app, show_error
 
@@ -91,10 +91,9 @@ def _cost(connection: Connection) -> str:
     told = t("providers.cost", cost=dollars(usd))
     if price is None:
         return told
-    when = moment(f"{price.date.isoformat()}T12:00:00").split()[0]
     host = urlsplit(price.source).hostname
     source = Markdown(f"[{plain(host)}]({price.source})") if host else price.source
-    return f"{told} ({t('providers.priced', date=when, source=source)})"
+    return f"{told} ({t('providers.priced', date=day(price.date.isoformat()), source=source)})"
 
 
 def _show_check(status: ProviderStatus) -> None:
