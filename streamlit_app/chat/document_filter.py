@@ -8,19 +8,20 @@ from collections.abc import Sequence
 import streamlit as st
 
 from chatbot_mvp.api import ALL_DOCUMENTS, DocumentFilter, KbDocument, KbRecord
-from streamlit_app.shared.i18n import number, t
+from streamlit_app.shared.i18n import date_format, day, number, shortened, t
 from streamlit_app.shared.lasting import lasting
-from streamlit_app.shared.session import also_key, chosen_kbs
+from streamlit_app.shared.session import FILTERS_BEGUN, also_key, chosen_kbs
 from streamlit_app.shared.state import get_app, kb_names
 
 _LISTS = ("folders", "tags", "documents")
 _DAYS = ("since", "until")
+_LABEL_CHARS = 26  # of a title in the bar
 
 
 def ask_sources(kb: KbRecord) -> tuple[list[KbRecord], DocumentFilter]:
     """Draw the popover of what is asked, if there is a choice: other knowledge bases, and which documents.
 
-    The choice stays with the session; that of documents apart for each choice of knowledge bases.
+    The choice stays with the session; that of documents for a conversation, apart for each choice of knowledge bases.
 
     Returns:
         All knowledge bases that are asked, ``kb`` first, and the filter, which holds in all.
@@ -38,9 +39,13 @@ def ask_sources(kb: KbRecord) -> tuple[list[KbRecord], DocumentFilter]:
         value = st.session_state[lasting(_key(kbs, name), [] if name in _LISTS else None)]
         if name in _LISTS and not set(value).issubset(legal[name]):
             st.session_state[_key(kbs, name)] = [one for one in value if one in legal[name]]
-    chosen = _chosen(kbs)
-    found = len(chosen.chosen_of(documents))
-    label = t("filter.some", count=number(found)) if chosen else t("filter.all")
+    chosen, titles = _chosen(kbs), _titles(documents)
+    asked = chosen.chosen_of(documents)
+    label = t("filter.all")
+    if chosen and len(asked) == 1:
+        label = t("filter.only", title=shortened(titles[asked[0].path], _LABEL_CHARS))
+    elif chosen:
+        label = t("filter.some", count=number(len(asked)), total=number(len(documents)))
     with st.popover(label, icon=":material/filter_alt:"):
         if len(records) > 1:
             names = kb_names(records)
@@ -55,7 +60,6 @@ def ask_sources(kb: KbRecord) -> tuple[list[KbRecord], DocumentFilter]:
                 help=t("chat.also_help"),
             )
         st.caption(t("filter.help"))
-        titles = _titles(documents)
         for name in _LISTS:
             if legal[name]:
                 st.multiselect(
@@ -66,7 +70,7 @@ def ask_sources(kb: KbRecord) -> tuple[list[KbRecord], DocumentFilter]:
                     placeholder=t("filter.any"),
                 )
         for place, name in zip(st.columns(2), _DAYS, strict=True):
-            place.date_input(t(f"filter.{name}"), value=None, key=_key(kbs, name), format="YYYY-MM-DD")
+            place.date_input(t(f"filter.{name}"), value=None, key=_key(kbs, name), format=date_format())
         st.segmented_control(
             t("filter.dated"),
             ("updated", "created"),
@@ -74,9 +78,7 @@ def ask_sources(kb: KbRecord) -> tuple[list[KbRecord], DocumentFilter]:
             format_func=lambda name: t(f"filter.dated.{name}"),
         )
         st.button(t("filter.reset"), icon=":material/filter_alt_off:", type="tertiary", on_click=_reset, args=(kbs,))
-        if chosen and found:
-            st.caption(t("filter.meets", count=number(found), total=number(len(documents))))
-    if chosen and not found:
+    if chosen and not asked:
         st.warning(t("filter.none"), icon=":material/filter_alt_off:")
     return kbs, chosen
 
@@ -92,7 +94,7 @@ def filter_text(documents: DocumentFilter) -> str:
     parts = [
         f"{t(f'filter.{name}')}: {', '.join(getattr(documents, name))}" for name in _LISTS if getattr(documents, name)
     ]
-    days = [f"{t(f'filter.{name}').lower()} {getattr(documents, name)}" for name in _DAYS if getattr(documents, name)]
+    days = [f"{t(f'filter.{name}').lower()} {day(iso)}" for name in _DAYS if (iso := getattr(documents, name))]
     if days:
         parts.append(f"{t(f'filter.dated.{documents.dated}')} {' '.join(days)}")
     return " · ".join(parts)
@@ -101,7 +103,7 @@ def filter_text(documents: DocumentFilter) -> str:
 def _chosen(kbs: Sequence[KbRecord]) -> DocumentFilter:
     state = st.session_state
     folders, tags, paths = (tuple(sorted(state.get(_key(kbs, name)) or ())) for name in _LISTS)
-    since, until = (day.isoformat() if (day := state.get(_key(kbs, name))) else "" for name in _DAYS)
+    since, until = (found.isoformat() if (found := state.get(_key(kbs, name))) else "" for name in _DAYS)
     return DocumentFilter(folders, tags, paths, since, until, state.get(_key(kbs, "dated")) or "updated")
 
 
@@ -118,7 +120,9 @@ def _folders(folder: str) -> list[str]:
 
 
 def _key(kbs: Sequence[KbRecord], name: str) -> str:
-    return f"filter-{name}-{'+'.join(sorted(kb.kb_id for kb in kbs))}"
+    # Another key for another conversation: a widget in a closed box does not hear of a value that the page sets.
+    begun = st.session_state.get(FILTERS_BEGUN, 0)
+    return f"filter-{name}-{'+'.join(sorted(kb.kb_id for kb in kbs))}" + (f"-{begun}" if begun else "")
 
 
 def _reset(kbs: Sequence[KbRecord]) -> None:

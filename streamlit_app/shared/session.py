@@ -18,6 +18,9 @@ from streamlit_app.shared.state import active_kb, get_app
 from streamlit_app.web.presence import PRESENCE
 from streamlit_app.web.visitor import new_visitor, visitor_cookie
 
+FILTERS_BEGUN = "chat_filters"
+"""Key of the session's state: how often the choice of documents was begun anew, as with each conversation."""
+
 
 def keep_session() -> None:
     """Find out who the visitor is.
@@ -90,6 +93,7 @@ def current_conversation(kbs: Sequence[KbRecord]) -> tuple[Conversation | None, 
 def new_conversation() -> None:
     """Let the next question begin a conversation."""
     _turn_to("")
+    _ask_all_documents()
     if kbs := chosen_kbs():
         _chosen()[_ids(kbs)] = ""
 
@@ -100,6 +104,7 @@ def open_conversation(conversation_id: str) -> bool:
         found = get_app().chat.conversation(session_name(), conversation_id)
     except ChatbotError:
         return False
+    _ask_all_documents()
     known = {record.kb_id for record in get_app().kbs.records()}
     if known.issuperset(found.kb_ids):
         _turn_to("")
@@ -179,6 +184,10 @@ def _open_last() -> None:
     heads = get_app().chat.heads(session_name())
     if last := next((head for head in heads if head.turns and known.issuperset(head.kb_ids)), None):
         open_conversation(last.conversation_id)
+
+
+def _ask_all_documents() -> None:
+    st.session_state[FILTERS_BEGUN] = st.session_state.get(FILTERS_BEGUN, 0) + 1
 
 
 def _turn_to(conversation_id: str) -> None:

@@ -32,7 +32,7 @@ def test_the_chat_asks_only_the_chosen_documents_and_says_so(kb_id: str) -> None
     folders = page.multiselect(key=f"filter-folders-{kb_id}")
     assert folders.options == ["dirección", "rrhh", "rrhh/2026"]
     folders.set_value(["rrhh"]).run()
-    assert "Documentos que cumplen el filtro: 2 de 4" in texts(page)
+    assert bar(page)[0] == "Solo en 2 de 4 documentos"
     for question in QUESTIONS:
         page.chat_input[0].set_value(question).run()
         assert not page.exception, page.exception
@@ -42,6 +42,26 @@ def test_the_chat_asks_only_the_chosen_documents_and_says_so(kb_id: str) -> None
     assert not [word for word in HIDDEN if word in shown]
     again = open_page("chat", visitor=str(page.session_state["chat_session"]))
     assert texts(again).replace("\\", "").count("Preguntado solo a: Carpetas: rrhh") == len(QUESTIONS)
+
+
+def bar(page: AppTest) -> list[str]:
+    """The labels of the boxes that open, the one of the filter first."""
+    return [box.proto.popover.label for box in page.get("popover")]
+
+
+def test_a_new_conversation_asks_all_documents_and_one_document_is_named_in_the_bar(kb_id: str) -> None:
+    page = open_page("chat")
+    page.multiselect(key=f"filter-documents-{kb_id}").set_value(["rrhh/vacaciones.md"]).run()
+    page.chat_input[0].set_value(QUESTIONS[0]).run()
+    assert bar(page)[0] == "Solo en: rrhh/vacaciones.md"
+    page.button(key="talk-new").click().run()
+    assert bar(page)[0] == "Todos los documentos"
+    page.chat_input[0].set_value(QUESTIONS[0]).run()
+    assert "Preguntado solo a" not in texts(page)
+    for _ in range(2):  # and it stays with its conversation while the page is left
+        page.multiselect(key=f"filter-folders-{kb_id}-1").set_value(["rrhh"]).run()
+        page = page.switch_page("views/1_Evaluacion.py").run().switch_page("views/2_Chat.py").run()
+        assert bar(page)[0] == "Solo en 2 de 4 documentos"
 
 
 def test_no_document_is_said_before_and_after_asking(kb_id: str) -> None:
