@@ -15,22 +15,19 @@ from streamlit_app.knowledge_bases.differences import show_differences
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, ago, bare, moment, number, plain, t
 from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import paged
 
 _PER_PAGE = 8
+_NAMED = 3
 
 
 def show_history(record: KbRecord) -> None:
     """Draw the versions, the newest first, and the comparison of any two."""
     steps = get_app().kb_changes.history(record.kb_id)
     _compare(record, [step for step in steps if step.kept])
-    pages = -(-len(steps) // _PER_PAGE)
-    first = 0
-    if pages > 1:
-        first = (st.pagination(pages, key=f"history-page-{record.kb_id}") - 1) * _PER_PAGE
-    for row, step in enumerate(steps[first : first + _PER_PAGE], first):
-        before = steps[row + 1] if row + 1 < len(steps) else None
+    for row, step in paged(steps, _PER_PAGE, f"history-page-{record.kb_id}"):
         with st.container(border=True):
-            _step(record, step, before)
+            _step(record, step, steps[row] if row < len(steps) else None)
 
 
 def _step(record: KbRecord, step: Step, before: Step | None) -> None:
@@ -41,7 +38,7 @@ def _step(record: KbRecord, step: Step, before: Step | None) -> None:
         with st.container(width="stretch", gap=None):
             what = t(f"kbhistory.what.{entry.what}")
             st.markdown(f"**{t('kbhistory.version', number=number(entry.number))}** · {what}{marks}")
-            st.caption(" · ".join([moment(entry.at), ago(entry.at), *_counts(step)]))
+            st.caption(" · ".join([moment(entry.at), ago(entry.at), *_changed(kb_id, step, before)]))
             if entry.note:
                 st.markdown(f":material/sticky_note_2: {plain(entry.note)}")
         look = False
@@ -63,10 +60,24 @@ def _step(record: KbRecord, step: Step, before: Step | None) -> None:
         _show_between(kb_id, before.entry.number, entry.number, f"step-{entry.number}")
 
 
-def _counts(step: Step) -> list[str]:
-    entry = step.entry
-    parts = (("added", entry.added), ("changed", entry.changed), ("removed", entry.removed))
-    return [t(f"kbdiff.count.{name}", count=number(count)) for name, count in parts if count]
+def _changed(kb_id: str, step: Step, before: Step | None) -> list[str]:
+    """Return how many documents came, changed and went with a step, and the first ones by name, if that is known."""
+    counts = {what: getattr(step.entry, what) for what in ("added", "changed", "removed")}
+    named: dict[str, list[str]] = {}
+    if any(counts.values()) and step.kept and (before is None or before.kept):
+        of = get_app().kb_changes.documents
+        now = {one.path: one for one in of(kb_id, step.entry.version_id)}
+        old = {one.path: one for one in of(kb_id, before.entry.version_id)} if before else {}
+        named["added"] = [path for path in now if path not in old]
+        named["changed"] = [path for path in now if path in old and old[path] != now[path]]
+        named["removed"] = [path for path in old if path not in now]
+    said = {what: t(f"kbdiff.count.{what}", count=number(count)) for what, count in counts.items() if count}
+    return [Markdown(f"{text}{_names(named.get(what, ()))}") for what, text in said.items()]
+
+
+def _names(paths: Sequence[str]) -> str:
+    names = [plain(path) for path in paths[:_NAMED]] + ["…"] * (len(paths) > _NAMED)
+    return f" ({', '.join(names)})" if names else ""
 
 
 def _compare(record: KbRecord, kept: Sequence[Step]) -> None:

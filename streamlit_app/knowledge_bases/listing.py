@@ -66,11 +66,11 @@ def _entry(record: KbRecord, active: bool) -> None:
 
 def _show_open(record: KbRecord) -> None:
     """Draw the part of an open knowledge base that was chosen."""
+    st.session_state.setdefault(f"view-{record.kb_id}", _VIEWS[0])
     do_asked(record.kb_id)
     view = st.segmented_control(
         t("admin.kb_look"),
         _VIEWS,
-        default=_VIEWS[0],
         required=True,
         key=f"view-{record.kb_id}",
         format_func=lambda name: t(f"admin.kb_view.{name}"),

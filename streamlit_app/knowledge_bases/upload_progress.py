@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from chatbot_mvp.api import FileState, Upload
+from chatbot_mvp.settings.access import Action
 from streamlit_app.knowledge_bases.dropped import tell_left_out
 from streamlit_app.knowledge_bases.ready import show_added
-from streamlit_app.shared.guard import is_admin
+from streamlit_app.shared.guard import is_admin, may
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, show_end, show_progress, show_provider, stop_button
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import failure_text, get_app
+from streamlit_app.shared.state import PAGES, failure_text, get_app
 
 _ICONS = {
     "waiting": ":gray[:material/schedule:]",
@@ -158,6 +159,22 @@ def _tell_added(upload: Upload) -> None:
     else:
         counts = t("upload.into_counts", added=number(len(done) - replaced), replaced=number(replaced))
         st.success(f"{text} {counts}", icon=":material/check_circle:")
+    if (
+        done
+        and may(Action.CHANGE_KB)
+        and st.button(
+            t("upload.see"), key="kb-see", icon=":material/difference:", on_click=_open_changes, args=(upload,)
+        )
+    ):
+        st.switch_page(PAGES["admin"][0], query_params={"tab": "admin.kb"})
+
+
+def _open_changes(upload: Upload) -> None:
+    """Open, in the list of knowledge bases, what an upload changed: the draft, or the last step of the history."""
+    kb_id, state = upload.into, st.session_state
+    state.kb_open, state[f"view-{kb_id}"] = kb_id, "documents" if upload.staged else "history"
+    state[f"look-{kb_id}-{get_app().kb_changes.history(kb_id)[0].entry.number}"] = True
+    state.pop("kb_document", None)
 
 
 def dismiss() -> None:

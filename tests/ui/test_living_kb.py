@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -124,6 +125,16 @@ def test_chat_adds_to_the_knowledge_base_that_is_asked_unless_it_is_the_sample()
     assert "**c.md** · añadido" in shown
     [only] = get_app().kbs.records()
     assert only.files == ("a.md", "c.md", "rrhh/b.md")
+
+
+def test_what_an_upload_changed_is_one_click_away_and_the_history_names_it() -> None:
+    record = kept("a.md", "rrhh/b.md")
+    chat = upload(open_page("chat"), ("b.md", b"# B\n\nEl texto es otro.\n"), ("c.md", b"# C\n\nAbre a las dos.\n"))
+    page = pressed(chat, "kb-see")
+    assert "añadidos: 1 (c.md) · con otro texto: 1 (rrhh/b.md)" in texts(page)
+    assert "añadidos: 2 (a.md, rrhh/b.md)" in texts(page)
+    assert page.toggle(key=f"look-{record.kb_id}-2").value
+    assert "El texto es otro." in re.sub("<[^>]*>", "", texts(page))
 
 
 def test_the_open_documents_have_the_only_box_and_it_asks_the_same() -> None:
