@@ -55,7 +55,7 @@ from chatbot_mvp.knowledge_base.differences import DocumentDifference, Paragraph
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.knowledge_base.intake import FileState
 from chatbot_mvp.knowledge_base.one_document import Passage
-from chatbot_mvp.knowledge_base.places import Whereabouts
+from chatbot_mvp.knowledge_base.places import Whereabouts, purged_on
 from chatbot_mvp.knowledge_base.record import KbContents, KbRecord
 from chatbot_mvp.knowledge_base.telling import lacks, lost_of
 from chatbot_mvp.knowledge_base.uploads import Upload
@@ -77,7 +77,7 @@ from chatbot_mvp.runs.causes import STAGES as FLOW_STAGES
 from chatbot_mvp.runs.causes import Flow, GoldPath
 from chatbot_mvp.runs.comparable import why_not_comparable
 from chatbot_mvp.runs.comparison import Comparison, MetricDelta, QueryChange, RunDelta, run_labels
-from chatbot_mvp.runs.headline import headlines
+from chatbot_mvp.runs.headline import main_share
 from chatbot_mvp.runs.kinds import BENCHMARK, run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.lists import (

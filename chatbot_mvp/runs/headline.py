@@ -1,4 +1,4 @@
-"""The one figure of runs with answers: how many questions each answered right, among those that all of them answered.
+"""The one figure of a run; of runs with answers, how many questions each answered right, among those that all answered.
 
 It is the figure that people ask for, it needs no judge, and unlike F1 it does not fall with each word around the
 answer. It is derived from the scores of each question, so that runs of any version have it.
@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatbot_mvp.metrics.statistics.share import Share
+from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import QueryRow
+
+_ANSWERS = ("accuracy", "answer_contains")
+"""The metrics of right answers: of yes/no questions, and of all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +33,10 @@ def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
     """Return the figure of each run over the same questions; empty if a run has no answers to questions with a
     reference, or none that the others have.
     """
-    if not all(result.generator for result in results):
-        return ()
     # Of a knowledge base's questions, what the chat makes of each; its people rarely wrote a short answer.
     chat = all("solved" in result.metrics for result in results)
+    if not chat and not all(result.generator for result in results):
+        return ()
     scores = [
         {row.query_id: right for row in result.per_query if (right := _right(row, chat)) is not None}
         for result in results
@@ -44,6 +48,23 @@ def headlines(results: Sequence[RunResult]) -> tuple[Headline, ...]:
         Headline(result.run_id, Share(round(sum(side[key] for key in shared)), len(shared)))
         for result, side in zip(results, scores, strict=True)
     )
+
+
+def main_share(run: RunLine | RunResult) -> tuple[str, Share] | None:
+    """Return what people are told of a run, wherever they are told of it: its name, and of how many questions it holds.
+
+    The name is "solved" of questions about a knowledge base, "right" as in ``Headline`` of other answers, and "hit@1"
+    where nothing was answered. None if the run scored none of that.
+    """
+    shares = {
+        name: Share(round(value * run.scored[name][0]), run.scored[name][0])
+        for name in ("solved", *_ANSWERS, "hit@1")
+        if (value := run.metrics.get(name)) is not None and name in run.scored
+    }
+    answers = [shares[name] for name in _ANSWERS if name in shares]
+    if run.generator and answers and "solved" not in shares:
+        return "right", Share(sum(one.count for one in answers), sum(one.total for one in answers))
+    return next(((name, shares[name]) for name in ("solved", "hit@1") if name in shares), None)
 
 
 def _right(row: QueryRow, chat: bool) -> float | None:

@@ -13,6 +13,7 @@ from chatbot_mvp.metrics.registry import METRICS
 from chatbot_mvp.runs.kinds import BENCHMARK, RUN_KINDS, run_kind
 from chatbot_mvp.runs.line import RunLine
 from chatbot_mvp.runs.notes import NO_NOTE, RunNote
+from chatbot_mvp.runs.result import RunResult
 from chatbot_mvp.runs.rows import Interval
 from chatbot_mvp.text import fold
 
@@ -38,14 +39,14 @@ class RunFilter:
     """Tags that the run must have, all of them."""
 
 
-def kind_of(run: RunLine) -> str:
+def kind_of(run: RunLine | RunResult) -> str:
     """Return the kind of a run in lists."""
     if run.kind != BENCHMARK:
         return run.kind
     return "answers" if run.generator else "retrieval"
 
 
-def main_metric(run: RunLine) -> str:
+def main_metric(run: RunLine | RunResult) -> str:
     """Return the metric that lists show for a run: its kind's main metric, else the first scored one; "" if none."""
     metrics = run.metrics
     ordered = [*listed_kinds().get(kind_of(run), ()), *(name for name in METRICS if name in metrics), *metrics]

@@ -15,6 +15,9 @@ from streamlit_app.shared.tables import distinct, draw_table, fitting_height, pi
 
 _LISTED = 500  # maximum questions in a list for the keyboard, largest change first
 
+_FIRST = ("solved", "generation_score", "hit@1")
+"""What runs are told by, or what is nearest to it: the first of these that they have."""
+
 
 @st.fragment
 def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
@@ -29,11 +32,10 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
     )
     run: RunDelta = runs[run_id]
     by_name = {m.metric: m for m in run.metrics}
-    changing = [name for name, m in by_name.items() if m.improved or m.worsened]
     name = by.selectbox(
         t("compare.changes_by"),
         list(by_name),
-        index=list(by_name).index(changing[0]) if changing else 0,
+        index=next((list(by_name).index(name) for name in _FIRST if name in by_name), 0),
         format_func={metric: metric_label(metric) for metric in by_name}.__getitem__,
         key=f"compare-metric-{about}",
         help=t("compare.help"),

@@ -9,15 +9,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import Comparison, RunLine, run_kind, run_labels, why_not_comparable
+from chatbot_mvp.api import Comparison, RunLine, run_labels, why_not_comparable
 from streamlit_app.evaluation.changed_queries import show_changes
 from streamlit_app.evaluation.in_words import show_comparison_in_words
 from streamlit_app.pictures.picture import Picture, ink, show_picture
 from streamlit_app.shared import links
 from streamlit_app.shared.configuration import setting_label, value_text
 from streamlit_app.shared.i18n import bare, code, number, plain, score, t
-from streamlit_app.shared.metrics import interval_text, metric_label, percent, signed_number
-from streamlit_app.shared.runs import data_namer, run_names, spoken
+from streamlit_app.shared.metrics import interval_text, metric_label, of_text, percent, signed_number
+from streamlit_app.shared.runs import run_names, spoken
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
@@ -42,7 +42,8 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     if len(runs) < 2:
         st.caption(t("compare.none"))
         return
-    ids = _choose(runs, asked)
+    names = run_names(runs)
+    ids = _choose(runs, names, asked)
     st.session_state[_TOLD] = ids
     links.write_comparison(ids)
     if len(ids) < 2:
@@ -52,7 +53,7 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
     by_id = {run.run_id: run for run in runs}
     labels = {run_id: spoken(label) for run_id, label in run_labels([by_id[run_id] for run_id in ids]).items()}
     show_comparison_in_words(comparison, [by_id[run_id] for run_id in ids])
-    _show_who([by_id[run_id] for run_id in ids], labels)
+    _show_who([by_id[run_id] for run_id in ids], names, labels)
     _show_versions(comparison)
     if comparison.headlines:
         _show_headlines(comparison, labels)
@@ -66,7 +67,8 @@ def show_comparison(runs: Sequence[RunLine], asked: Sequence[str]) -> None:
 
 def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
     """Draw the one figure of each run; all others are behind it."""
-    st.markdown(f"**{t('compare.right')}**")
+    chat = all(any(one.metric == "solved" for one in run.metrics) for run in comparison.runs)
+    st.markdown(f"**{plain(metric_label('solved')) if chat else t('compare.right')}**")
     base = comparison.headlines[0].right.value or 0.0
     for column, one in zip(st.columns(len(comparison.headlines)), comparison.headlines, strict=True):
         share, (low, high) = one.right.value or 0.0, one.right.interval or (0.0, 1.0)
@@ -79,9 +81,7 @@ def _show_headlines(comparison: Comparison, labels: Mapping[str, str]) -> None:
         with column.container(border=True, height="stretch"):
             st.metric(plain(labels[one.run_id]), percent(share), change, **how)
             ends = t("compare.right_interval", low=number(100 * low), high=number(100 * high))
-            told = t("compare.right_of", right=number(one.right.count), questions=number(one.right.total))
-            st.caption(f"{told} · {ends}")
-    chat = all(any(one.metric == "solved" for one in run.metrics) for run in comparison.runs)
+            st.caption(f"{of_text(one.right)} · {ends}")
     st.caption(t("compare.right_help_kb" if chat else "compare.right_help"))
 
 
@@ -102,10 +102,9 @@ def _show_versions(comparison: Comparison) -> None:
     st.info(" ".join(said), icon=":material/difference:")
 
 
-def _choose(runs: Sequence[RunLine], asked: Sequence[str]) -> list[str]:
+def _choose(runs: Sequence[RunLine], names: Mapping[str, str], asked: Sequence[str]) -> list[str]:
     """Return the ids of the runs to compare, the base first; only the base while no other is chosen."""
     by_id = {run.run_id: run for run in runs}
-    names = _names(runs)
     wanted: Sequence[str] = ()
     if asked != st.session_state.get(_TOLD) or _BASE not in st.session_state:
         wanted = asked
@@ -123,7 +122,7 @@ def _choose(runs: Sequence[RunLine], asked: Sequence[str]) -> list[str]:
         t("compare.others"),
         alike,
         format_func=names.__getitem__,
-        placeholder=t("compare.choose") if alike else t("compare.nothing_alike"),
+        placeholder=t("compare.choose") if alike else "",
         key=others_key,
         max_selections=_OTHERS,
         disabled=not alike,
@@ -141,17 +140,7 @@ def _choose(runs: Sequence[RunLine], asked: Sequence[str]) -> list[str]:
     return [base, *others]
 
 
-def _names(runs: Sequence[RunLine]) -> dict[str, str]:
-    searching = [run for run in runs if run_kind(run.kind).retrieves]
-    answers = [run for run in runs if not run_kind(run.kind).retrieves]
-    data_name = data_namer()
-    return run_names(searching, lambda run: (data_name(run), run.system)) | run_names(
-        answers, lambda run: (run.dataset, run.judge)
-    )
-
-
-def _show_who(runs: Sequence[RunLine], labels: Mapping[str, str]) -> None:
-    names = _names(runs)
+def _show_who(runs: Sequence[RunLine], names: Mapping[str, str], labels: Mapping[str, str]) -> None:
     for place, run in enumerate(runs):
         run_id = run.run_id
         role = f" ({t('compare.is_base')})" if place == 0 else ""

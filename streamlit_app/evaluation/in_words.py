@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from chatbot_mvp.api import Comparison, RunLine, RunResult, headlines
+from chatbot_mvp.api import Comparison, RunLine, RunResult, Share, main_share
 from streamlit_app.shared.i18n import Markdown, number, plain, t
+from streamlit_app.shared.metrics import of_text
 from streamlit_app.shared.runs import KB, spoken
 
 _FIRST = "hit@1"
-_ANSWERS = ("accuracy", "answer_contains")
+_ANSWERS = ("solved", "accuracy", "answer_contains")
 _SURE = 0.05
 """Chance below which a difference is taken for a real one."""
 
 
 def show_in_words(result: RunResult) -> None:
-    """Draw what a finished run found, in one or two sentences; nothing for a run that ranks no documents."""
-    said = []
-    scored, _ = result.scored.get(_FIRST, (0, 0))
-    value = result.metrics.get(_FIRST)
-    if value is not None and scored:
-        said.append(t("words.first", count=number(round(value * scored)), total=number(scored)))
-    for one in headlines([result]):
-        said.append(t("words.right", count=number(one.right.count), total=number(one.right.total)))
-    if said:
-        st.markdown(f"## {' '.join(said)}")
+    """Draw what a finished run found, in a sentence; nothing for a run that counts no questions."""
+    if found := main_share(result):
+        name, share = found
+        said = t(f"words.{name}", count=number(share.count), total=number(share.total))
+        st.markdown(f"## {said}")
         _tell_who_chose(result.kind)
 
 
@@ -53,6 +49,9 @@ def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) ->
     sides = _answers(comparison, runs) if answers else _first(comparison, runs)
     if not sides:
         return
+    if len({side.name for side in sides}) < len(sides):  # then their letters tell them apart
+        names = [plain(spoken(name)) for name in comparison.labels.values()]
+        sides = [replace(side, name=name) for side, name in zip(sides, names, strict=True)]
     base, best = sides[0], max(sides, key=lambda side: side.count)
     kind = "right" if answers else "first"
     if best.count == base.count:
@@ -70,8 +69,7 @@ def show_comparison_in_words(comparison: Comparison, runs: Sequence[RunLine]) ->
         said = t(f"words.{kind}_best", best=best.name, base=base.name, **counts)
         said = f"{said} {t('words.sure' if sure else 'words.chance')}"
     st.markdown(f"## {said}")
-    rest = [t("words.of", name=one.name, count=number(one.count), total=number(one.total)) for one in sides]
-    st.caption(" · ".join(rest))
+    st.caption(" · ".join(f"{plain(one.name)}: {of_text(Share(one.count, one.total))}" for one in sides))
     if not answers:
         _tell_who_chose(runs[0].kind)
 

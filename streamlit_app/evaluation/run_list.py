@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from chatbot_mvp.api import NO_NOTE, RunFilter, RunLine, kind_of, listed_kinds, main_metric
+from chatbot_mvp.api import NO_NOTE, RunFilter, RunLine, kind_of, listed_kinds
 from streamlit_app.evaluation.run_notes import show_note
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import MOMENT_FORMAT, current_language, local_time, number, t, word
 from streamlit_app.shared.lasting import lasting
-from streamlit_app.shared.metrics import metric_label
-from streamlit_app.shared.runs import data_namer, figure_text, model_name, run_names, spoken
+from streamlit_app.shared.runs import data_namer, main_figure, model_name, run_names, spoken
 from streamlit_app.shared.state import get_app
 from streamlit_app.shared.tables import choose_row
 
@@ -34,7 +33,7 @@ def show_list(runs: Sequence[RunLine]) -> None:
         return
     if len(found) < len(runs):
         st.caption(t("runs.found", count=number(len(found)), total=number(len(runs))))
-    names = list(run_names(found, lambda run: (data_name(run), run.system)).values())
+    names = list(run_names(found).values())
     table = pd.DataFrame(_table(found, data_name))
     key = f"runs-table-{asked}"
     cut = {t(name): width for name, width in _WIDTHS.items()}
@@ -82,13 +81,13 @@ def _clear() -> None:
 
 def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict[str, list[Any]]:
     """Return the table by columns, so that each heading is looked up once, not once per run."""
-    notes, labels = get_app().archive.notes(), {name: metric_label(name) for name in map(main_metric, runs)}
+    notes = get_app().archive.notes()
     table: dict[str, list[Any]] = {
         t("eval.col.when"): [local_time(run.started_at) for run in runs],
         t("eval.col.dataset"): [data_name(run) for run in runs],
         t("eval.col.strategy"): [spoken(run.strategy) for run in runs],
         t("eval.queries"): [run.queries for run in runs],
-        t("runs.col.answers"): [_main(run, labels) for run in runs],
+        t("runs.col.answers"): [_main(run) for run in runs],
         t("runs.col.model"): [model_name(run) for run in runs],
     }
     given = [notes.get(run.run_id, NO_NOTE) for run in runs]
@@ -98,10 +97,10 @@ def _table(runs: Sequence[RunLine], data_name: Callable[[RunLine], str]) -> dict
     return table
 
 
-def _main(run: RunLine, labels: Mapping[str, str]) -> str:
-    """Format the main metric of a run with its name; a dash if it has none, which differs from *not scored*."""
-    name = main_metric(run)
-    return f"{figure_text(run, name)} · {labels[name]}" if name else "–"
+def _main(run: RunLine) -> str:
+    """Format the main figure of a run with its name; a dash if it has none, which differs from *not scored*."""
+    figure = main_figure(run)
+    return f"{figure.text} · {figure.label}" if figure.name else "–"
 
 
 def _columns() -> dict[str, Any]:

@@ -17,20 +17,21 @@ from streamlit_app.shared.chat_profile import profile_button
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, bare, code, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
-from streamlit_app.shared.runs import KB, figure_text
+from streamlit_app.shared.runs import KB, figure_text, main_figure
 from streamlit_app.shared.state import PAGES, errors_shown, get_app
 from streamlit_app.shared.tables import draw_table
 
 _SEARCH = ("retrieval", "decision")
-_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH and name != "hit@1"]
-"""How well was found, but for what the sentence above the tiles says."""
+_TILES = [name for name in shown_in("tile", METRICS) if METRICS[name].section in _SEARCH]
 _MOST_TILES = 3
 _CURVES = ("recall", "ndcg")
 
 
 def show_tiles(result: RunResult) -> None:
-    """Draw three figures: how well was found, seconds and, of answers, the cost."""
-    names = [name for name in _TILES if name in result.metrics][: _MOST_TILES - 1 - bool(result.generator)]
+    """Draw three figures: how well was found, seconds and, of answers, the cost. The sentence has the main one."""
+    main = main_figure(result).name
+    names = [name for name in _TILES if name in result.metrics and name != main]
+    names = names[: _MOST_TILES - 1 - bool(result.generator)]
     columns = st.columns(len(names) + 1 + bool(result.generator))
     for column, name in zip(columns, names, strict=False):
         with column, st.container(border=True, height="stretch"):

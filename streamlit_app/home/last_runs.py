@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from chatbot_mvp.api import RunLine, main_metric, run_kind
+from chatbot_mvp.api import RunLine, run_kind
 from streamlit_app.shared.i18n import moment, number, plain, t, word
 from streamlit_app.shared.links import open_run
-from streamlit_app.shared.metrics import interval_text, metric_help, metric_label
-from streamlit_app.shared.runs import KB, data_namer, figure_text, other_model, run_names, spoken
+from streamlit_app.shared.metrics import interval_text
+from streamlit_app.shared.runs import data_namer, main_figure, other_model, run_names, spoken
 from streamlit_app.shared.state import PAGES, get_app
 from streamlit_app.shared.style import card_grid
 
 _GROUPS, _RUNS = 4, 10  # maximum shown: data sets, and runs of each
-_USUAL = "recall@5"
 
 
 def show_last_runs() -> None:
@@ -35,29 +34,24 @@ def show_last_runs() -> None:
     st.page_link(PAGES["evaluation"][0], label=t("home.all_runs"), icon=PAGES["evaluation"][1])
 
 
-def metric_of_group(runs: Sequence[RunLine]) -> str:
-    """Return the metric shown for a group of runs: of a benchmark a retrieval metric, else the list's main metric."""
-    newest = runs[0]
-    return _USUAL if newest.kind != KB and newest.metrics.get(_USUAL) is not None else main_metric(newest)
-
-
 def _show_group(kind: str, data: str, runs: Sequence[RunLine], position: int) -> None:
-    name = metric_of_group(runs)
-    shown = [run for run in runs if run.metrics.get(name) is not None][:_RUNS]
+    newest = runs[0]
+    figure = main_figure(newest)
+    figures = {run.run_id: found for run in runs[:_RUNS] if (found := main_figure(run)).value is not None}
+    shown = [run for run in runs[:_RUNS] if run.run_id in figures and figures[run.run_id].name == figure.name]
     title = plain(data) if run_kind(kind).retrieves else f"{plain(data)} · {plain(word('runs.kind', kind))}"
     st.markdown(f"**{title}**")
-    newest = runs[0]
-    label = plain(metric_label(name)) if name else t("home.no_metric")
-    st.metric(label, figure_text(newest, name), help=metric_help(name) or None)
+    label = plain(figure.label) if figure.name else t("home.no_metric")
+    st.metric(label, figure.text, help=plain(figure.about) or None)
     said = [plain(spoken(newest.system)), moment(newest.started_at)]
-    if interval := newest.intervals.get(name):
-        said.append(t("eval.interval", interval=interval_text(interval)))
+    if figure.interval:
+        said.append(t("eval.interval", interval=interval_text(figure.interval)))
     said.append(other_model(newest.chat_model))
     st.caption(" · ".join(part for part in said if part))
     if len(shown) > 1:
         from streamlit_app.home.run_chart import show_run_chart  # the first visit has no runs and needs no charts
 
-        for run_id in show_run_chart(shown, name, f"chart-{position}"):
+        for run_id in show_run_chart(shown, figures, f"chart-{position}"):
             open_run(run_id)
         st.caption(t("home.chart_help", count=number(len(shown))))
     names = run_names(runs[:_RUNS], lambda run: (run.system,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -10,33 +10,33 @@ import pandas as pd
 
 from chatbot_mvp.api import RunLine
 from streamlit_app.pictures.picture import show_chart
-from streamlit_app.shared.i18n import moment, score, t
-from streamlit_app.shared.metrics import interval_text, metric_label
-from streamlit_app.shared.runs import spoken
+from streamlit_app.shared.i18n import moment, t
+from streamlit_app.shared.metrics import interval_text
+from streamlit_app.shared.runs import Figure, spoken
 
 
-def show_run_chart(runs: Sequence[RunLine], metric: str, key: str) -> list[str]:
-    """Draw one bar per run, and return the ids of the runs that were just clicked."""
-    event = show_chart(_chart(runs, metric), on_select="rerun", selection_mode="run", key=key)
+def show_run_chart(runs: Sequence[RunLine], figures: Mapping[str, Figure], key: str) -> list[str]:
+    """Draw one bar per run (run_id -> its figure), and return the ids of the runs that were just clicked."""
+    event = show_chart(_chart(runs, figures), on_select="rerun", selection_mode="run", key=key)
     return [str(point["run_id"]) for point in event.selection.get("run", [])]
 
 
-def _chart(runs: Sequence[RunLine], name: str) -> alt.LayerChart | alt.FacetChart:
+def _chart(runs: Sequence[RunLine], figures: Mapping[str, Figure]) -> alt.LayerChart | alt.FacetChart:
     """Return the chart: one bar per run, oldest on the left, with a line for its interval."""
     rows: list[dict[str, Any]] = []
     for run in reversed(runs):
-        interval = run.intervals.get(name)
-        low, high = interval or (None, None)
+        figure = figures[run.run_id]
+        low, high = figure.interval or (None, None)
         rows.append(
             {
                 "run_id": run.run_id,
-                "value": run.metrics[name],
+                "value": figure.value,
                 "low": low,
                 "high": high,
                 "when": moment(run.started_at),
-                "metric": metric_label(name),
+                "metric": figure.label,
                 "strategy": spoken(run.system) or "–",
-                "said": f"{score(run.metrics[name])} ({interval_text(interval)})",
+                "said": f"{figure.text} ({interval_text(figure.interval)})",
             }
         )
     chosen = alt.selection_point(name="run", fields=["run_id"], on="click")
@@ -46,7 +46,7 @@ def _chart(runs: Sequence[RunLine], name: str) -> alt.LayerChart | alt.FacetChar
         tooltip=[
             alt.Tooltip("when:N", title=t("eval.col.when")),
             alt.Tooltip("strategy:N", title=t("eval.col.strategy")),
-            alt.Tooltip("said:N", title=metric_label(name)),
+            alt.Tooltip("said:N", title=figure.label),
         ],
     )
     # Keep the bars of metrics that may exceed 1 inside the chart.

@@ -19,7 +19,7 @@ from streamlit_app.home.tour import show_tour_in_result
 from streamlit_app.shared import links
 from streamlit_app.shared.i18n import number, plain, shortened, t
 from streamlit_app.shared.jobs import progress_panel
-from streamlit_app.shared.runs import data_namer, run_names
+from streamlit_app.shared.runs import run_names
 from streamlit_app.shared.series import series_panel
 from streamlit_app.shared.state import PAGES, get_app, show_error
 from streamlit_app.shared.two_models import show_two_models
@@ -113,8 +113,7 @@ def _go(run_ids: Sequence[str]) -> None:
 
 def show_run(runs: Sequence[RunLine], run_id: str) -> None:
     """Draw one run in full."""
-    data_name = data_namer()
-    names = run_names(runs, lambda run: (data_name(run), run.system))
+    names = run_names(runs)
     st.session_state["run_id"] = st.session_state["runs-run"] = run_id
     st.selectbox(
         t("eval.choose"),

@@ -103,7 +103,7 @@ def test_a_chosen_run_is_tagged_noted_and_opened(data_dir: Path) -> None:
     assert get_app().archive.notes()[run_id].tags == ()
     page = page.button(key="runs-open").click().run()
     assert page.query_params["run"] == run_id
-    assert "Recall@5" in {metric.label for metric in page.metric}
+    assert "Lo primero, correcto" in {metric.label for metric in page.metric}
 
 
 def test_two_notes_at_once_are_both_shown_and_neither_is_lost(data_dir: Path) -> None:

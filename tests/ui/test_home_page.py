@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import UserContext
 from streamlit_app.home import tour
-from streamlit_app.home.last_runs import metric_of_group
+from streamlit_app.shared.runs import main_figure
 from streamlit_app.shared.state import get_app
 from tests.loopback import LoopbackServer
 from tests.made_results import LINE, made_line
@@ -154,6 +154,8 @@ def test_many_runs_are_a_few_charts_and_a_button_opens_one(data_dir: Path) -> No
 @pytest.mark.parametrize(
     ("kind", "metrics", "expected"),
     [
+        ("", {"recall@5": 0.2, "hit@1": 0.1}, "hit@1"),
+        ("kb", {"hit@1": 0.1, "solved": 0.5}, "solved"),
         ("", {"mrr": 0.1, "recall@5": 0.2}, "recall@5"),
         ("", {"recall@5": None, "mrr": 0.1}, "mrr"),
         ("ragas", {"ragas_faithfulness": None, "ragas_context_recall": 0.2}, "ragas_context_recall"),
@@ -163,7 +165,8 @@ def test_many_runs_are_a_few_charts_and_a_button_opens_one(data_dir: Path) -> No
     ],
 )
 def test_the_metric_that_stands_for_a_run(kind: str, metrics: dict[str, Any], expected: str) -> None:
-    assert metric_of_group([made_line(kind=kind, metrics=metrics)]) == expected
+    line = made_line(kind=kind or "benchmark", metrics=metrics, scored=dict.fromkeys(metrics, (40, 40)))
+    assert main_figure(line).name == expected
 
 
 def test_a_run_without_any_value_is_told_as_such(data_dir: Path) -> None:

@@ -65,8 +65,15 @@ def test_a_run_over_a_knowledge_base_has_a_badge_in_the_list_and_on_its_page(
     values = {metric.label: metric.value for metric in page.metric}
     assert len(values) == 3
     assert {"es": "Altura del primer acierto", "en": "How high the first hit is"}[language] in values
-    label, of = {"es": ("Resueltas bien", "de"), "en": ("Solved", "of")}[language]
-    assert re.fullmatch(rf"\d {of} 3", values[label]), "as the list says it"
+    [cell] = [str(cell) for cell in listed.iloc[0] if re.match(solved, str(cell))]
+    right = cell[0]
+    said = {
+        "es": f"De 3 preguntas, el chat resuelve bien {right}.",
+        "en": f"Of 3 questions, the chat gets {right} right.",
+    }
+    assert f"## {said[language]}" in texts(page), "as the list says it"
+    home = {metric.label: metric.value for metric in open_page("home", language).metric}
+    assert home == {{"es": "Resueltas bien", "en": "Solved"}[language]: cell.partition(" · ")[0]}, "as the list says it"
     assert "AUROC" in texts(page)
     page = every_question(page)
     [shown] = [box for box in page.selectbox if box.key == f"query-{run_id}"]
@@ -99,6 +106,16 @@ def test_two_of_them_are_compared_from_the_page_of_the_questions(kb: KbRecord) -
     page = page.run()
     assert not page.exception
     assert any("Aceptadas" in set(table.value.iloc[:, 0]) for table in page.dataframe)
+    assert "**Resueltas bien**" in texts(page)
+    [by] = [box for box in page.selectbox if str(box.key).startswith("compare-metric-")]
+    assert by.value == "solved", "the figure that stands above"
+    [base] = [box for box in page.selectbox if box.key == "compare-base"]
+    assert all("solo palabras" in option for option in base.options)
+    page = page.selectbox(key="language").set_value("en").run()
+    assert not page.exception
+    [base] = [box for box in page.selectbox if box.key == "compare-base"]
+    assert base.proto.set_value, "the browser hears the name in the other language"
+    assert "words only" in base.proto.raw_value
 
 
 def test_a_stopped_run_is_resumed_where_the_questions_are(kb: KbRecord, monkeypatch: pytest.MonkeyPatch) -> None:

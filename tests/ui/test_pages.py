@@ -134,9 +134,14 @@ def test_launch_from_admin_and_read_the_result(data_dir: Path) -> None:
     admin.button(key="run_start").click().run()
     wait_for_jobs(get_app().runs.jobs)
     evaluation = first_question(open_newest())
-    assert "Recall@5" in {metric.label for metric in evaluation.metric}
+    assert "Lo primero, correcto" in {metric.label for metric in evaluation.metric}
     figures = {name for each in evaluation.dataframe if "Métrica" in each.value for name in each.value["Métrica"]}
-    assert figures >= {"Hit@1", "Recall@5", "Calidad del orden, 10 primeros", "Altura del primer acierto"}
+    assert figures >= {
+        "Lo primero, correcto",
+        "Recall@5",
+        "Calidad del orden, 10 primeros",
+        "Altura del primer acierto",
+    }
     assert "40 de 40 puntuadas" in texts(evaluation)
     assert "Recuperados" in texts(evaluation)
     assert "no son comparables con las publicadas" in texts(evaluation)

@@ -13,7 +13,7 @@ from chatbot_mvp.wings.ragas.service import RagasService
 from streamlit_app.shared.i18n import current_language, number, plain, t
 from streamlit_app.shared.jobs import with_jobs
 from streamlit_app.shared.metrics import metric_help, metric_label
-from streamlit_app.shared.runs import data_namer, run_names
+from streamlit_app.shared.runs import run_names
 from streamlit_app.shared.session import conversations
 from streamlit_app.shared.state import active_kb, get_app, show_error
 
@@ -66,8 +66,7 @@ def _source() -> Source | None:
         if not runs:
             st.info(t("ragas.no_runs"), icon=":material/info:")
             return None
-        data_name = data_namer()
-        names = run_names(runs, lambda run: (data_name(run), run.system))
+        names = run_names(runs)
         return kind, str(st.selectbox(t("ragas.run"), list(names), format_func=names.__getitem__, key="ragas_run"))
     kb = active_kb()
     turns = sum(len(conversation.turns) for conversation in conversations(kb)) if kb else 0
