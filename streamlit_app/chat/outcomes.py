@@ -19,9 +19,10 @@ from chatbot_mvp.api import (
     age_of,
     lacks,
 )
+    purged_on,
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.asking import Asking, ask
-from streamlit_app.shared.i18n import Markdown, current_language, number, plain, t
+from streamlit_app.shared.i18n import Markdown, current_language, day, number, plain, t
 from streamlit_app.shared.originals import address_of
 from streamlit_app.shared.sources import show_passages
 from streamlit_app.shared.state import get_app
@@ -44,7 +45,8 @@ _SUGGESTIONS = 4
 
 def show_outcome(answer: AnswerRecord) -> None:
     """Draw, above passages that are no answer, what they are, how many, and their age if it is notable."""
-    passages = answer.nearest.passages if answer.nearest and answer.outcome == "nearest" else ()
+    nearest = answer.nearest.passages if answer.nearest and answer.outcome == "nearest" else ()
+    passages = [one for one in nearest if not purged_on(one.chunk.text)]
     icon, said = _ICONS[answer.outcome], [t(f"outcome.{answer.outcome}")] if answer.mode == "strict" else []
     if passages:
         count = len(passages)
@@ -119,7 +121,10 @@ def show_nearest(turn: Turn, nearest: Nearest, asks: bool) -> None:
         asks: whether the buttons may ask.
     """
     key = turn.turn_id
-    for row, source in enumerate(nearest.passages):
+    gone = sorted({purged_on(source.chunk.text) for source in nearest.passages} - {""})
+    for iso in gone:  # one note for all that a purge took out
+        st.caption(f":material/delete_forever: {t('chat.cited.purged', day=day(iso))}")
+    for row, source in enumerate(one for one in nearest.passages if not purged_on(one.chunk.text)):
         show_passages([source], opened=row == 0)
         st.button(
             t("nearest.answer"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from chatbot_mvp.api import AnswerRecord, Conversation, Passage, Source, Turn
+from chatbot_mvp.api import AnswerRecord, Conversation, Passage, Source, Turn, purged_on
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.outcomes import source_count
 from streamlit_app.shared.i18n import Markdown, number, plain, t
@@ -96,7 +96,8 @@ def show_pane(conversation: Conversation | None) -> None:
         return
     with st.container(key="source-pane"):
         _head(sources, row, anchor)
-        _show(sources[row], {"c": conversation.conversation_id, "m": anchor.removeprefix(_ANCHOR)})
+        if not purged_on(sources[row].chunk.text):
+            _show(sources[row], {"c": conversation.conversation_id, "m": anchor.removeprefix(_ANCHOR)})
 
 
 def close_pane() -> None:
@@ -122,7 +123,8 @@ def _head(sources: Sequence[Source], row: int, anchor: str) -> None:
                     disabled=not legal,
                 )
         st.button(t("pane.close"), key="source-close", icon=":material/close:", on_click=_open, args=("", 0))
-    st.caption(place_of_source(source))
+    if not purged_on(source.chunk.text):  # else the note says all there is to say
+        st.caption(place_of_source(source))
     show_now(source)
 
 

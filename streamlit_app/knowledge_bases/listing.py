@@ -160,4 +160,35 @@ def _confirm_delete(record: KbRecord) -> None:
     sets = len(get_app().question_sets.sets(record.kb_id))
     sure = t("admin.kb_delete_sure", name=plain(record.kb_name), documents=number(len(record.files)), sets=number(sets))
     delete = partial(get_app().kbs.delete, record.kb_id, undoable=True)
-    confirm(t("admin.kb_delete_title"), sure, t("admin.kb_delete_title"), "delete-yes", delete)
+    confirm(t("admin.kb_delete_title"), sure, "delete-yes", delete)
+
+
+def _purge(record: KbRecord) -> None:
+    """Draw the choice of documents and the button that asks before it purges them."""
+    with errors_shown():
+        changes = get_app().kb_changes
+        paths = changes.purgeable(record.kb_id)
+        chosen = st.multiselect(
+            t("kb.purge_which"), paths, key=f"purge-paths-{record.kb_id}", help=t("kb.purge_help"), placeholder=""
+        )
+        if st.button(
+            t("kb.purge"),
+            key=f"purge-{record.kb_id}",
+            icon=":material/delete_forever:",
+            width="stretch",
+            disabled=not chosen,
+        ):
+            _confirm_purge(record, chosen)
+
+
+def _confirm_purge(record: KbRecord, paths: list[str]) -> None:
+    def purge() -> None:
+        report = get_app().kb_changes.purge(record.kb_id, paths)
+        counts = {"versions": number(report.versions), "files": number(report.files), "cached": number(report.cached)}
+        st.toast(t("kb.purged", **counts), icon=":material/delete_forever:")
+
+    plan = get_app().kb_changes.purge_plan(record.kb_id, paths)
+    sure = t("kb.purge_sure", paths=", ".join(plan.paths), name=plain(record.kb_name))
+    if plan.equal:
+        sure += " " + t("kb.purge_equal", paths=", ".join(plan.equal))
+    confirm(t("kb.purge"), sure, "purge_yes", purge)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from chatbot_mvp.api import Source, Whereabouts, age_of
+from chatbot_mvp.api import Source, Whereabouts, age_of, purged_on
 from chatbot_mvp.types import Chunk
 from streamlit_app.shared.i18n import bare, day, number, plain, t
 from streamlit_app.shared.originals import address_of
@@ -48,9 +48,10 @@ def show_sources(sources: tuple[Source, ...], anchor: str = "") -> None:
 
 
 def name_of(source: Source) -> str:
-    """Return number, knowledge base if there are several, and section of a source, as plain text."""
+    """Return number, knowledge base if there are several, and section of a source, as plain text; of purged text, the
+    number."""
     kb_name = f"{source.place.kb_name} · " if source.place and source.place.kb_name else ""
-    return f"[{source.number}] {kb_name}{source.chunk.section}"
+    return f"[{source.number}]" + ("" if purged_on(source.chunk.text) else f" {kb_name}{source.chunk.section}")
 
 
 def show_passages(passages: Sequence[Source], opened: bool = True) -> None:

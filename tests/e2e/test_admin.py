@@ -54,7 +54,7 @@ def test_sign_in_upload_a_data_set_and_see_a_run_on_it_finish(page, server) -> N
     panel.get_by_role("combobox", name="Ver un conjunto de datos").click()
     page.get_by_role("option", name="costa").click()
     panel.get_by_role("button", name="Eliminar").click()
-    page.get_by_role("dialog").get_by_role("button", name="Sí, continuar").click()
+    page.get_by_role("dialog").get_by_role("button", name="Eliminar el conjunto de datos").click()
     page.get_by_text("costa ya no está en la lista").wait_for()
     assert not (server.data_dir / "datasets" / "costa").exists()
 

@@ -202,9 +202,9 @@ def test_a_conversation_is_renamed_pinned_opened_and_deleted(seen_and_named: Key
     keys.press("Enter")
     page.locator("[class*='st-key-actions-']").wait_for()
     keys.tab_to(menu, "button", most=2)
-    choose("Borrar la conversación")
+    choose("Eliminar la conversación")
     page.get_by_role("dialog").wait_for()
-    keys.tab_to("Borrar la conversación", "button", most=4)
+    keys.tab_to("Eliminar la conversación", "button", most=4)
     page.keyboard.press("Enter")  # what vanishes with its dialog has no name while it does
     page.get_by_role("dialog").wait_for(state="detached")
     page.locator("[class*='st-key-talk-row-']").wait_for(state="detached")

@@ -117,8 +117,8 @@ def test_conversations_over_two_bases_survive_whatever_happens_and_are_their_vis
     assert not shown(stranger, BOTH)
     stranger.context.close()
 
-    act(page, "Sobre Zurbarán", "Borrar la conversación")
-    page.get_by_role("dialog").get_by_role("button", name="Borrar la conversación").click()
+    act(page, "Sobre Zurbarán", "Eliminar la conversación")
+    page.get_by_role("dialog").get_by_role("button", name="Eliminar la conversación").click()
     page.get_by_role("button", name="Opciones de «Sobre Zurbarán»").wait_for(state="detached")
     assert rows(page) == [KILOMETRES, BOTH]
     assert not shown(page, HOLIDAYS)

@@ -80,7 +80,10 @@ def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
         "chat, search": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]", last=True)),
         "chat, documents": (talk, _press("st-key-chat-bar >> [data-testid=stPopoverButton]")),
         "chat, keys": (talk, _press("st-key-keys-help")),
-        **{f"chat, {act}": (talk, _choose(act)) for act in ("Cambiar el título", "Exportar", "Borrar la conversación")},
+        **{
+            f"chat, {act}": (talk, _choose(act))
+            for act in ("Cambiar el título", "Exportar", "Eliminar la conversación")
+        },
         "chat, what is wrong": (talk, _what_is_wrong),
         "runs, list": ("Evaluacion", _nothing),
         "runs, filters": ("Evaluacion", _press("stMain >> [data-testid=stPopoverButton]", last=True)),

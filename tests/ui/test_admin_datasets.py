@@ -41,7 +41,7 @@ def test_a_zip_is_uploaded_looked_at_and_deleted_only_after_a_confirmation() -> 
     assert "No se puede deshacer" in texts(page)
     assert "costa" in get_app().datasets.names()
     # A dialog's own reruns are the browser's to test.
-    assert page.button(key="data_delete_yes").label == "Sí, continuar"
+    assert page.button(key="data_delete_yes").label == "Eliminar el conjunto de datos"
 
 
 @pytest.mark.slow

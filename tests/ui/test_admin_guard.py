@@ -146,11 +146,11 @@ def test_in_chat_a_conversation_is_deleted_only_by_who_signed_in(monkeypatch: py
     chat.chat_input[0].set_value("¿Cuántos días de vacaciones hay?").run()
     chat.run()  # the list stands above the question, so that it has it from the next run on
     [menu] = chat.menu_button
-    assert "Borrar la conversación" not in menu.options
+    assert "Eliminar la conversación" not in menu.options
     enter(chat.switch_page(str(PAGES["admin"])).run(), PASSWORD)
     chat.switch_page(str(PAGES["chat"])).run()
     [menu] = chat.menu_button
-    assert "Borrar la conversación" in menu.options
+    assert "Eliminar la conversación" in menu.options
 
 
 def test_who_signed_in_elsewhere_can_sign_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,7 @@ def test_a_deleted_conversation_is_had_back_from_the_end_of_the_list(
     page.menu_button(key=f"talk-menu-{own}").click("delete").run()
     page.run()
     assert listed(page) == []
-    assert [one.label for one in page.sidebar.expander] == ["1 conversación borrada"]
+    assert [one.label for one in page.sidebar.expander] == ["1 conversación eliminada"]
     page.sidebar.button(key=f"undelete-{own}").click().run()
     assert listed(page) == [KILOMETRES] and not page.sidebar.expander
 

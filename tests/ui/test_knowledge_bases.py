@@ -74,7 +74,8 @@ def test_what_a_kb_holds_is_shown_page_by_page_with_what_it_repeats() -> None:
     assert "Fragmentos repetidos: 1" in labels
     assert "1 · Turnos" in labels
     assert "11 · Asunto 8" not in labels
-    page.number_input(key=f"page-{record.kb_id}").set_value(2).run()
+    page.session_state[f"page-{record.kb_id}-3"] = 2
+    page.run()
     assert "11 · Asunto 8" in [expander.label for expander in page.expander]
     page.button(key=f"look-{record.kb_id}").click().run()
     assert not [expander for expander in page.expander if "Asunto" in expander.label]
@@ -125,7 +126,7 @@ def test_a_kb_is_renamed_indexed_again_and_deleted_only_after_a_question_and_for
     assert get_app().kbs.records() != []  # asked before anything goes
     get_app().kbs.delete(record.kb_id, undoable=True)
     page.run()
-    assert "Se ha borrado «Normas de comedor»" in texts(page)
+    assert "Se ha eliminado «Normas de comedor»" in texts(page)
     page.button(key=f"undelete-{record.kb_id}").click().run()
     assert [one.kb_id for one in get_app().kbs.records()] == [record.kb_id]
 

@@ -106,7 +106,9 @@ def test_text_that_was_purged_is_said_to_be(kb: KbRecord) -> None:
     get_app().kb_changes.purge(kb.kb_id, ["edificio/aparcamiento.md"])
     after = texts(page.run())
     assert "Zabalbeascoa" not in after
-    assert "Este texto se retiró de todas partes el" in after
+    assert after.count("Este texto se retiró de todas partes el") == 1
+    said = [one.value for kind in (page.markdown, page.caption) for one in kind if "retirado 20" in one.value]
+    assert len(said) == 1, "in the answer's place alone"
     assert ALLOWANCES.split("\n\n")[1] in get_app().kbs.document(kb.kb_id).text
 
 
@@ -117,5 +119,5 @@ def test_the_page_asks_before_a_document_is_purged(kb: KbRecord) -> None:
     page = page.button(key=f"purge-{kb.kb_id}").click().run()
     assert not page.exception
     assert "No se puede deshacer" in texts(page)
-    assert page.button(key="purge_yes").label == "Retirar"
+    assert page.button(key="purge_yes").label == "Retirar de todas partes"
     assert "edificio/aparcamiento.md" in get_app().kbs.store.record(kb.kb_id).files

@@ -47,7 +47,7 @@ def test_a_deleted_set_is_had_back_where_it_was(kb: KbRecord, monkeypatch: pytes
     page.button(key="mykb_delete").click().run()
     assert get_app().question_sets.sets(kb.kb_id) == []
     page.run()
-    assert "Se ha borrado «mías»" in texts(page)
+    assert "Se ha eliminado «mías»" in texts(page)
     page.button(key=f"undelete-{made}").click().run()
     assert [one.set_id for one in get_app().question_sets.sets(kb.kb_id)] == [made]
 

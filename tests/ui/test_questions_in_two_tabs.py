@@ -106,15 +106,15 @@ def test_a_set_that_the_other_tab_deleted_stays_until_it_is_saved_or_given_up(fi
     page = typed(open_page("mykb"), {0: {"question": MINE}})
     get_app().question_sets.delete_set(first.kb_id, first.set_id)
     page = typed(page, {0: {"question": MINE}})
-    assert "Otra persona ha borrado estas preguntas" in texts(page)
+    assert "Otra persona ha eliminado estas preguntas" in texts(page)
     page = typed(page, {0: {"question": MINE}}, press="mykb_save")
     assert asked(first) == [MINE, "¿Y el vino?"]
     get_app().question_sets.delete_set(first.kb_id, first.set_id)
     page = page.run()
-    assert "Otra persona ha borrado estas preguntas" in texts(page)
+    assert "Otra persona ha eliminado estas preguntas" in texts(page)
     page = page.button(key="mykb_load").click().run()
     assert not page.exception
-    assert "Otra persona ha borrado estas preguntas" not in texts(page)
+    assert "Otra persona ha eliminado estas preguntas" not in texts(page)
 
 
 def test_reviewed_questions_of_another_version_are_saved_with_what_is_typed(kb: KbRecord, first: QuestionSet) -> None:

@@ -108,7 +108,7 @@ def test_live_questions_that_differ_raise_an_alarm_and_visitors_do_not_see_their
     append_lines(path, [line] * 50)
     page = results()
     assert "distintas de las que usted etiquetó" in texts(page)
-    assert "queda retirada. Las preguntas del chat son distintas" in texts(page).replace("\n", " ")
+    assert "queda anulada. Las preguntas del chat son distintas" in texts(page).replace("\n", " ")
     assert [frame for frame in page.dataframe if "una pregunta ajena" in frame.value.to_string()]
     monkeypatch.setenv("ADMIN_PASSWORD", "una contraseña larga")
     get_app.clear()

@@ -73,6 +73,6 @@ def test_twenty_answers_are_labelled_by_keyboard_and_the_promise_comes_and_goes(
     page.reload()
     page.get_by_text("2. Resultados").click()
     page.get_by_role("tab", name="Una promesa sobre las respuestas equivocadas").click()
-    page.get_by_text("queda retirada").wait_for()
+    page.get_by_text("queda anulada").wait_for()
     assert page.get_by_text("La base ha cambiado.").is_visible()
     assert not page.get_by_text("como máximo 20 % serán equivocadas").is_visible()

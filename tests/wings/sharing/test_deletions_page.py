@@ -57,7 +57,7 @@ def asks(page: AppTest) -> bool:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
-    ("language", "said"), [("es", "6 borrados de la carpeta"), ("en", "6 deletions in the shared folder")]
+    ("language", "said"), [("es", "6 eliminaciones de la carpeta"), ("en", "6 deletions in the shared folder")]
 )
 def test_what_waits_is_said_and_named(emptied: App, language: str, said: str) -> None:
     page = open_page("admin", language)
