@@ -151,7 +151,8 @@ def _confirm_delete(entry: ListedDataset) -> None:
         _say(t("admin.data.deleted", name=name))
 
     sure = t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=plain(name))
-    confirm(t("admin.data.delete_title"), sure, t("admin.data.delete_yes"), "data_delete_yes", delete)
+    label = t("admin.data.unlink" if entry.linked else "admin.data.delete_title")
+    confirm(label, sure, "data_delete_yes", delete)
 
 
 def _upload() -> None:
@@ -172,7 +173,7 @@ def _upload() -> None:
     )
     if st.button(t("admin.data.upload_go"), icon=":material/upload:", key="data_upload_go", disabled=not files):
         with errors_shown():
-            with st.spinner(t("admin.data.checking")):
+            with st.spinner(t("admin.starting")):
                 kept = get_app().datasets.upload([(PurePath(file.name).name, file) for file in files], name)
             st.session_state.data_uploads = count + 1
             _say(t("admin.data.added", name=kept))
@@ -186,20 +187,16 @@ def _folder() -> None:
             st.warning(t("admin.folder_missing"), icon=":material/folder_off:")
             return
         with errors_shown():
-            with st.spinner(t("admin.data.checking")):
+            with st.spinner(t("admin.starting")):
                 kept = get_app().datasets.add_folder(path.strip())
             _say(t("admin.data.added", name=kept))
             st.rerun()
 
 
 def _fetch() -> None:
-    data = get_app().datasets
-    there = "hotpotqa" in data.names()
-    st.markdown(t("admin.data.hotpotqa_there" if there else "admin.data.hotpotqa"))
-    if st.button(
-        t("admin.data.fetch_again" if there else "admin.data.fetch"), icon=":material/download:", key="data_fetch"
-    ):
-        _start(data.start_fetch)
+    st.markdown(t("admin.data.hotpotqa"))
+    if st.button(t("admin.data.fetch"), icon=":material/download:", key="data_fetch"):
+        _start(get_app().datasets.start_fetch)
 
 
 def _start(begin: Callable[[], object]) -> None:

@@ -123,11 +123,11 @@ def _answers() -> None:
     if not generate:
         return
     if not settings.judge:
-        st.caption(t("admin.no_judge"))
+        st.caption(t("eval.no_judge"))
         return
     st.toggle(t("admin.judge", model=settings.judge), help=t("admin.judge_help"), key="run_judge")
     if st.session_state.run_judge and settings.judge == settings.language_model:
-        st.markdown(f":small[:orange[{t('admin.judge_same')}]]")
+        st.markdown(f":small[:orange[{t('plan.warning.own_judge', judge=settings.judge)}]]")
 
 
 def _show_plan(plan: RunPlan) -> None:

@@ -9,11 +9,10 @@ import streamlit as st
 
 from chatbot_mvp.api import AnswerRecord, Conversation, LiveTurn, Turn
 from streamlit_app.chat.answer_text import safe_markdown
-from streamlit_app.chat.asking_back import show_readings
 from streamlit_app.chat.differences import show_differences
 from streamlit_app.chat.document_filter import show_filter
 from streamlit_app.chat.message_actions import facts_of, show_actions, show_question
-from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome, show_reason
+from streamlit_app.chat.outcomes import show_hint, show_nearest, show_outcome, show_readings, show_reason
 from streamlit_app.chat.source_pane import anchor_of
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.sources import show_sources, source_link

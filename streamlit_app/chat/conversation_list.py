@@ -159,7 +159,7 @@ def _row(head: Conversation, names: Mapping[str, str], is_open: bool, wanted: st
         _offer_files(head)
     elif chosen == "delete":
         sure = t("talk.delete_sure", title=head.title)
-        confirm(t("talk.delete"), sure, t("talk.delete"), "talk-delete-yes", partial(_delete, own, is_open))
+        confirm(t("talk.delete"), sure, "talk-delete-yes", partial(_delete, own, is_open))
 
 
 def _open(conversation_id: str, turn_id: str) -> None:

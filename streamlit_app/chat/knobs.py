@@ -23,8 +23,9 @@ def ask_knobs(kb: KbRecord, mode: Mode) -> tuple[UserContext, bool]:
     with st.popover(t("admin.settings"), icon=":material/tune:"):
         st.caption(t("chat.mode_help"))
         system_choice()
-        st.slider(t("knobs.top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
-        st.slider(t("knobs.min_score"), 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_score"), help="kb_min_score")
+        st.slider(t("admin.label.kb_top_k"), 1, 50, key=_key(kb, "kb_top_k"), help="kb_top_k")
+        least = t("admin.label.kb_min_score")
+        st.slider(least, 0.0, 1.0, step=0.05, key=_key(kb, "kb_min_score"), help="kb_min_score")
         st.number_input(
             t("knobs.context"),
             min_value=500,

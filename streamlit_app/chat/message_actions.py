@@ -10,7 +10,7 @@ from streamlit_app.chat.outcomes import outcome_words
 from streamlit_app.chat.rating import ask_rating, rating_words
 from streamlit_app.chat.sharing import copy_button, share_popover
 from streamlit_app.chat.source_pane import source_buttons
-from streamlit_app.shared.i18n import current_language, number, t
+from streamlit_app.shared.i18n import current_language, number, plain, t
 from streamlit_app.shared.state import get_app
 
 _OTHER = {"es": "en", "en": "es"}
@@ -104,7 +104,7 @@ def _alternatives(conversation: Conversation, turn: Turn) -> None:
         )
 
     step("previous", ":material/chevron_left:", at - 1)
-    st.caption(t("message.alternative", at=number(at + 1), count=number(len(others))), width="content")
+    st.caption(f"{number(at + 1)}/{number(len(others))}", width="content")
     step("next", ":material/chevron_right:", at + 1)
     if not behind[at] and any(behind):
         longest = behind.index(max(behind))
@@ -171,7 +171,7 @@ def facts_of(answer: AnswerRecord) -> str:
 def _facts(answer: AnswerRecord) -> list[str]:
     facts, quality = [], answer.quality
     if answer.model:
-        facts.append(t("chat.model_demo") if answer.model == "demo" else t("chat.model", name=answer.model))
+        facts.append(t("chat.model_demo") if answer.model == "demo" else plain(answer.model))
     if answer.cached:
         facts.append(t("chat.cached"))
     if quality.average_relevance is not None:
@@ -188,9 +188,7 @@ def _facts(answer: AnswerRecord) -> list[str]:
     facts.append(t("chat.reranked.yes" if quality.reranked else "chat.reranked.no"))
     if answer.search_how:
         facts.append(t(f"chat.followup.{answer.search_how}"))
-    if answer.vectors_share == 0:
-        facts.append(t("chat.vectors_none"))
-    elif answer.vectors_share is not None and answer.vectors_share < 1:
+    if answer.vectors_share is not None and answer.vectors_share < 1:
         facts.append(t("chat.vectors", percent=number(100 * answer.vectors_share, 0)))
-    facts.append(t("chat.seconds", seconds=number(quality.seconds, 2)))
+    facts.append(f"{number(quality.seconds, 2)} s")
     return facts

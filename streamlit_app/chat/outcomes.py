@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import streamlit as st
 
@@ -18,8 +19,8 @@ from chatbot_mvp.api import (
     UserContext,
     age_of,
     lacks,
-)
     purged_on,
+)
 from chatbot_mvp.errors import ChatbotError
 from streamlit_app.chat.asking import Asking, ask
 from streamlit_app.shared.i18n import Markdown, current_language, day, number, plain, t
@@ -139,14 +140,22 @@ def show_nearest(turn: Turn, nearest: Nearest, asks: bool) -> None:
         st.markdown(t("nearest.meant"))
         with st.container(horizontal=True, key=f"meant-{key}"):
             for row, suggestion in enumerate(nearest.did_you_mean):
-                st.button(
-                    plain(suggestion.question),
-                    key=f"meant-{key}-{row}",
-                    icon=":material/spellcheck:" if suggestion.kind == "spelling" else ":material/toc:",
-                    disabled=not asks,
-                    on_click=ask,
-                    args=(Asking(suggestion.question),),
-                )
+                icon = "spellcheck" if suggestion.kind == "spelling" else "toc"
+                _ask_button(Asking(suggestion.question), f"meant-{key}-{row}", icon, asks)
+
+
+def show_readings(turn: Turn, readings: Nearest, asks: bool) -> None:
+    """Draw the readings of a question; a click asks the clear question.
+
+    Args:
+        asks: whether the buttons may ask.
+    """
+    st.caption(t("outcome.readings"))
+    pairs = zip(readings.did_you_mean, readings.passages, strict=True)
+    for row, (reading, passage) in enumerate(pairs):
+        clear = Asking(reading.question, turn.after, is_reading=True)
+        _ask_button(clear, f"reading-{turn.turn_id}-{row}", "subdirectory_arrow_right", asks)
+        show_passages([passage])
 
 
 def show_hint(answer: AnswerRecord) -> None:
@@ -185,13 +194,7 @@ def show_follow_ups(kbs: Sequence[KbRecord], turns: Sequence[Turn], context: Use
     st.caption(t("chat.follow_ups"))
     with st.container(horizontal=True, key="follow-ups"):
         for row, question in enumerate(questions):
-            st.button(
-                plain(question),
-                key=f"follow-up-{turns[-1].turn_id}-{row}",
-                icon=":material/subdirectory_arrow_right:",
-                on_click=ask,
-                args=(Asking(question),),
-            )
+            _ask_button(Asking(question), f"follow-up-{turns[-1].turn_id}-{row}", "subdirectory_arrow_right")
 
 
 def suggestions(kbs: Sequence[KbRecord], context: UserContext) -> None:
@@ -201,13 +204,12 @@ def suggestions(kbs: Sequence[KbRecord], context: UserContext) -> None:
     questions = _once("chat_suggested", key, lambda: answering.first_questions(ids, context, _SUGGESTIONS))
     if not questions:
         return
-    grid = card_grid("suggestions", narrowest=320)
-    for row, question in enumerate(questions):
-        grid.button(
-            plain(question),
-            key=f"suggested-{row}",
-            icon=":material/lightbulb:",
-            width="stretch",
-            on_click=ask,
-            args=(Asking(question),),
-        )
+    with card_grid("suggestions", narrowest=320):
+        for row, question in enumerate(questions):
+            _ask_button(Asking(question), f"suggested-{row}", "lightbulb", width="stretch")
+
+
+def _ask_button(asking: Asking, key: str, icon: str, asks: bool = True, **options: Any) -> None:
+    """Draw a question as a button that asks it, if buttons may ask."""
+    icon, said = f":material/{icon}:", plain(asking.question)
+    st.button(said, key=key, icon=icon, disabled=not asks, on_click=ask, args=(asking,), **options)

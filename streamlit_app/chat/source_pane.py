@@ -110,7 +110,7 @@ def _head(sources: Sequence[Source], row: int, anchor: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{plain(name_of(source))}**", width="stretch")
         if len(sources) > 1:
-            st.caption(t("pane.place", at=number(row + 1), count=number(len(sources))), width="content")
+            st.caption(t("mykb.of", count=number(row + 1), total=number(len(sources))), width="content")
             for name, to, icon in (("before", row - 1, "chevron_left"), ("after", row + 1, "chevron_right")):
                 legal = 0 <= to < len(sources)
                 st.button(

@@ -76,7 +76,7 @@ def _tell_first(history: History) -> None:
         icon=":material/trending_down:",
     )
     st.button(
-        t("runs.history.open"),
+        t("job.open"),
         key="runs-history-open",
         icon=":material/monitoring:",
         on_click=links.write_run,

@@ -37,10 +37,10 @@ def show_phases(result: RunResult) -> None:
     if costs:
         costs = {name: costs[name] for name in _sorted(costs)}
         total = bare("picture.costs_said", cost=dollars(sum(costs.values())))
-        show_picture(Picture("costs", bare("picture.costs"), total, _bars(costs, t("detail.cost_usd"), dollars), rows))
+        show_picture(Picture("costs", bare("picture.costs"), total, _bars(costs, t("eval.cost"), dollars), rows))
     elif usage:
         unpriced = any(spent.unpriced for spent in usage.values())
-        st.caption(t("detail.cost_unknown" if unpriced else "detail.cost_nothing"))
+        st.caption(t("detail.cost_unknown" if unpriced else "eval.no_cost"))
     if counts := result.passage_questions:
         shown_counts = {name: number(count) for name, count in counts.items()}
         st.caption(t("detail.passage_questions", **shown_counts))
@@ -53,7 +53,7 @@ def _row(name: str, seconds: Mapping[str, float], usage: Mapping[str, Spent]) ->
         cost = t("eval.cost_unknown") if spent.unpriced else dollars(spent.cost_usd)
     return {
         t("detail.phase_name"): phase_name(name),
-        t("detail.time"): duration_text(seconds[name]) if name in seconds else "–",
+        t("eval.time"): duration_text(seconds[name]) if name in seconds else "–",
         t("detail.requests"): number(spent.calls) if spent else "–",
         t("detail.cached"): number(spent.cached) if spent else "–",
         t("detail.tokens"): number(spent.tokens) if spent else "–",

@@ -220,7 +220,7 @@ def _of_retrieval(found: Retrieved) -> dict[str, str]:
 def _of_answer(found: Generated) -> dict[str, str]:
     facts: dict[str, str] = {}
     if found.seconds is not None:
-        facts[t("detail.time")] = duration_text(found.seconds)
+        facts[t("eval.time")] = duration_text(found.seconds)
     if found.model:
         facts[t("runs.col.model")] = found.model
     if found.finish_reason:

@@ -138,7 +138,7 @@ def _show_action(step: str, state: TourState) -> None:
         _watch(state.job.job_id)
         return
     if step == "measure" and state.job is not None:
-        show_end(state.job, t("tour.stopped"))
+        show_end(state.job, t("series.stopped"))
     if not st.button(
         t(f"tour.{step}.button"),
         key=f"tour-go-{step}",

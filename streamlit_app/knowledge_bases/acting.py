@@ -55,7 +55,7 @@ def apply_buttons(kb_id: str, seen: str, staged: bool, changes: Iterable[Change]
             icon=":material/edit_note:",
             on_click=change,
             args=(kb_id, seen, wanted, True),
-            **guarded(Action.CHANGE_KB, t("kbdoc.stage_help"), disabled=not wanted),
+            **guarded(Action.CHANGE_KB, t("kbdraft.about"), disabled=not wanted),
         )
 
 

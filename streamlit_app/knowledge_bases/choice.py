@@ -16,16 +16,15 @@ from streamlit_app.shared.i18n import t
 from streamlit_app.shared.state import active_kb, get_app, kb_names
 
 
-def require_kb(place: str, missing: str) -> KbRecord:
+def require_kb(place: str) -> KbRecord:
     """Return the session's knowledge base. If there is none, draw the ways to add one and stop the page.
 
     Args:
         place: makes the widget keys unique per page.
-        missing: text to show if there is none.
     """
     active = active_kb()
     if active is None:
-        st.info(missing, icon=":material/info:")
+        st.info(t("chat.no_kb"), icon=":material/info:")
         show_deleted()
         bring_one(place)
         st.stop()
@@ -68,5 +67,5 @@ def choose_kb(where: DeltaGenerator, active: KbRecord, width: int | None = None)
             label_visibility="collapsed" if width else "visible",
         )
     ]
-    st.session_state.kb_id, st.session_state.kb_name = kb.kb_id, kb.kb_name
+    st.session_state.kb_id = kb.kb_id
     return kb

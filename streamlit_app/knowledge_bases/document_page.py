@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
@@ -17,6 +16,7 @@ from streamlit_app.shared.originals import has_pictures, page_of, show_page, sho
 from streamlit_app.shared.session import conversations
 from streamlit_app.shared.sources import place_text, show_passage
 from streamlit_app.shared.state import get_app
+from streamlit_app.shared.tables import paged
 
 _VIEWS = ("text", "original", "chunks", "about", "asked")
 _PER_PAGE = 10
@@ -116,10 +116,7 @@ def _chunks(kb_id: str, document: KbDocument, version: str) -> None:
         st.warning(t("kbdoc.no_room"), icon=":material/content_cut:")
         return
     st.caption(t("admin.kb_chunks", count=number(len(chunks))))
-    pages, first = math.ceil(len(chunks) / _PER_PAGE), 0
-    if pages > 1:
-        first = (st.pagination(pages, key=f"chunk-page-{kb_id}-{document.sha256[:8]}") - 1) * _PER_PAGE
-    for row, chunk in enumerate(chunks[first : first + _PER_PAGE], first + 1):
+    for row, chunk in paged(chunks, _PER_PAGE, f"chunk-page-{kb_id}-{document.sha256[:8]}"):
         with st.expander(f"{number(row)} · {plain(chunk.section)}"):
             show_passage(chunk, ())
 
@@ -146,7 +143,7 @@ def _about(kb_id: str, document: KbDocument, version: str, staged: bool) -> None
         list(document.tags),
         accept_new_options=True,
         key=f"about-tags-{key}",
-        placeholder=t("kbdoc.tags_new"),
+        placeholder=t("runs.tags_hint"),
     )
     about = {
         "title": title.strip(),

@@ -15,6 +15,7 @@ from streamlit_app.knowledge_bases.upload import upload_box
 from streamlit_app.knowledge_bases.upload_progress import panel_of
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.state import errors_shown, get_app
+from streamlit_app.shared.tables import paged
 
 _PER_PAGE = 15
 
@@ -66,12 +67,8 @@ def _list(record: KbRecord, documents: Sequence[KbDocument], version: str, stage
     st.caption(t("kbdoc.count", count=number(len(found)), total=number(len(documents))))
     picked = [one for one in found if one.path in _picked()]
     _actions(kb_id, picked, found, documents, version, staged)
-    pages = -(-len(found) // _PER_PAGE)
-    first = 0
-    if pages > 1:
-        first = (st.pagination(pages, key=f"documents-page-{kb_id}-{pages}") - 1) * _PER_PAGE
     above = None
-    for document in found[first : first + _PER_PAGE]:
+    for _, document in paged(found, _PER_PAGE, f"documents-page-{kb_id}"):
         if document.folder != above and folders:
             above = document.folder
             st.caption(f":material/folder: {plain(above) if above else t('kbdoc.no_folder')}")
@@ -150,7 +147,7 @@ def _actions(
                 known,
                 accept_new_options=True,
                 key=f"tags-{kb_id}-{at}",
-                placeholder=t("kbdoc.tags_new"),
+                placeholder=t("runs.tags_hint"),
             )
             less = st.multiselect(t("kbdoc.tags_remove"), had, key=f"untag-{kb_id}-{at}", placeholder="") if had else []
             described: list[Change] = []

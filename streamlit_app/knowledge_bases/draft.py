@@ -10,10 +10,10 @@ import streamlit as st
 from chatbot_mvp.api import KbRecord
 from chatbot_mvp.settings.access import Action
 from chatbot_mvp.types import Progress
-from streamlit_app.knowledge_bases.acting import ask
+from streamlit_app.knowledge_bases.acting import ask, said_of
 from streamlit_app.knowledge_bases.differences import counts_text, show_differences
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import Markdown, ago, number, t
+from streamlit_app.shared.i18n import Markdown, ago, t
 from streamlit_app.shared.state import errors_shown, get_app
 
 
@@ -54,8 +54,7 @@ def show_draft(record: KbRecord) -> str:
 
 
 def _publish(kb_id: str, note: str, progress: Callable[[Progress], None]) -> Markdown:
-    record = get_app().kb_changes.publish(kb_id, note, progress)
-    return Markdown(t("kbdraft.published", number=number(record.number)))
+    return said_of(get_app().kb_changes.publish(kb_id, note, progress), False)
 
 
 def _drop(kb_id: str, _progress: Callable[[Progress], None]) -> Markdown:

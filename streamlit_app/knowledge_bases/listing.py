@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import streamlit as st
@@ -12,13 +11,13 @@ from streamlit_app.knowledge_bases.acting import do_asked
 from streamlit_app.knowledge_bases.choice import show_deleted
 from streamlit_app.knowledge_bases.documents import show_documents
 from streamlit_app.knowledge_bases.history import show_history
-from streamlit_app.knowledge_bases.purge import show_purge
 from streamlit_app.knowledge_bases.ready import languages_of, tell_incomplete
 from streamlit_app.knowledge_bases.upload_progress import follow
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
 from streamlit_app.shared.state import PAGES, active_kb, confirm, errors_shown, get_app, show_error
+from streamlit_app.shared.tables import paged
 
 _PER_PAGE = 10
 _VIEWS = ("documents", "history", "chunks")
@@ -46,7 +45,7 @@ def _entry(record: KbRecord, active: bool) -> None:
     text.markdown(f"**{plain(record.kb_name)}**{mark}")
     text.caption(" · ".join(_facts(record)))
     if bar.button(t("home.step.ask"), key=f"use-{record.kb_id}", icon=":material/forum:"):
-        st.session_state.kb_id, st.session_state.kb_name = record.kb_id, record.kb_name
+        st.session_state.kb_id = record.kb_id
         st.switch_page(PAGES["chat"][0])
     opened = st.session_state.get("kb_open") == record.kb_id
     bar.button(
@@ -66,8 +65,8 @@ def _entry(record: KbRecord, active: bool) -> None:
 
 def _show_open(record: KbRecord) -> None:
     """Draw the part of an open knowledge base that was chosen."""
-    st.session_state.setdefault(f"view-{record.kb_id}", _VIEWS[0])
     do_asked(record.kb_id)
+    st.session_state.setdefault(f"view-{record.kb_id}", _VIEWS[0])
     view = st.segmented_control(
         t("admin.kb_look"),
         _VIEWS,
@@ -132,7 +131,7 @@ def _actions(record: KbRecord) -> None:
             st.rerun()
     if st.button(t("admin.kb_delete_title"), key=f"delete-{record.kb_id}", icon=":material/delete:", width="stretch"):
         _confirm_delete(record)
-    show_purge(record)
+    _purge(record)
 
 
 def _show(record: KbRecord, contents: KbContents) -> None:
@@ -144,13 +143,7 @@ def _show(record: KbRecord, contents: KbContents) -> None:
                 show_passage(repeated.chunk, ())
     else:
         st.caption(t("kb.no_repeats"))
-    pages = math.ceil(len(contents.chunks) / _PER_PAGE)
-    page = 1
-    if pages > 1:
-        label = t("kb.chunk_page", pages=number(pages))
-        page = int(st.number_input(label, 1, pages, 1, key=f"page-{record.kb_id}", width=260))
-    first = (page - 1) * _PER_PAGE
-    for row, chunk in enumerate(contents.chunks[first : first + _PER_PAGE], first + 1):
+    for row, chunk in paged(contents.chunks, _PER_PAGE, f"page-{record.kb_id}"):
         with st.expander(f"{number(row)} · {plain(chunk.section)}"):
             show_passage(chunk, ())
             st.caption(place_text(chunk, ()))

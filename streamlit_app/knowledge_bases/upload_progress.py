@@ -193,14 +193,9 @@ def _files(files: tuple[FileState, ...], added: bool = False) -> None:
         if file.stage == "failed":  # the error text names the file
             st.markdown(f"{_ICONS[file.stage]} {plain(failure_text(file))}")
             continue
-        said = [t(f"upload.stage.{file.stage}")]
-        if added and file.stage == "indexed":
-            said = [t("upload.stage.replaced" if file.replaces else "upload.stage.added")]
-        if file.stage == "duplicate" and file.same_as == file.name:
-            said = [t("upload.stage.equal")]
-        elif file.stage == "duplicate":
-            said = [t("upload.same_as", name=plain(file.same_as))]
-        elif file.chars:
+        stage = ("replaced" if file.replaces else "added") if added and file.stage == "indexed" else file.stage
+        said = [t(f"upload.stage.{'equal' if file.same_as == file.name else stage}", name=file.same_as)]
+        if file.chars and file.stage != "duplicate":
             said += [pages_of(file.pages)] if file.pages else []
             said.append(t("upload.chars", chars=number(file.chars)))
         elif file.stage == "reading" and file.pages_to_read:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from chatbot_mvp.api import EvaluationJob, KbRecord
 from chatbot_mvp.settings.access import Action
-from streamlit_app.shared.i18n import bare, moment, plain, t
+from streamlit_app.shared.i18n import moment, plain, t
 from streamlit_app.shared.jobs import (
     discard_button,
     draw_live,
@@ -114,7 +114,7 @@ def set_names(sets: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     for key, name, when in sets:
-        text = bare("mykb.set_label", name=name, when=moment(when))
+        text = f"{name} · {moment(when)}"
         names[key] = f"{text} · {key[-6:]}" if text in names.values() else text
     return names
 

@@ -68,7 +68,7 @@ def _choose(found: KbMap) -> int | None:
             order,
             index=None,
             format_func=names.__getitem__,
-            placeholder=t("picture.map_open_hint"),
+            placeholder=t("admin.choose"),
             key="mykb-map-choice",
         )
         pressed = st.button(t("runs.open"), icon=":material/open_in_new:", disabled=chosen is None)

@@ -8,7 +8,7 @@ from chatbot_mvp.api import KbRecord
 from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.jobs import busy, follow
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import bare, number, plain, t
+from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.state import errors_shown, get_app, kb_names
 from streamlit_app.shared.style import translate_uploader
 
@@ -70,7 +70,7 @@ def _copy(kb: KbRecord) -> None:
     records = app.kbs.records()
     kbs = kb_names(records)
     others = {
-        (record.kb_id, one.set_id): bare("mykb.copy_label", kb=kbs[record.kb_id], name=one.name)
+        (record.kb_id, one.set_id): f"{kbs[record.kb_id]} · {one.name}"
         for record in records
         if record.kb_id != kb.kb_id
         for one in app.question_sets.sets(record.kb_id)

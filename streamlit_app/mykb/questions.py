@@ -252,4 +252,4 @@ def _confirm_delete(questions: QuestionSet) -> None:
         begin_again()
 
     sure = t("mykb.delete_sure", name=plain(questions.name))
-    confirm(t("mykb.delete_title"), sure, t("mykb.delete"), "mykb_delete_yes", delete)
+    confirm(t("mykb.delete"), sure, "mykb_delete_yes", delete)

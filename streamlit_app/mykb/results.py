@@ -11,16 +11,20 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import KbRecord, KbResult, Share
+from chatbot_mvp.settings.access import Action
 from streamlit_app.mykb.headline import show_headline
-from streamlit_app.mykb.jobs import set_names
-from streamlit_app.mykb.strategy_bars import show_strategies
+from streamlit_app.mykb.jobs import busy, set_names
 from streamlit_app.mykb.threshold import judge
+from streamlit_app.pictures.palette import palette
+from streamlit_app.pictures.picture import show_picture
+from streamlit_app.pictures.strategies import strategies_picture
+from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import code, moment, number, score, t
 from streamlit_app.shared.links import open_comparison, open_run
 from streamlit_app.shared.metrics import of_text, percent, span_text
 from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.sections import draw_tabs, with_added
-from streamlit_app.shared.state import get_app
+from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.shared.two_models import ask_two_models
 
 _FIGURES = ("hit@1", "hit@3")
@@ -78,7 +82,7 @@ def show_results(kb: KbRecord) -> None:
             st.caption(t("mykb.proposed_about"))
             _show_tiles(proposed, None, False)
     tabs: dict[str, Callable[[], object]] = {
-        t("picture.strategies"): partial(show_strategies, kb, result),
+        t("picture.strategies"): partial(_show_strategies, kb, result),
         t("versus.title"): partial(ask_two_models, kb.kb_id),
     }
     tabs |= {title: partial(draw, kb, result) for title, draw in with_added("mykb-results", {}).values()}
@@ -140,3 +144,27 @@ def _show_links(result: KbResult, compared: KbResult | None) -> None:
         return
     if st.button(t("mykb.compare_runs"), icon=":material/compare_arrows:", key="mykb_compare_runs"):
         open_comparison([compared.result_id, result.result_id])
+
+
+def _show_strategies(kb: KbRecord, result: KbResult) -> None:
+    """Draw the bars as far as there are runs."""
+    evaluation = get_app().kb_evaluation
+    found = evaluation.strategies(result.result_id)
+    picture = strategies_picture(f"strategies-{result.result_id[:15]}", found, result.result_id, palette())
+    if picture is not None:
+        show_picture(picture, headed=False)
+    if not found.missing or not result.set_id:
+        return
+    if st.button(
+        t("picture.strategies_start", count=number(len(found.missing))),
+        icon=":material/play_arrow:",
+        key="mykb_strategies",
+        **guarded(
+            Action.MEASURE,
+            t("picture.strategies_help", strategies="; ".join(map(spoken, found.missing))),
+            disabled=busy(kb),
+        ),
+    ):
+        with errors_shown():
+            evaluation.start_strategies(kb.kb_id, result.set_id, found.missing)
+            st.rerun()

@@ -12,10 +12,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from chatbot_mvp.api import Share, ThresholdFigures, curve
+from chatbot_mvp.api import ThresholdFigures, curve
 from streamlit_app.pictures.palette import Palette
 from streamlit_app.pictures.picture import Picture
 from streamlit_app.shared.i18n import bare, number
+from streamlit_app.shared.metrics import of_text
 
 DRAGGED = "threshold"
 """Name of the selection and of its field."""
@@ -158,27 +159,23 @@ def _bars(scores: Mapping[str, Sequence[float]]) -> tuple[list[dict[str, Any]], 
 
 
 def _point(figures: ThresholdFigures) -> dict[str, Any]:
-    near, far = (_of(figures.by_kind[kind]) for kind in ("near", "far"))
+    near, far = (of_text(figures.by_kind[kind]) for kind in ("near", "far"))
     value = number(figures.threshold, 2)
     return {
         DRAGGED: figures.threshold,
         "from": 0.0,
-        "answers": bare("picture.evidence_answers", value=value, answered=_of(figures.coverage)),
+        "answers": bare("picture.evidence_answers", value=value, answered=of_text(figures.coverage)),
         "lets": bare("picture.evidence_lets", near=near),
         "far": bare("picture.evidence_far", far=far),
     }
-
-
-def _of(share: Share) -> str:
-    return bare("mykb.of", count=number(share.count), total=number(share.total))
 
 
 def _table(figures: Sequence[ThresholdFigures]) -> list[dict[str, str]]:
     return [
         {
             bare("mykb.threshold"): number(one.threshold, 2),
-            bare("mykb.line.coverage"): _of(one.coverage),
-            bare("mykb.line.wrong_answers"): _of(one.wrong_answers),
+            bare("mykb.line.coverage"): of_text(one.coverage),
+            bare("mykb.line.wrong_answers"): of_text(one.wrong_answers),
         }
         for one in figures[::_TABLE_STEP]
     ]

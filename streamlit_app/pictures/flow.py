@@ -107,7 +107,7 @@ def _ribbons(
         begin, end = leaves[source], enters[target]
         leaves[source] += count
         enters[target] += count
-        told = bare("picture.flow_link", source=_told(source), target=_told(target), count=number(count))
+        told = f"{_told(source)} → {_told(target)}: {number(count)}"
         for point in range(_POINTS + 1):
             share = point / _POINTS
             height = begin + (end - begin) * (3 - 2 * share) * share**2

@@ -76,7 +76,7 @@ def squares_picture(
     top = 0.0
     for cause in order:
         found = groups[cause]
-        told = bare("picture.group", name=word("cause", cause), count=number(len(found)), share=_percent(found, total))
+        told = f"{word('cause', cause)}: {number(len(found))} ({_percent(found, total)})"
         heads.append({"y": top, "told": told})
         top += _HEAD
         cells = _cells(cause, found, share)

@@ -122,7 +122,7 @@ def show_profile() -> None:
 
 
 def _show_taken(profile: ChatProfile) -> None:
-    st.markdown(f"**{t('detail.taken_system' if profile.system else 'detail.taken')}**")
+    st.markdown(f"**{t('detail.in_use_more' if profile.system else 'detail.taken')}**")
     if profile.changes:
         st.markdown("\n".join(f"- {code(name)} = {plain(value_text(value))}" for name, value in profile.changes))
     else:

@@ -14,7 +14,7 @@ from chatbot_mvp.types import Progress
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, duration, moment, number, plain, score, t, word
 from streamlit_app.shared.links import open_run
-from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.metrics import dollars, metric_label
 from streamlit_app.shared.runs import data_namer, spoken
 from streamlit_app.shared.state import confirm, error_text, errors_shown, get_app
 
@@ -86,7 +86,7 @@ def progress_text(job: JobStatus) -> str:
     if job.tokens:
         parts.append(t("job.tokens", count=number(job.tokens)))
     if job.cost_usd:
-        parts.append(t("job.cost", cost=number(job.cost_usd, 4)))
+        parts.append(dollars(job.cost_usd))
     return " · ".join(parts)
 
 
@@ -136,7 +136,7 @@ def discard_button(key: str, discard: Callable[[], object], sure: str = "") -> N
     label = t("job.discard")
     if st.button(label, key=key, icon=":material/delete:", type="tertiary", **guarded(Action.MEASURE)):
         if sure:
-            confirm(label, sure, label, f"{key}-sure", discard)
+            confirm(label, sure, f"{key}-sure", discard)
         else:
             act()
 
@@ -167,16 +167,14 @@ def job_panel(place: str = "") -> None:
         place: makes the widget keys unique if a page has two panels.
     """
 
+    stop = get_app().runs.stop_run
+
     def draw() -> None:
         jobs = get_app().runs.jobs()
-        for job in _active(jobs):
-            with st.container(border=True):
-                show_progress(job)
-                _show_means(job)
-                stop_button(job, f"{place}stop-{job.job_id}", partial(get_app().runs.stop_run, job.job_id))
+        _show_active(jobs, lambda job: stop_button(job, f"{place}stop-{job.job_id}", partial(stop, job.job_id)))
         _show_last(jobs, place)
         _show_unfinished(place)
-        if not _active(jobs):
+        if not any(job.active for job in jobs):
             st.caption(t("job.none"))
 
     draw_live(lambda: any(job.active for job in get_app().runs.jobs()), draw)
@@ -194,19 +192,20 @@ def progress_panel() -> None:
         if job.job_id in watched:
             show_end(job)
 
-    def draw() -> None:
-        for job in _active(get_app().runs.jobs()):
-            with st.container(border=True):
-                show_progress(job)
-                _show_means(job)
+    def unchanged() -> bool:
+        return [job.job_id for job in get_app().runs.jobs() if job.active] == active
 
     if active:
-        draw_live(lambda: [job.job_id for job in get_app().runs.jobs() if job.active] == active, draw, seen_active=True)
+        draw_live(unchanged, lambda: _show_active(get_app().runs.jobs(), lambda job: None), seen_active=True)
 
 
-def _active(jobs: Sequence[JobStatus]) -> list[JobStatus]:
-    """The one at work first, then the queue in its order."""
-    return sorted((job for job in jobs if job.active), key=lambda job: (job.state == "queued", job.job_id))
+def _show_active(jobs: Sequence[JobStatus], draw_more: Callable[[JobStatus], None]) -> None:
+    """Draw the active runs: the one at work first, then the queue in its order."""
+    for job in sorted((job for job in jobs if job.active), key=lambda job: (job.state == "queued", job.job_id)):
+        with st.container(border=True):
+            show_progress(job)
+            _show_means(job)
+            draw_more(job)
 
 
 def _show_means(job: JobStatus) -> None:
@@ -216,7 +215,7 @@ def _show_means(job: JobStatus) -> None:
     except ChatbotError:
         return
     parts = [
-        t("job.mean", metric=metric_label(name), value=score(value), scored=number(scored), total=number(total))
+        f"{plain(metric_label(name))} {score(value)} ({number(scored)}/{number(total)})"
         for name, (value, scored, total) in means.items()
         if scored
     ]

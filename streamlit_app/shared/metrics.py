@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from chatbot_mvp.api import METRICS, RunGroup, Series, Share
-from streamlit_app.shared.i18n import number, t, t_or
+from streamlit_app.shared.i18n import Markdown, number, t, t_or
 
 _Runs = TypeVar("_Runs", RunGroup, Series)
 
@@ -79,9 +79,9 @@ def span_text(share: Share) -> str:
 
 def round_dollars(value: float) -> str:
     """Format a cost in US dollars to the cent."""
-    return t("job.cost", cost=number(value, 2)) if value else t("eval.no_cost")
+    return Markdown(f"{number(value, 2)} USD") if value else t("eval.no_cost")
 
 
 def dollars(value: float) -> str:
     """Format a cost in US dollars, a small one with more decimals."""
-    return t("job.cost", cost=number(value, 4)) if 0 < value < 0.1 else round_dollars(value)
+    return Markdown(f"{number(value, 4)} USD") if 0 < value < 0.1 else round_dollars(value)

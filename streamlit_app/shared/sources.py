@@ -172,5 +172,6 @@ def _place(source: Source) -> str:
         parts.append(t("chat.source_version", number=number(place.version)))
     unit, count = age_of(place.updated_at)
     if unit:
-        parts.append(t(f"chat.updated.{unit.rstrip('s')}", count=number(count)))
+        when = t(f"ago.{unit.rstrip('s')}", count=number(count))
+        parts.append(t("kbdoc.updated", when=when))
     return ", ".join(parts)

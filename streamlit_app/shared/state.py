@@ -84,18 +84,18 @@ def errors_shown() -> Iterator[None]:
         show_error(error)
 
 
-def confirm(title: str, question: str, yes: str, key: str, act: Callable[[], object]) -> None:
+def confirm(label: str, question: str, key: str, act: Callable[[], object]) -> None:
     """Ask in a dialog, in red, whether to ``act``; draw the page again once that is done or not wanted."""
 
-    @st.dialog(title)
+    @st.dialog(label)
     def dialog() -> None:
         st.markdown(question)
         with st.container(horizontal=True, key="confirm"):
-            sure = st.button(yes, type="primary", key=key)
+            sure = st.button(label, type="primary", key=key)
             if st.button(t("message.edit_cancel"), key="confirm-no"):
                 st.rerun()
         if sure:
-            with errors_shown(), st.spinner(title):
+            with errors_shown(), st.spinner(label):
                 act()
                 st.rerun()
 

@@ -56,7 +56,7 @@ if (gone := conversation_to_read()) is not None:
 if not chosen_kbs():
     list_conversations(None)  # what was said stays, also without any knowledge base
 show_profile()
-active = require_kb("chat", t("chat.no_kb"))
+active = require_kb("chat")
 # A container that wraps: columns would cut the texts of the buttons on narrow screens.
 bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="chat-bar")
 kb = choose_kb(bar, active, width=210)

@@ -16,7 +16,7 @@ PAGE = "mykb", ":material/fact_check:"
 
 st.title(t("nav.mykb"))
 st.markdown(t("mykb.about"))
-active = require_kb("mykb", t("mykb.no_kb"))
+active = require_kb("mykb")
 which, what = st.container(), st.container()
 kb = choose_kb(which, active)
 take_ended(kb)

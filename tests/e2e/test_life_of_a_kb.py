@@ -153,7 +153,7 @@ def test_a_day_in_the_life_of_a_knowledge_base(page, server) -> None:  # type: i
     day.done("staged", *WIDTHS)
     assert violations(page, "the draft") == []
     day.press("Publicar")
-    page.get_by_text("Publicado: la base está en la versión 5.").wait_for()
+    page.get_by_text("Hecho: la base está en la versión 5.").wait_for()
     assert day.app.kb_changes.staged(day.kb_id) is None
     day.done("published")
 

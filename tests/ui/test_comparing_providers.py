@@ -96,7 +96,7 @@ def test_another_model_judges_where_there_is_one_and_else_it_is_told(
     page = open_page("admin")
     page.toggle(key="run_generate").set_value(True).run()
     assert page.toggle(key="run_judge").label == f"Juzgar las respuestas con {judge}"
-    assert ("El juez sería el mismo modelo" in texts(page)) is not bool(others)
+    assert ("es el mismo modelo al que juzga" in texts(page)) is not bool(others)
 
 
 def test_questions_of_a_base_are_compared_by_what_the_chat_says_to_them() -> None:

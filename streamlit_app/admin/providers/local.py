@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from chatbot_mvp.api import Connection, HubFile, Offer
-from streamlit_app.shared.i18n import code, number, plain, t
+from streamlit_app.shared.i18n import Markdown, code, number, plain, t
 from streamlit_app.shared.jobs import draw_live, resume_button, show_end, show_progress, stop_button
 from streamlit_app.shared.state import confirm, error_text, errors_shown, get_app
 
@@ -54,13 +54,8 @@ def _here() -> None:
                 models.use(one.name)
                 st.rerun()
         if delete.button(t("admin.kb_delete"), key=f"delete-{one.name}", icon=":material/delete:", width="stretch"):
-            confirm(
-                t("admin.kb_delete"),
-                t("local.delete_ask", name=one.name, size=_size(one.size_bytes)),
-                t("local.delete_yes"),
-                "local-delete-yes",
-                partial(models.delete, one.name),
-            )
+            sure = t("local.delete_ask", name=one.name, size=_size(one.size_bytes))
+            confirm(t("admin.kb_delete"), sure, "local-delete-yes", partial(models.delete, one.name))
 
 
 def _own_file() -> None:
@@ -121,4 +116,4 @@ def _facts(file: HubFile) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    return t("local.gb", size=number(size_bytes / _GB, 2))
+    return Markdown(f"{number(size_bytes / _GB, 2)} GB")

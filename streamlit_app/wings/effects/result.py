@@ -48,7 +48,7 @@ def show_report(report: EffectsReport) -> None:
         st.caption(t("effects.tests_help"))
     counts = report.counts
     kinds = [kind for kind in KINDS if counts[kind]]
-    labels = {kind: t("effects.kind_count", kind=t(f"effects.kind.{kind}"), count=counts[kind]) for kind in kinds}
+    labels = {kind: f"{t(f'effects.kind.{kind}')}: {number(counts[kind])}" for kind in kinds}
     shown = st.pills(
         t("effects.show"),
         kinds,
@@ -79,9 +79,9 @@ def _row(one: Tested) -> dict[str, str]:
         bare("effects.before"): score(one.before),
         bare("effects.after"): score(one.after),
         bare("effects.col.interval"): interval,
-        bare("effects.col.fell"): number(one.fell),
-        bare("effects.col.rose"): number(one.rose),
-        bare("effects.col.pairs"): number(test.pairs),
+        bare("compare.col.worsened"): number(one.fell),
+        bare("compare.col.improved"): number(one.rose),
+        bare("eval.queries"): number(test.pairs),
         bare("effects.col.p"): "" if test.p_worse is None else number(test.p_worse, 4),
         bare("effects.col.verdict"): bare(f"effects.says.{test.verdict}"),
     }
@@ -107,7 +107,7 @@ def _show_side(side: SideAnswer) -> None:
     if side.right is not None:
         st.caption(t("effects.right" if side.right else "effects.wrong"))
     for passage in side.passages:
-        page = "" if passage.page is None else t("effects.page", page=passage.page)
+        page = "" if passage.page is None else t("check.page", page=passage.page)
         place = " · ".join(part for part in (plain(passage.path), page, plain(passage.section)) if part)
         st.caption(f":material/draft: {place}")
         show_passage(Chunk("", "", passage.section, passage.text, 0, len(passage.text)), passage.quotes)
@@ -128,18 +128,8 @@ def _decide(plan: EffectsPlan) -> None:
         ):
             with errors_shown():
                 made = get_app().get(Effects).publish(plan)
-                st.toast(t("effects.published", number=made.number), icon=":material/check_circle:")
+                st.toast(t("kbdoc.done", number=number(made.number)), icon=":material/check_circle:")
                 st.rerun()
-        if st.button(
-            t("effects.drop"),
-            icon=":material/delete:",
-            key="effects_drop",
-            **guarded(Action.CHANGE_KB, t("effects.drop_help")),
-        ):
-            confirm(
-                t("effects.drop"),
-                t("effects.drop_sure"),
-                t("effects.drop"),
-                "effects_drop_yes",
-                partial(get_app().kb_changes.drop, plan.kb_id),
-            )
+        label, drop = t("kbdraft.drop_yes"), partial(get_app().kb_changes.drop, plan.kb_id)
+        if st.button(label, icon=":material/delete:", key="effects_drop", **guarded(Action.CHANGE_KB)):
+            confirm(label, t("kbdraft.drop_sure"), "effects_drop_yes", drop)

@@ -27,7 +27,7 @@ def show_effects(kb: KbRecord) -> None:
     """Draw the form, the comparisons under way, and the finished one that is chosen."""
     st.markdown(t("effects.about"))
     if not may(Action.MEASURE):
-        st.info(t("effects.locked"), icon=":material/lock:")
+        st.info(t("admin.guard.needed"), icon=":material/lock:")
         return
     _launch(kb)
     draw_live(lambda: any(state.active for state in _states(kb)), partial(_under_way, kb))
@@ -65,7 +65,7 @@ def _launch(kb: KbRecord) -> None:
     after = right.selectbox(
         t("effects.after"), names, index=0, format_func=versions.__getitem__, key=f"effects_after_{len(names)}"
     )
-    questions = what.selectbox(t("effects.col.pairs"), list(asked), format_func=asked.__getitem__, key="effects_asked")
+    questions = what.selectbox(t("eval.queries"), list(asked), format_func=asked.__getitem__, key="effects_asked")
     of_chat = questions == _CHAT
 
     def plan() -> EffectsPlan:
@@ -130,7 +130,7 @@ def _under_way(kb: KbRecord) -> None:
             if job is not None:
                 show_end(job)
             if state.busy:
-                st.caption(t("effects.elsewhere"))
+                st.caption(t("job.elsewhere"))
                 continue
             st.caption(t("effects.unfinished", done=number(state.done), total=number(state.total)))
             resume_button(f"effects_resume_{effects_id}", partial(service.resume, kb.kb_id, effects_id))

@@ -168,9 +168,9 @@ def _watch(watch: LiveWatch) -> None:
     with st.expander(t("mykb.live_sample"), icon=":material/rule:"):
         rows = [
             {
-                t("mykb.live_when"): moment(one.asked_at),
-                t("mykb.live_question"): one.text,
-                t("mykb.live_evidence"): number(one.evidence, 2),
+                t("eval.col.when"): moment(one.asked_at),
+                t("eval.col.question"): one.text,
+                t("mykb.col.evidence"): number(one.evidence, 2),
             }
             for one in watch.sample
         ]

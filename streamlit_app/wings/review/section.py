@@ -117,7 +117,7 @@ def _show_item(kb: KbRecord, item: ReviewItem, reviewer: str) -> None:
         if item.bad:
             badges.append(f":red-badge[:material/thumb_down: {t('review.bad')}]")
         if item.times > 1:
-            badges.append(f":gray-badge[{t('review.times', count=number(item.times))}]")
+            badges.append(f":gray-badge[{t('kb.times', count=number(item.times))}]")
         threshold = number(get_app().settings.kb_min_evidence, 2)
         evidence = t("mykb.evidence_of", evidence=number(item.evidence, 2), threshold=threshold)
         st.markdown(f"{' '.join(badges)} :small[{evidence}]")

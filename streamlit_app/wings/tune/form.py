@@ -10,7 +10,7 @@ from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import TuneOptions, TunePlan
 from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import bare, duration, number, t
-from streamlit_app.shared.metrics import metric_label
+from streamlit_app.shared.metrics import dollars, metric_label
 from streamlit_app.shared.state import get_app, show_error
 
 _METRICS = {True: ("hit@3", "hit@1", "mrr@10"), False: ("recall@5", "recall@2", "hit@1", "ndcg@10", "mrr@10")}
@@ -26,8 +26,8 @@ _PILOT = 2
 def tune_form() -> bool:
     """Draw the form and the plan; True when a tune was just started."""
     sets = get_app().kb_evaluation.references()
-    names = {reference: bare("tune.target_kb", name=name) for reference, name in sets.items()}
-    names |= {name: bare("tune.target_dataset", name=name) for name in get_app().datasets.names()}
+    names = {reference: bare("admin.dataset_kb", name=name) for reference, name in sets.items()}
+    names |= {name: f"{bare('eval.col.dataset')}: {name}" for name in get_app().datasets.names()}
     if not sets:
         st.info(t("tune.no_questions"), icon=":material/fact_check:")
     left, right = st.columns(2)
@@ -65,7 +65,7 @@ def _options(metric: str) -> TuneOptions:
 
 
 def _points(effect: float) -> str:
-    return bare("tune.points", count=number(100 * effect))
+    return bare("compare.right_points", points=number(100 * effect))
 
 
 def _start(target: str, options: TuneOptions) -> bool:
@@ -111,7 +111,7 @@ def show_tune_plan(plan: TunePlan) -> None:
             st.markdown(t("tune.power", likely=_points(power.from_80), sure=sure))
         if plan.with_model:
             calls = t("plan.unknown") if plan.calls is None else number(plan.calls)
-            cost = t("eval.cost_unknown") if plan.cost_usd is None else t("job.cost", cost=number(plan.cost_usd, 4))
+            cost = t("eval.cost_unknown") if plan.cost_usd is None else dollars(plan.cost_usd)
             st.markdown(t("tune.plan_cost", calls=calls, cost=cost))
         else:
             st.caption(t("plan.asks_nobody"))

@@ -10,7 +10,7 @@ from chatbot_mvp.wings.tune.service import Tuner
 from chatbot_mvp.wings.tune.types import TuneState
 from streamlit_app.shared.configuration import setting_label
 from streamlit_app.shared.guard import guarded
-from streamlit_app.shared.i18n import bare, moment, plain, t
+from streamlit_app.shared.i18n import moment, plain, t
 from streamlit_app.shared.jobs import draw_live, progress_text, resume_button, share_done, show_end, stop_button
 from streamlit_app.shared.state import errors_shown, get_app
 from streamlit_app.wings.tune.form import tune_form
@@ -39,7 +39,7 @@ def _in_use() -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tune-in-use"):
         st.markdown(f":material/check_circle: {t('tune.applied', name=_name_of(applied[-1]))}")
         if st.button(
-            t("tune.undo"),
+            t("admin.kb_undelete"),
             icon=":material/undo:",
             key="tune_undo",
             **guarded(Action.CHANGE_SETTINGS, t("tune.undo_help")),
@@ -55,7 +55,7 @@ def _name_of(tune_id: str) -> str:
         state = get_app().get(Tuner).read(tune_id)
     except ChatbotError:
         return tune_id
-    return bare("tune.name", target=state.plan.target, when=moment(state.plan.created_at))
+    return f"{state.plan.target} · {moment(state.plan.created_at)}"
 
 
 def _is_active(state: TuneState) -> bool:
@@ -79,14 +79,14 @@ def _show_unfinished(state: TuneState) -> None:
     if job is not None:
         show_end(job)
     if state.state == "running":
-        st.caption(t("tune.elsewhere"))
+        st.caption(t("job.elsewhere"))
         return
     st.caption(t("tune.unfinished"))
     resume_button(f"tune_resume_{state.tune_id}", lambda: tuner.resume(state.tune_id))
 
 
 def _finished(states: dict[str, TuneState]) -> None:
-    st.header(t("tune.found"))
+    st.header(t("mykb.result"))
     names: dict[str, str] = {}
     for tune_id in states:
         # Streamlit sends a selection as its text, so two equal texts could not be told apart.
