@@ -66,7 +66,7 @@ def choose_language(default: str) -> str:
     if language != st.session_state.get("language_said", language):
         # The browser knows what is chosen by its text, in the language of before: it is to hear it again.
         for key, value in dict(st.session_state).items():
-            if isinstance(value, str) or (isinstance(value, list) and value and isinstance(value[0], str)):
+            if type(value) in (str, int) or (isinstance(value, list) and value and isinstance(value[0], str)):
                 st.session_state[key] = value
     st.session_state.language_said = language
     if language == default:
