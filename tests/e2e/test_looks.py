@@ -57,14 +57,13 @@ _SAME_SECONDS = """() => {
 _LOOKS = 3
 """How often a view that differs is looked at again."""
 
-VIEWS: dict[str, tuple[str, Callable[[Any], None]]] = {
-    "home": ("home", lambda page: None),
-    "chat": ("chat, answered", lambda page: None),
-    "source": ("chat, answered", _source),
-    "run": ("runs, run 1", lambda page: None),
-    "admin": ("admin, tab 0", lambda page: None),
+VIEWS: dict[str, tuple[str, dict[str, Callable[[Any], None]]]] = {
+    "home": ("home", {"home": lambda page: None}),
+    "chat": ("chat, answered", {"chat": lambda page: None, "source": _source}),
+    "run": ("runs, run 1", {"run": lambda page: None}),
+    "admin": ("admin, tab 0", {"admin": lambda page: None}),
 }
-"""Name -> view of ``views.py``, and what is done there."""
+"""Page -> view of ``views.py`` that is opened, and what is looked at there: name -> what is done before."""
 
 
 @pytest.fixture(scope="module")
@@ -82,49 +81,55 @@ def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
 
 
 def shown(visitor: Any, lived_in: World, name: str, width: int, theme: str) -> Any:
-    """Open a view in a page of its own and let it stand still; close it after use."""
+    """Open a view in a page of its own; close it after use."""
     page = visitor.new_page()
     page.set_viewport_size({"width": width, "height": WIDTHS[width]})
     page.emulate_media(color_scheme=theme)
     become(page, lived_in.server, VISITOR)
-    view, prepare = VIEWS[name]
-    open_view(page, lived_in, view)
-    prepare(page)
+    open_view(page, lived_in, VIEWS[name][0])
+    return page
+
+
+def stand_still(page: Any) -> None:
     page.locator("[data-testid='stMain']").evaluate("main => main.scrollTo(0, 0)")
     page.mouse.move(0, 0)
     page.wait_for_timeout(700)  # charts draw themselves
     page.evaluate(_SAME_SECONDS)
-    return page
 
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_looks_as_it_did(visitor: Any, lived_in: World, name: str, tmp_path: Path) -> None:
     """Its parts are where they were, in their type and colours; its small picture is as it was."""
-    before, looks, wrong = kept(name), {}, []
+    steps = VIEWS[name][1]
+    before, looks, wrong = {look: kept(look) for look in steps}, {look: dict[str, Parts]() for look in steps}, []
     renew = "RENEW_LOOKS" in os.environ
     for width in WIDTHS:
         page = shown(visitor, lived_in, name, width, THEMES[0])
-        for theme in THEMES:
-            case = f"{width} {theme}"
-            page.emulate_media(color_scheme=theme)
-            page.wait_for_timeout(700)  # charts draw themselves anew
-            looks[case], picture = parts_of(page), picture_of(page)
-            path = picture_path(name, width, theme)
-            if renew:
-                path.parent.mkdir(exist_ok=True)
-                picture.save(path, optimize=True)
-            else:
-                found = compare(before.get(case, {}), path, page)
+        for look, prepare in steps.items():
+            page.emulate_media(color_scheme=THEMES[0])
+            prepare(page)
+            stand_still(page)
+            for theme in THEMES:
+                case = f"{width} {theme}"
+                page.emulate_media(color_scheme=theme)
+                page.wait_for_timeout(700)  # charts draw themselves anew
+                path = picture_path(look, width, theme)
+                if renew:
+                    looks[look][case] = parts_of(page)
+                    path.parent.mkdir(exist_ok=True)
+                    picture_of(page).save(path, optimize=True)
+                    continue
+                found = compare(before[look].get(case, {}), path, page)
                 for _ in range(_LOOKS):
                     if found:  # a table or a chart may still be drawing itself
                         page.wait_for_timeout(1_500)
-                        found = compare(before.get(case, {}), path, page)
+                        found = compare(before[look].get(case, {}), path, page)
                 if found:
                     page.screenshot(path=tmp_path / path.name)
-                wrong += [f"{name}, {case}: {line}" for line in found]
+                wrong += [f"{look}, {case}: {line}" for line in found]
         page.close()
-    if renew:
-        keep(name, looks)
+    for look, parts in looks.items() if renew else ():
+        keep(look, parts)
     assert wrong == [], f"whole pictures are in {tmp_path}; if the change is meant: RENEW_LOOKS=1 pytest {__file__}"
 
 
@@ -135,6 +140,15 @@ def compare(before: Parts, path: Path, page: Any) -> list[str]:
     if mean > MEAN or patch > PATCH:
         found.append(f"its picture is {mean:.1f} greys away, one patch {patch:.1f}; at most {MEAN} and {PATCH}")
     return found
+
+
+@pytest.fixture(scope="module")
+def home(visitor: Any, lived_in: World) -> Iterator[Any]:
+    """One page for all changes of the design: each is taken back."""
+    page = shown(visitor, lived_in, "home", 1440, "light")
+    stand_still(page)
+    yield page
+    page.close()
 
 
 @pytest.mark.parametrize(
@@ -150,16 +164,16 @@ def compare(before: Parts, path: Path, page: Any) -> list[str]:
         (".st-key-home-runs {visibility: hidden}", "its picture is"),
     ],
 )
-def test_a_change_of_the_design_is_seen(visitor: Any, lived_in: World, style: str, seen: str) -> None:
+def test_a_change_of_the_design_is_seen(home: Any, style: str, seen: str) -> None:
     """Without the change nothing is seen, with it this is."""
-    page = shown(visitor, lived_in, "home", 1440, "light")
     before, path = kept("home")["1440 light"], picture_path("home", 1440, "light")
-    assert compare(before, path, page) == []
-    page.add_style_tag(content=style)
-    page.wait_for_timeout(400)
-    found = compare(before, path, page)
+    assert compare(before, path, home) == []
+    change = home.add_style_tag(content=style)
+    home.wait_for_timeout(400)
+    found = compare(before, path, home)
+    change.evaluate("style => style.remove()")
+    home.wait_for_timeout(400)
     assert any(seen in line for line in found), found
-    page.close()
 
 
 def test_what_is_kept_is_small() -> None:
