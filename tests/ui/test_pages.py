@@ -30,18 +30,20 @@ class EveryTab(set[tuple[str, str]]):
 
 
 def open_page(name: str, language: str = "es", visitor: str = "", **address: str) -> AppTest:
-    """A page under an address (``run=…``, ``compare=…``), in the browser of a visitor if one is named."""
+    """A page under an address (``run=…``, ``compare=…``), in the browser of a visitor if one is named.
+
+    It is the first page that the visitor opens, as by a bookmark.
+    """
     app = AppTest.from_file(str(ROOT / "streamlit_app" / "Inicio.py"), default_timeout=120)
     app.session_state["language"] = language
     app.session_state["opened_tabs"] = EveryTab()
     if visitor:
         app.session_state["chat_session"] = visitor  # AppTest has no cookies
-    app.run()
     if PAGES[name]:
         app.switch_page(PAGES[name])
         for key, value in address.items():
             app.query_params[key] = value
-        app.run()
+    app.run()
     assert not app.exception, app.exception
     return app
 
