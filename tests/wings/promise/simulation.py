@@ -2,7 +2,7 @@
 
 A promise is broken if the true share of wrong answers at its threshold is above the promised level. At most 5 % of
 the calibrations may end in a broken promise. Three parts: single questions as draws; questions of documents, which are
-alike within a document, calibrated by document and, for comparison, by question; the second promise for far questions.
+alike within a document, calibrated by document; the second promise for far questions.
 """
 
 from __future__ import annotations
@@ -134,32 +134,23 @@ DOCUMENTS = {
 }
 
 
-def simulate_documents(
-    drawn: Documents, calibrations: int, documents: int, level: float, seed: int
-) -> tuple[Outcome, Outcome]:
-    """Calibrate on the same documents by document and by question.
+def simulate_documents(drawn: Documents, calibrations: int, documents: int, level: float, seed: int) -> Outcome:
+    """Calibrate by document.
 
-    The true risk of both is what the promise by document says: the share of wrong answers about a document, averaged
-    over documents.
+    The true risk is what the promise says: the share of wrong answers about a document, averaged over documents.
     """
     rng = np.random.default_rng(seed)
     risks = _mean_shares(draw_documents(drawn, 10_000, level, rng))
     fitting = round(FIT_SHARE * documents)
-    made, broken = [0, 0], [0, 0]
+    made = broken = 0
     for _ in range(calibrations):
         found = _judged(draw_documents(drawn, documents, level, rng))
         fit, rest = found[:fitting], found[fitting:]
-        singly_fit, singly = ([one for each in part for one in each] for part in (fit, rest))
-        by_unit = (
-            cluster_sequence(rest, level, plan_of(fit, level, len(rest), _ALPHA), _ALPHA),
-            fixed_sequence(singly, level, start_of(singly_fit, level, len(singly)), _ALPHA),
-        )
-        for unit, controlled in enumerate(by_unit):
-            if controlled is not None:
-                made[unit] += 1
-                broken[unit] += bool(risks[round(controlled.threshold * GRID)] > level)
-    by_document, by_question = (Outcome(calibrations, made[unit], broken[unit], None) for unit in (0, 1))
-    return by_document, by_question
+        controlled = cluster_sequence(rest, level, plan_of(fit, level, len(rest), _ALPHA), _ALPHA)
+        if controlled is not None:
+            made += 1
+            broken += bool(risks[round(controlled.threshold * GRID)] > level)
+    return Outcome(calibrations, made, broken, None)
 
 
 @dataclass(frozen=True)

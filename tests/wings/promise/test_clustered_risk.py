@@ -69,14 +69,14 @@ def test_the_plan_starts_where_the_fit_is_right_and_bets_high_if_only_that_can_p
     [("overlapping, 3 each, 0.3", 40), *(pytest.param(name, 500, marks=pytest.mark.slow) for name in DOCUMENTS)],
 )
 def test_promises_by_document_are_broken_in_five_percent_at_most(name: str, calibrations: int) -> None:
-    by_document, _ = simulate_documents(DOCUMENTS[name], calibrations, 100, 0.1, 7)
+    by_document = simulate_documents(DOCUMENTS[name], calibrations, 100, 0.1, 7)
     assert by_document.broken / calibrations <= 0.05 + 2 * (0.05 * 0.95 / calibrations) ** 0.5
 
 
 def test_promises_are_made_where_documents_are_good() -> None:
     """Otherwise a test of broken promises would prove nothing."""
     good = Documents(DOCUMENTS["overlapping, 10 each, 0.8"].shape, (10,), 0.5)
-    by_document, _ = simulate_documents(good, 10, 120, 0.1, 3)
+    by_document = simulate_documents(good, 10, 120, 0.1, 3)
     assert by_document.made >= 8
 
 
