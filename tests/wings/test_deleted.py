@@ -45,6 +45,7 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 """Carries out each program of stdin, a JSON text a line, in a child that has the packages of ``argv`` already."""
+COMMAND = "import runpy, sys; sys.argv[1:] = ['{}']; runpy.run_module('chatbot_mvp.cli', run_name='__main__')"
 PACKAGES = """
 altair boto3 httpx hypothesis mcp numpy openai pandas PIL.Image playwright.sync_api pyarrow.parquet pydantic_settings
 pytest scipy.stats starlette.testclient streamlit.testing.v1 typer uvicorn
@@ -89,23 +90,30 @@ def python(tree: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def program(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], None]]:
-    """Carry out a program in the copy as it then is; fail if it fails. No two import what is installed."""
+def program(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Carry out a program in the copy as it then is, and return what it says; fail if it fails.
+
+    No two import what is installed.
+    """
     command = [sys.executable, "-c", FORKING, *(name for name in PACKAGES if find_spec(name.partition(".")[0]))]
-    errors = tmp_path_factory.mktemp("errors") / "stderr.txt"
+    said = tmp_path_factory.mktemp("said") / "stderr.txt"
     pipe = subprocess.PIPE
     with (
-        errors.open("wb") as file,
+        said.open("wb") as file,
         subprocess.Popen(command, cwd=copy, env=environment_of(copy), stdin=pipe, stdout=pipe, stderr=file) as process,
     ):
         assert process.stdin is not None
         assert process.stdout is not None
         asked, told = process.stdin, process.stdout
 
-        def run(code: str) -> None:
+        def run(code: str) -> str:
+            before = said.stat().st_size
             asked.write(f"{json.dumps(code)}\n".encode())
             asked.flush()
-            assert told.readline() == b"0\n", errors.read_text("utf-8")[-4_000:]
+            ended = told.readline()
+            found = said.read_bytes()[before:].decode()
+            assert ended == b"0\n", found[-4_000:]
+            return found
 
         yield run
 
@@ -113,14 +121,14 @@ def program(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ca
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("without", WINGS, indirect=True, ids=WINGS)
 def test_what_is_left_without_a_wing_starts_and_lists_its_commands(
-    without: Path, program: Callable[[str], None], request: pytest.FixtureRequest
+    without: Path, program: Callable[[str], str], request: pytest.FixtureRequest
 ) -> None:
     wing = request.node.callspec.params["without"]
-    said = python(without, "-m", "chatbot_mvp.cli", "plugins")
+    program(COMMAND.format("--help"))
+    said = program(f"import {', '.join(sorted(modules_of(without)))}; {COMMAND.format('plugins')}")
+    assert "(" in said
     assert f"({wing})" not in said
     assert "NO " not in said
-    program("import runpy, sys; sys.argv[1:] = ['--help']; runpy.run_module('chatbot_mvp.cli', run_name='__main__')")
-    program(f"import {', '.join(sorted(modules_of(without)))}")
 
 
 def modules_of(tree: Path) -> set[str]:
