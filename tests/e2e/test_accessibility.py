@@ -1,8 +1,9 @@
-"""What axe-core finds on every page: nothing, in the light theme and in the dark one."""
+"""What axe-core finds on every page: nothing, in the light theme and in the dark one; nor does the browser complain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -27,12 +28,24 @@ def worked_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     yield from world(tmp_path_factory.mktemp("worked_in"))
 
 
-@pytest.mark.slow
-def test_no_page_has_a_finding(browser: Any, worked_in: World) -> None:
-    """Nor has any tab and view, or an answer with its passage open; in either theme."""
+@dataclass(frozen=True)
+class Walked:
+    """What was seen on a walk over every page, tab and view, and an answer with its passage open; in either theme."""
+
+    found: list[str]
+    """By axe-core."""
+    said: list[str]
+    """By the browser, to whoever develops a page."""
+
+
+@pytest.fixture(scope="module")
+def walked(browser: Any, worked_in: World) -> Walked:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(SOON_MS)
     page, server, found = context.new_page(), worked_in.server, list[str]()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"{page.url} {message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"{page.url} error: {error}"))
     views = (
         "Evaluacion?view=leaderboard",
         "Evaluacion?view=history",
@@ -65,7 +78,20 @@ def test_no_page_has_a_finding(browser: Any, worked_in: World) -> None:
             settle(page)
             found += findings(page, "an answer")
     context.close()
-    assert not found, "\n".join(found)
+    return Walked(found, said)
+
+
+@pytest.mark.slow
+def test_no_page_has_a_finding(walked: Walked) -> None:
+    assert not walked.found, "\n".join(walked.found)
+
+
+@pytest.mark.slow
+def test_no_page_does_what_the_policy_forbids(walked: Walked) -> None:
+    """Lists, charts, tables, tabs and an answer."""
+    # Streamlit asks below the page for files that are above it, before it asks where they are.
+    told = [line for line in walked.said if "404" not in line]
+    assert [line for line in told if "Content Security Policy" in line or " error: " in line] == []
 
 
 def findings(page: Any, where: str) -> list[str]:
