@@ -60,13 +60,19 @@ def visitor(browser: Any, lived_in: World) -> Iterator[Any]:
     context.close()
 
 
+@pytest.fixture(scope="module")
+def shown() -> list[str]:
+    """The view that the page shows, none after a test that did not end."""
+    return []
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, name: str) -> None:
+def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, shown: list[str], name: str) -> None:
     """From 320 to 1920 pixels nothing is cut; no text is English; what acts has a name for a screen reader. So it is in
     every box that the view opens, wide or on a phone."""
     page, found = visitor, []
     page.set_viewport_size({"width": 1440, "height": 900})
-    open_view(page, lived_in, name)
+    open_view(page, lived_in, name, shown.pop() if shown else "")
     page.wait_for_function("() => document.documentElement.lang === 'es'")
     page.mouse.move(0, 0)  # the tools of a table show themselves under the pointer alone
     found += [f"in English: {text[:80]}" for text in words(page) if is_english(text) and not text.startswith(OF_FILES)]
@@ -91,6 +97,7 @@ def test_a_view_is_whole_spanish_and_has_names(visitor: Any, lived_in: World, na
         found.append(f"at 200 %: bars leave {free_height(page):.0%} of the height to what is read")
     browser.send("Emulation.clearDeviceMetricsOverride")
     browser.detach()
+    shown.append(name)
     assert found == []
 
 

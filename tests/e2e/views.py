@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +53,17 @@ def fill(data_dir: Path) -> tuple[tuple[str, ...], str, str]:
     return tuple(runs), kb_id, conversation
 
 
+@cache
+def filled(beside: Path) -> tuple[Path, tuple[tuple[str, ...], str, str]]:
+    """Fill one folder for all worlds of a process; return it, and what ``fill`` does."""
+    whole = beside / "filled"
+    return whole, fill(whole)
+
+
 def world(data_dir: Path) -> Iterator[World]:
-    """Fill a folder and serve it until the generator is closed."""
-    ids = fill(data_dir)
+    """Serve a copy of a folder that is filled until the generator is closed."""
+    whole, ids = filled(data_dir.parent)
+    shutil.copytree(whole, data_dir, symlinks=True, dirs_exist_ok=True)
     running = Server(data_dir, RETRIEVAL_STRATEGY="LEXICAL", PROVIDER="demo")
     running.start()
     yield World(running, *ids)
@@ -92,7 +102,7 @@ def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
         **{f"runs, run {at}": (f"Evaluacion?run={run}", _nothing) for at, run in enumerate(world.runs)},
         "runs, comparison": (f"Evaluacion?compare={','.join(world.runs[-2:])}", _nothing),
         **{f"admin, tab {at}": (admin, _tab(at)) for at in range(TABS_OF_ADMIN)},
-        "admin, deletion": (admin, _deletion("st-key-delete-", "st-key-delete-yes")),
+        "admin, deletion": (admin, _tab(0, _deletion("st-key-delete-", "st-key-delete-yes"))),
         **{f"mykb, step {at}": (mykb, _step(at)) for at in range(STEPS_OF_MYKB)},
         "mykb, review": (mykb, _review),
         "mykb, deletion": (mykb, _deletion("st-key-mykb_delete", "st-key-mykb_delete_yes")),
@@ -100,16 +110,38 @@ def views(world: World) -> dict[str, tuple[str, Callable[[Any], None]]]:
     }
 
 
+LEFT_BY_LOADING = ("mykb, review",)
+"""Views of which the page keeps more than a box."""
 TABS_OF_ADMIN = 7
 STEPS_OF_MYKB = 3
 
 
-def open_view(page: Any, world: World, name: str) -> None:
-    """Open a view and wait until it stands still."""
+def open_view(page: Any, world: World, name: str, after: str = "") -> None:
+    """Open a view and wait until it stands still.
+
+    Args:
+        after: the view that the page shows, of which only boxes over the page may be open. What is at the same address
+            is not loaded again.
+    """
     address, prepare = views(world)[name]
-    visit(page, world.server, address)
+    if after and views(world)[after][0] == address and after not in LEFT_BY_LOADING:
+        close_boxes(page)
+    else:
+        visit(page, world.server, address)
     prepare(page)
     settle(page)
+
+
+def close_boxes(page: Any) -> None:
+    """Close whatever lies over the page or beside the chat."""
+    over = page.locator("[role='dialog'], [role='menu'], [data-testid='stPopoverBody'], .st-key-source-pane")
+    for _ in range(5):
+        if not over.count():
+            break
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(300)
+        settle(page)
+    assert not over.count(), "it is still open"
 
 
 def _nothing(page: Any) -> None:
@@ -127,8 +159,13 @@ def _press(within: str, last: bool = False) -> Callable[[Any], None]:
     return press
 
 
-def _tab(at: int) -> Callable[[Any], None]:
-    return lambda page: page.get_by_role("tab").nth(at).click()
+def _tab(at: int, then: Callable[[Any], None] = _nothing) -> Callable[[Any], None]:
+    def open_it(page: Any) -> None:
+        page.get_by_role("tab").nth(at).click()
+        settle(page)
+        then(page)
+
+    return open_it
 
 
 def _step(at: int) -> Callable[[Any], None]:
