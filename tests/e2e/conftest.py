@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import loaded
 from tests.loopback import free_port
 from tests.models import share_converted_models
 from tests.waiting import wait_until
@@ -23,23 +23,20 @@ class Server:
     """`streamlit run` over a data folder; can be killed and started again on the same folder."""
 
     def __init__(self, data_dir: Path, *start: str, **environment: str) -> None:
-        """``start`` is what Python runs in place of ``-m streamlit``; ``environment`` are settings."""
+        """``start`` is what Python runs in place of ``-m streamlit``, also a module; ``environment`` are settings."""
         self.data_dir = data_dir
-        self._start = start or ("-m", "streamlit")
+        self._start = start[1:] or ("streamlit",)
         self._environment = environment
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = data_dir / "server.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: loaded.Started | subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         share_converted_models(self.data_dir)
         environment = {**os.environ, "DATA_DIR": str(self.data_dir), "OMP_NUM_THREADS": "1", **self._environment}
-        command = [sys.executable, *self._start, "run", "streamlit_app/Inicio.py"]
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*command, "--server.port", str(self.port)], cwd=ROOT, env=environment, stdout=log, stderr=log
-            )
+        command = [*self._start, "run", "streamlit_app/Inicio.py", "--server.port", str(self.port)]
+        self._process = loaded.start(command, ROOT, environment, self.log)
         try:
             wait_until(self._answers, 60, "an answer of the server", 0.2)
         except AssertionError as error:

@@ -24,10 +24,13 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from streamlit_app.web.outside import stay_on_this_machine
+from tests import loaded
 from tests.loopback import free_port
 from tests.waiting import wait_until
 
 ENTRY = Path(__file__).resolve().parents[2] / "streamlit_app" / "Inicio.py"
+FROM_NOTHING = ("-m", "streamlit", "run", str(ENTRY), "--server.port", "PORT")
+"""A command for ``pages``: a process that has loaded nothing yet."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,22 @@ class Pages:
 
 @contextmanager
 def pages(data_dir: Path, cwd: str, *command: str, **settings: str) -> Iterator[Pages]:
-    """`streamlit run`, or another command, until the block ends; nothing of this machine's configuration."""
+    """`streamlit run`, or another command, until the block ends; nothing of this machine's configuration.
+
+    Args:
+        command: what ``python`` runs. Without it, the pages are a copy of a process that is loaded already.
+    """
     port, log = free_port(), data_dir / "pages.log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
     environment |= {"DATA_DIR": str(data_dir), "HOME": str(data_dir), "PYTHONPATH": str(ENTRY.parents[1]), **settings}
-    start = command or ("-m", "streamlit", "run", str(ENTRY), "--server.port", str(port))
-    arguments = [part.replace("PORT", str(port)) for part in start]
-    with log.open("wb") as out:
-        process = subprocess.Popen([sys.executable, *arguments], cwd=cwd, env=environment, stdout=out, stderr=out)
+    process: loaded.Started | subprocess.Popen[bytes]
+    if command:
+        arguments = [part.replace("PORT", str(port)) for part in command]
+        with log.open("wb") as out:
+            process = subprocess.Popen([sys.executable, *arguments], cwd=cwd, env=environment, stdout=out, stderr=out)
+    else:
+        start = ("streamlit", "run", str(ENTRY), "--server.port", str(port))
+        process = loaded.start(start, Path(cwd), environment, log)
 
     def answers() -> bool:
         assert process.poll() is None, log.read_text()
@@ -118,7 +129,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="need
 def test_pages_start_from_a_checkout_whose_packages_are_not_installed(tmp_path: Path) -> None:
     """Without ``site`` no editable install is seen: the path has the other packages, and Inicio.py finds its own."""
     packages = str(Path(streamlit.__file__).parents[1])
-    start = ("-S", "-m", "streamlit", "run", str(ENTRY), "--server.port", "PORT")
+    start = ("-S", *FROM_NOTHING)
     absent = [sys.executable, "-S", "-c", "import streamlit_app"]
     environment = {**os.environ, "PYTHONPATH": packages}
     assert subprocess.run(absent, cwd="/", env=environment, capture_output=True, check=False).returncode == 1
@@ -131,7 +142,7 @@ def test_pages_start_from_a_checkout_whose_packages_are_not_installed(tmp_path: 
 
 @needs_proc
 def test_pages_started_from_anywhere_listen_on_loopback_send_no_statistics_and_know_their_name(tmp_path: Path) -> None:
-    with pages(tmp_path, "/", ADMIN_PASSWORD="") as started:
+    with pages(tmp_path, "/", *FROM_NOTHING, ADMIN_PASSWORD="") as started:
         assert addresses(started.port) == {"0100007F"}
         statistics, shown = first_page(started.port, f"127.0.0.1:{started.port}")
         assert not statistics

@@ -12,7 +12,7 @@ from starlette.types import Message, Scope
 
 from chatbot_mvp.settings.model import load_settings
 from streamlit_app.web import guard
-from tests.ui.test_start_of_pages import Pages, first_page, needs_proc, pages
+from tests.ui.test_start_of_pages import FROM_NOTHING, Pages, first_page, needs_proc, pages
 
 HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
@@ -24,7 +24,7 @@ HEADERS = {
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
     data_dir = tmp_path_factory.mktemp("pages")
-    with pages(data_dir, "/", RETRIEVAL_STRATEGY="LEXICAL", TRUSTED_PROXIES="") as running:
+    with pages(data_dir, "/", *FROM_NOTHING, RETRIEVAL_STRATEGY="LEXICAL", TRUSTED_PROXIES="") as running:
         yield running
 
 
