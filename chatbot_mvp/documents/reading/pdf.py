@@ -15,7 +15,7 @@ from liteparse import LiteParse
 from pypdfium2 import PdfDocument, PdfiumError
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
-from chatbot_mvp.documents.reading.grid import Cell, rows_of
+from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
 from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs, glyphs_of, outline
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
 from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
@@ -96,7 +96,9 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
         texts = [item for item in region if item not in marks]
         for table in (marks[item] for item in region if item in marks):
             if read := set(table.read_from(texts)):
-                written, size = rows_of(table.rows, heads_of(table.rows)), usual_size(list(read))
+                bold = {item.text for item in read if item.bold}
+                rows = [[replace(cell, bold=cell.text in bold) for cell in row] for row in table.rows]
+                written, size = rows_of(rows, heads_of(rows)), usual_size(list(read))
                 texts = [*(item for item in texts if item not in read), replace(table.mark, text=written, size=-size)]
         lines += _lines(texts)
     return lines
@@ -119,8 +121,14 @@ class _Table:
         inside = [item for item in level if box.left <= (item.left + item.right) / 2 <= box.right]
         said = _letters(" ".join(cell.text for row in self.rows for cell in row))
         read = [item for item in inside if _letters(item.text) in said]
-        if sum(len(item.text) for item in read) < 0.9 * sum(len(item.text) for item in inside):
-            return []  # what is not in its cells would be lost
+        whole, found = (len(_letters(" ".join(item.text for item in part))) for part in (inside, read))
+        if found < 0.9 * whole or len(said) < 0.99 * found:
+            return []  # what is not in its cells would be lost, also where other cells say the same
+        above = [item for item in items if item.size > 0 and box.top - 2.5 * item.size < item.middle < box.top]
+        first: list[Cell] = next((row for row in self.rows if any(cell.text for cell in row)), [])
+        named = any(is_number(cell.text) for cell in first) and not any(is_number(item.text) for item in above)
+        if len(above) == max(map(len, self.rows)) > 2 and (named or all(item.bold for item in above)):
+            return []  # it lacks its heads
         filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
         if len(level) - len(inside) > _BESIDE * len(self.rows):
             return []
@@ -250,20 +258,30 @@ def _regions(items: Sequence[Item]) -> list[list[Item]]:
 
 def _gutter(items: Sequence[Item]) -> list[list[Item]]:
     """Split at an empty vertical strip with columns of text on both sides; a table across it is none."""
-    edge = -math.inf
-    for item in sorted((item for item in items if item.size), key=lambda item: item.left):
-        if -math.inf < edge < item.left - 5:
-            middle = (edge + item.left) / 2
-            sides = [[i for i in items if i.right < middle], [i for i in items if i.left > middle]]
-            if all(map(_is_column, sides)):
-                return sides
-        edge = max(edge, item.right)
+    for middle in _strips([item for item in items if item.size]):
+        sides = [[i for i in items if i.right < middle], [i for i in items if i.left > middle]]
+        if all(map(_is_column, sides)):
+            return sides
     return [list(items)]
 
 
+def _strips(items: Sequence[Item]) -> Iterator[float]:
+    """Yield the middle of each vertical strip between pieces of text on which nothing is written."""
+    edge = math.inf
+    for item in sorted(items, key=lambda item: item.left):
+        if edge < item.left - 5:
+            yield (edge + item.left) / 2
+        edge = item.right if edge == math.inf else max(edge, item.right)
+
+
 def _is_column(side: Sequence[Item]) -> bool:
-    texts = [item for item in side if item.size > 0 and len(item.text) > _MARK]
-    return len(texts) >= 3 and sorted(len(item.text) for item in texts)[len(texts) // 2] >= _COLUMN
+    """Return whether pieces are lines of text: long ones, or the words of justified lines, without a strip in them."""
+    texts = [item for item in side if item.size > 0]
+    rows = [[item] for item in texts if len(item.text) > _MARK]
+    if not any(_strips([item for row in rows for item in row])):
+        rows = rows_among(texts)
+    lengths = sorted(sum(len(item.text) for item in row) for row in rows)
+    return len(lengths) >= 3 and lengths[len(lengths) // 2] >= _COLUMN
 
 
 def _band(items: Sequence[Item]) -> list[list[Item]]:

@@ -27,6 +27,10 @@ _TOUCH = 0.3
 """White space between what touches, in font sizes."""
 _LONGEST = 3
 """Digits of a mark that is drawn apart from what it touches."""
+_BROKEN = 0.1
+"""Share of line ends among the characters of a page above which PDFium breaks its words, and liteparse with it."""
+_SPACE = 0.15
+"""Space between two words there, in heights of a line, at least."""
 _UNIT = 10
 """Parts of a point in which places are told."""
 
@@ -61,10 +65,17 @@ class Glyphs:
     invisible: Sequence[Box] = field(default_factory=list)
     signs: Sequence[tuple[str, float, float]] = ()
     """(quotation mark or dash, x, y) in the order of drawing; none if all are what liteparse tells."""
+    chars: Sequence[tuple[str, float, float]] = ()
+    """All characters likewise, with the space before them, of a page that PDFium takes for one that is written from top
+    to bottom; else none."""
 
     def as_written(self, text: str, box: Box) -> str:
-        """Return a text of a place with its quotation marks and dashes, and its raised numbers kept apart."""
+        """Return a text of a place with its spaces, quotation marks and dashes, and its raised numbers kept apart."""
         left, top, right, bottom = box
+        drawn = [n for n, (_, x, y) in enumerate(self.chars) if left <= x <= right and top <= y <= bottom]
+        whole = "".join(char for char, _, _ in self.chars[drawn[0] : drawn[-1] + 1]).strip() if drawn else ""
+        if whole.replace(" ", "") == text.replace(" ", ""):
+            text = whole
         inside = [
             char
             for char, x, y in self.signs
@@ -121,7 +132,8 @@ def glyphs_of(page: pdfium.PdfPage) -> Glyphs:
     try:
         text = page.get_textpage()
         codes = [raw.FPDFText_GetUnicode(text, index) for index in range(text.count_chars())]
-        return Glyphs(list(_marks(page, text, codes)), list(_invisible(page)), list(_signs(page, text, codes)))
+        found = list(_marks(page, text, codes)), list(_invisible(page)), list(_signs(page, text, codes))
+        return Glyphs(*found, list(_chars(page, text, codes)) if codes.count(10) > _BROKEN * len(codes) else [])
     finally:
         page.close()
 
@@ -160,6 +172,16 @@ def _signs(page: pdfium.PdfPage, text: pdfium.PdfTextPage, codes: Sequence[int])
     for index, char in found if any(char not in _WRITTEN for _, char in found) else ():
         left, bottom, right, top = text.get_charbox(index)
         yield char, *_place(page, (left + right) / 2, (bottom + top) / 2)
+
+
+def _chars(page: pdfium.PdfPage, text: pdfium.PdfTextPage, codes: Sequence[int]) -> Iterator[tuple[str, float, float]]:
+    last = (0.0, 0.0, 0.0, 0.0)
+    for index, code in enumerate(codes):
+        if code > 32:
+            left, bottom, right, top = box = text.get_charbox(index, loose=True)
+            touches = bottom < last[3] and top > last[1] and abs(left - last[2]) < _SPACE * (top - bottom)
+            yield " " * (not touches) + chr(code), *_place(page, (left + right) / 2, (bottom + top) / 2)
+            last = box
 
 
 def _marks(page: pdfium.PdfPage, text: pdfium.PdfTextPage, codes: Sequence[int]) -> Iterator[Mark]:

@@ -11,6 +11,10 @@ from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of, spread
 
 _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
+_NARROW = 0.6
+"""Likewise, between two cells that stand below others."""
+_EQUAL = 0.5
+"""Points by which the gaps between the words of a justified line may differ, or places of cells below each other."""
 _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
 _MOST_HEADS = 3
@@ -46,12 +50,9 @@ def rows_among(items: Sequence[Item]) -> list[Row]:
     """Return the pieces that stand beside each other, from the top."""
     rows: list[Row] = []
     for item in sorted(items, key=lambda item: item.middle):
-        row = rows[-1] if rows else []
-        if (
-            row
-            and min(item.size, row[0].size) > 0
-            and abs(item.middle - row[0].middle) < 0.4 * max(item.size, row[0].size)
-        ):
+        row = rows[-1] if rows and min(item.size, rows[-1][0].size) > 0 else []
+        level = row and abs(item.middle - row[0].middle) < 0.4 * max(item.size, row[0].size)
+        if level or any(_is_raised(item, other) for other in row):
             row.append(item)
         else:
             rows.append([item])
@@ -60,13 +61,22 @@ def rows_among(items: Sequence[Item]) -> list[Row]:
     return rows
 
 
+def _is_raised(one: Item, other: Item) -> bool:
+    """Return whether one of two pieces stands behind the other one, raised or lowered."""
+    small, large = sorted((one, other), key=lambda item: item.size)
+    shared = min(small.bottom, large.bottom) - max(small.top, large.top)
+    touches = abs(max(small.left, large.left) - min(small.right, large.right)) < 0.3 * large.size
+    return touches and small.size < 0.9 * large.size and shared > 0.6 * (small.bottom - small.top)
+
+
 def with_tables(rows: Sequence[Row]) -> list[Row]:
     """Return rows in which each table is one row with one piece."""
     out: list[Row] = []
+    cells = [_cells(row, [*rows[max(0, n - 2) : n], *rows[n + 1 : n + 3]]) for n, row in enumerate(rows)]
     at = 0
     while at < len(rows):
-        end = _run(rows, at)
-        text = _table([_cells(row) for row in rows[at:end]]) if end > at + 1 else None
+        end = _run(cells, at)
+        text = _table(cells[at:end]) if end > at + 1 else None
         if text is not None:
             parts = [item for row in rows[at:end] for item in row]
             box = min(i.left for i in parts), min(i.top for i in parts), max(i.right for i in parts)
@@ -82,12 +92,30 @@ def usual_size(items: Sequence[Item]) -> float:
     return sorted(item.size for item in items)[len(items) // 2]
 
 
-def _cells(row: Row) -> Row:
-    """Join the pieces of a row that are no farther apart than words."""
+def _cells(row: Row, near: Sequence[Row]) -> Row:
+    """Join the pieces of a row that are no farther apart than words; those of a justified line are equally far apart,
+    however long they are. Pieces below each other are cells.
+
+    Args:
+        near: rows above and below.
+    """
     out: Row = []
+
+    def is_apart(last: Item, item: Item) -> bool:
+        gap = (item.left - last.right) / max(item.size, last.size)
+        below = (
+            abs(one.left - item.left) < _EQUAL or (abs(one.right - item.right) < _EQUAL and is_number(item.text))
+            for other in near
+            for one in other[1:]
+        )
+        is_mark = len(last.text) < 3 and not last.text.isdigit()
+        return gap >= _GAP or (gap > _NARROW and not is_mark and sum(below) > 1)
+
+    gaps, widths = [b.left - a.right for a, b in pairwise(row)], [item.right - item.left for item in row]
+    justified = len(gaps) > 2 and max(gaps) - min(gaps) < _EQUAL and max(widths) - min(widths) > row[0].size
     for item in row:
         last = out[-1] if out else None
-        if last is not None and item.left - last.right < _GAP * max(item.size, last.size):
+        if last is not None and (justified or not is_apart(last, item)):
             joined = f"{last.text} {item.text}"
             out[-1] = replace(last, text=joined, right=max(last.right, item.right), bottom=item.bottom)
         else:
@@ -104,7 +132,10 @@ def _run(rows: Sequence[Row], at: int) -> int:
             break
         if place > at and row[0].middle - rows[place - 1][0].middle > _APART * row[0].size:
             break
-        many = len(_cells(row)) > 1
+        many = len(row) > 1
+        drawn = many and all(cell.bold and not is_number(cell.text) for cell in row)
+        if drawn and last > at and not any(cell.bold for cell in rows[last]):
+            break  # heads of another table
         if place == at and not many:
             return at
         if many:
@@ -145,6 +176,11 @@ def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
         depth += step
         if depth <= 0 < depth - step:
             columns.append((begin, x))
+    over = [{n for n, row in enumerate(body) for item in row if left <= item.left <= right} for left, right in columns]
+    for n in reversed(range(len(columns) - 1)):
+        if {0} in over[n : n + 2] and 0 in over[n] ^ over[n + 1]:  # a name in the middle above its column, beside it
+            columns[n : n + 2] = [(columns[n][0], columns[n + 1][1])]
+            over[n : n + 2] = [over[n] | over[n + 1]]
     return columns
 
 
@@ -216,7 +252,8 @@ def _row(row: dict[int, Item], width: int) -> list[Cell]:
     for first, following in pairwise([*sorted({0, *row}), width]):
         cell = row.get(first)
         end = min(cell.last + 1, following) if cell else first + 1
-        out += [Cell(cell.text if cell else "", across=end - first), *[Cell("")] * (following - end)]
+        found = Cell(cell.text, across=end - first, bold=cell.bold) if cell else Cell("")
+        out += [found, *[Cell("")] * (following - end)]
     return out
 
 
