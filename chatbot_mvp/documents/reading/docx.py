@@ -31,6 +31,9 @@ _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+_AS = {f"{_W}{name}": f"{_W}smartTag" for name in ("fldSimple", "dir", "bdo")}
+_AS |= {f"{_W}ptab": f"{_W}tab", f"{_W}cr": f"{_W}br"}
+"""Element -> what it is read as."""
 _CODE_NAME = re.compile(
     r"(?:source ?code|code(?: ?block)?|html preformatted|preformatted(?: text)?|verbatim|código)", re.I
 )
@@ -65,6 +68,8 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
     styles = _Styles(parsed_xml(parts.get("word/styles.xml", b"")))
     numbers = _Numbers(parsed_xml(parts.get("word/numbering.xml", b"")), styles)
     _take_out(body, styles, lost)
+    for element in body.iter(*_AS):  # mammoth reads nothing in what it does not know
+        element.tag = _AS[element.tag]
     for formula in [*body.iter(f"{_M}oMathPara"), *body.iter(f"{_M}oMath")]:
         if formula.getparent() is not None and formula.getparent().tag != f"{_M}oMathPara":
             beside = formula.getnext() is not None and formula.getnext().tag == formula.tag

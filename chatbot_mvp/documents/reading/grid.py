@@ -18,6 +18,8 @@ _VALUE = re.compile(
 _UNIT = re.compile(r"[^\W\d_]+|[€$£¥%]")
 _DIGITS = 3
 """How many digits more a number may have than another one of its kind; an age and a telephone number are of two."""
+_IN_BRACKETS = re.compile(r"[(\[][^()\[\]]+[)\]]")
+"""A unit below a name."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -96,7 +98,12 @@ def _heads(grid: Sequence[Sequence[Cell]]) -> int:
         return 0
     marked = 0
     while marked < len(grid) - 1 and all(cell.head or not cell.text for cell in grid[marked]):
+        if marked and _only(grid[marked]):
+            break  # a section
         marked += 1
+    if 0 < marked < len(grid) - 1 and any(a is b and a.text for a, b in pairwise(grid[marked - 1])):
+        below = grid[marked]  # of names over several columns; one beside them reaches down to those below
+        marked += any(a is b and a.text for a, b in zip(grid[marked - 1], below, strict=True))
     if marked:
         return marked
     first = grid[0]
@@ -105,8 +112,12 @@ def _heads(grid: Sequence[Sequence[Cell]]) -> int:
     if any(cell.head for row in grid for cell in row[1:]):
         return 0  # the file marks heads elsewhere
     if any(a is b and a.text for a, b in pairwise(first)):  # names over several columns, and those below them
-        return 1 + (len(grid) > 2 and not any(is_number(cell.text) for cell in grid[1]))
-    return _named(grid)
+        return 1 + (
+            len(grid) > 2 and not any(is_number(cell.text) and not _YEAR.fullmatch(cell.text) for cell in grid[1])
+        )
+    named = _named(grid)
+    units = len(grid) > 2 and not grid[1][0].text and all(_IN_BRACKETS.fullmatch(cell.text) for cell in grid[1][1:])
+    return named + (named and units)
 
 
 def _named(grid: Sequence[Sequence[Cell]]) -> int:

@@ -28,6 +28,11 @@ _HIDING = re.compile(
     r"(?:^|[;{\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9]))", re.I
 )
 _STRIKING = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
+_NO_RULE = re.compile(
+    r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|@media\b(?!\s*(?:all|screen)\s*\{)[^{}]*+\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}",
+    re.I,
+)
+"""Comments, and rules for paper or for screens of some widths alone."""
 _RULE = re.compile(r"([^{}]{1,200})\{([^{}]{0,2000})\}")
 _FOOTNOTE = re.compile(r"\[\w{1,4}\]")
 _LABEL = re.compile("\ue000([^\ue001\\n]*)\ue001[ \t]*")
@@ -77,11 +82,13 @@ def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
     hiding = {
         name.strip()
         for style in soup.find_all("style")
-        for names, body in _RULE.findall(style.get_text())
+        for names, body in _RULE.findall(_NO_RULE.sub("", style.get_text()))
         if _HIDING.search(body)
         for name in names.split(",")
         if re.fullmatch(r"\s*[.#][\w-]+\s*", name)
     }
+    opening = soup.find_all(True, {"aria-controls": True})
+    opened = {name for element in opening for name in str(element.get("aria-controls")).split()}
     # One pass over all elements: a CSS selector takes half of the time that a page of many elements needs.
     for element in soup.find_all(True):
         if not element.name:
@@ -95,7 +102,7 @@ def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:
             continue
         if element.name in _UNSEEN:
             element.decompose()
-        elif kind := _left_out(element, hiding):
+        elif kind := _left_out(element, hiding, opened):
             lost[kind] += len(element.get_text(" ").split())
             element.decompose()
         elif element.name == "sup":
@@ -110,8 +117,8 @@ def _opens(button: Tag) -> bool:
     return bool(headed or {"aria-expanded", "aria-controls", "data-toggle", "data-bs-toggle"} & button.attrs.keys())
 
 
-def _left_out(element: Tag, hiding: set[str]) -> str:
-    """Return as what an element's text is left out, or ""."""
+def _left_out(element: Tag, hiding: set[str], opened: set[str]) -> str:
+    """Return as what an element's text is left out, or ""; what a reader of the page can open is not hidden."""
     attributes = element.attrs
     if element.name in _MENUS:
         return "menus" if element.name != "footer" or not element.find_parent(["article", "blockquote"]) else ""
@@ -120,11 +127,11 @@ def _left_out(element: Tag, hiding: set[str]) -> str:
     if not attributes:
         return ""
     style = str(attributes.get("style", ""))
-    if "hidden" in attributes or attributes.get("aria-hidden") == "true" or (style and _HIDING.search(style)):
+    names = {f"#{attributes.get('id')}", *(f".{name}" for name in attributes.get("class") or ())}
+    hidden = "hidden" in attributes or attributes.get("aria-hidden") == "true" or _HIDING.search(style)
+    if (hidden or hiding & names) and attributes.get("id") not in opened:
         return "hidden"
-    if hiding and hiding & {f"#{attributes.get('id')}", *(f".{name}" for name in attributes.get("class") or ())}:
-        return "hidden"
-    if style and _STRIKING.search(style):
+    if _STRIKING.search(style):
         return "struck"
     return "menus" if attributes.get("role") in _MENU_ROLES else ""
 

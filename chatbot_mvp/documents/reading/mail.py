@@ -5,7 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
+from collections.abc import Iterator
 from email import message_from_bytes, policy
+from typing import Any
 from urllib.parse import unquote
 
 from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
@@ -20,23 +22,30 @@ _SHOWN = ("From", "To", "Cc", "Date")
 
 
 def read_eml(file: GivenFile) -> Extracted:
-    """Read a message: its subject as heading, who wrote it when to whom, its text, and names of what is attached."""
-    message = message_from_bytes(file.content, policy=policy.default)
+    """Read a message: its subject as heading, who wrote it when to whom, its text, messages that are attached likewise,
+    and names of what else is.
+    """
     lost: Counter[str] = Counter()
-    subject = clean_line(str(message["Subject"] or ""))
-    parts = [f"# {subject}"] if subject else []
-    heads = [f"{name}: {clean_line(str(message[name]))}" for name in _SHOWN if message[name]]
-    parts.append("\n".join(heads))
+    parts = _said(message_from_bytes(file.content, policy=policy.default), file.name, lost)
+    return Extracted("\n\n".join(part for part in parts if part), lost=dict(+lost))
+
+
+def _said(message: Any, name: str, lost: Counter[str]) -> Iterator[str]:
+    if subject := clean_line(str(message["Subject"] or "")):
+        yield f"# {subject}"
+    yield "\n".join(f"{head}: {clean_line(str(message[head]))}" for head in _SHOWN if message[head])
     body = message.get_body(("html", "plain"))
     if body is not None:
         content = body.get_payload(decode=True)
         text, _, damaged = decode(content if isinstance(content, bytes) else b"", body.get_content_charset() or "")
         lost["bytes"] += damaged
-        parts.append(html_to_text(file.name, text, lost) if body.get_content_subtype() == "html" else clean_text(text))
+        yield html_to_text(name, text, lost) if body.get_content_subtype() == "html" else clean_text(text)
     for attached in message.iter_attachments():
+        if attached.get_content_type() == "message/rfc822" and attached.get_payload():
+            yield from _said(attached.get_payload(0), name, lost)
+            continue
         lost["embedded"] += 1
-        parts.append(clean_line(attached.get_filename() or attached.get_content_type()))
-    return Extracted("\n\n".join(part for part in parts if part), lost=dict(+lost))
+        yield clean_line(attached.get_filename() or attached.get_content_type())
 
 
 def read_epub(file: GivenFile) -> Extracted:

@@ -52,7 +52,8 @@ class _Page:
         style: str = element.get(f"{_TEXT}style-name", "")
         if name in _SILENT:
             return ""
-        if kind := self._left_out(style) if name in ("h", "p", "span") else _KINDS.get(name, ""):
+        hidden = "hidden" * (element.get(f"{_TEXT}display") == "none")
+        if kind := hidden or (self._left_out(style) if name in ("h", "p", "span") else _KINDS.get(name, "")):
             self._lost[kind] += len("".join(element.itertext()).split())
             return ""
         if name in ("s", "tab", "line-break"):
@@ -80,8 +81,10 @@ class _Page:
         if name == "object":
             return self._object(element)
         inside = self.inner(element, depth, numbered)
-        if name in ("p", "span") and inside and self._is_bold(style):
+        if name in ("p", "span") and inside and self._look(style, _WEIGHT) == "bold":
             inside = f"<b>{inside}</b>"
+        if name == "span" and self._look(style, f"{_STYLE}text-position").startswith("super"):
+            inside = f"<sup>{inside}</sup>"
         if name == "h":
             level = min(int(element.get(f"{_TEXT}outline-level", 1)), 5)
             return f"<h{level}>{inside}</h{level}>"
@@ -119,8 +122,8 @@ class _Page:
     def _looks(self, name: str) -> list[Any]:
         return [look for style in self._chain(name) for look in style.findall(f"{_STYLE}text-properties")]
 
-    def _is_bold(self, name: str) -> bool:
-        return next(filter(None, (look.get(_WEIGHT) for look in self._looks(name))), "") == "bold"
+    def _look(self, name: str, kind: str) -> str:
+        return next(filter(None, (look.get(kind) for look in self._looks(name))), "")
 
     def _left_out(self, name: str) -> str:
         for look in self._looks(name):

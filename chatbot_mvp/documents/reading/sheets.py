@@ -6,8 +6,10 @@ import csv
 import datetime as dt
 import io
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
@@ -20,6 +22,8 @@ from chatbot_mvp.documents.reading.structure import check_zip
 from chatbot_mvp.errors import UploadError
 
 _MOST_ROWS = 200_000
+_SEPARATOR = re.compile(r"\A\ufeff?sep=.\r?\n", re.I)
+"""The line that tells Excel how columns are separated."""
 
 _Span = tuple[int, int, int, int]
 """First row, first column, last row, last column, from 0."""
@@ -74,17 +78,22 @@ def read_csv(file: GivenFile) -> Extracted:
         UploadError (upload_too_many_rows)
     """
     text, _, lost = decode(file.content)
-    sample = text[:20_000]
+    text = _SEPARATOR.sub("", text)
     marks = "\t;|,"
     if not file.name.lower().endswith(".tsv"):
-        rows = sample.splitlines()[:50]
-        # The mark that most lines have as often as the first one has it.
-        marks = max(marks, key=lambda mark: sum(row.count(mark) == rows[0].count(mark) > 0 for row in rows))
+        rows = text[:20_000].splitlines()[:50]
+        # The mark that most lines have equally often.
+        marks = max(
+            marks, key=lambda mark: max(Counter(row.count(mark) for row in rows if mark in row).values(), default=0)
+        )
     csv.field_size_limit(10_000_000)
     found = [[clean_line(value) for value in row] for row in csv.reader(io.StringIO(text, ""), delimiter=marks[0])]
     if len(found) > _MOST_ROWS:
         raise UploadError("upload_too_many_rows", name=file.name, rows=len(found), limit=_MOST_ROWS)
-    return Extracted(rows_of([list(map(Cell, row)) for row in found]), lost={"bytes": lost} if lost else {})
+    table = [list(map(Cell, row)) for row in found]
+    for place in range(sum(1 for _ in takewhile(lambda row: len(list(filter(None, row))) < 2, found))):
+        table[place] = [Cell("".join(found[place]), across=max(map(len, found)))]  # above the table
+    return Extracted(rows_of(table), lost={"bytes": lost} if lost else {})
 
 
 def _said(value: Any) -> str:

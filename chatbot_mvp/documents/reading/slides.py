@@ -10,7 +10,7 @@ from typing import Any
 from pptx import Presentation
 
 from chatbot_mvp.documents.reading.charts import drawn
-from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, joined
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, joined, raised
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_zip, parsed_xml
@@ -33,6 +33,12 @@ def read(file: GivenFile) -> Extracted:
     lost: Counter[str] = Counter()
     pages: list[str] = []
     for number, slide in enumerate(Presentation(io.BytesIO(file.content)).slides, 1):
+        for run in slide._element.xpath(".//a:r[a:rPr[@strike and @strike != 'noStrike']]"):
+            lost["struck"] += len(run.findtext(f"{_A}t", "").split())
+            run.getparent().remove(run)
+        for text in slide._element.xpath(".//a:r[a:rPr[@baseline > 0]]/a:t[number() = number()]"):
+            before = text.getparent().getprevious()
+            text.text = raised(text.text.strip(), "".join(before.itertext()) if before is not None else "")
         parts = [part for shape in _shapes(slide._element) for part in _texts(shape, slide.part, lost)]
         parts.sort(key=lambda part: not part.startswith("# "))
         notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None

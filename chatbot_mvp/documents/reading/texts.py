@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import re
@@ -11,7 +12,7 @@ from datetime import date
 from typing import Any
 
 from chatbot_mvp.documents.reading.decoding import decode
-from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, clean_text
+from chatbot_mvp.documents.reading.extracted import Extracted, clean_line, clean_text, raised
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.html import html_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
@@ -35,6 +36,10 @@ _ABOUT = {
     "tags": ("tags", "keywords", "categories", "etiquetas", "categorias"),
 }
 """Field of ``Extracted.about`` -> how it may be called, the first one that is there."""
+_RTF = re.compile(r"\\[a-z]+-?\d* ?|\\'[0-9a-fA-F]{2}|\\.|[{}]|[^\\{}]+", re.S)
+_LOOKS = {"\\v": "hidden", "\\strike": "struck", "\\super": "raised"}
+_LOOKS |= dict.fromkeys(("\\v0", "\\strike0", "\\super0", "\\nosupersub", "\\plain"), "")
+"""What begins a text of a look, or ends it."""
 _CUE = re.compile(r"^[ \t]*(?:(\d+):)?(\d\d):\d\d[.,]\d{3}\s+-->[^\n]*((?:\n[^\n]*\S[^\n]*)*)", re.M)
 """Hours, minutes, and the lines that are said then."""
 
@@ -43,14 +48,46 @@ def read_rtf(file: GivenFile) -> Extracted:
     """Read the text of a Rich Text file; its tables as rows, its headings as paragraphs."""
     from striprtf.striprtf import rtf_to_text
 
+    lost: Counter[str] = Counter()
     converted: Any = rtf_to_text
-    text = clean_text(converted(file.content.decode("latin-1"), errors="ignore"))
+    text = clean_text(converted(_shown(file.content.decode("latin-1"), lost), errors="ignore"))
     parts = []
     for is_row, group in itertools.groupby(text.split("\n"), lambda line: line.rstrip().endswith("|")):
         lines = list(group)
         cells = [[Cell(clean_line(cell)) for cell in line.rstrip().split("|")[:-1]] for line in lines]
         parts.append(rows_of(cells) if is_row else "\n\n".join(lines))
-    return Extracted(clean_text("\n\n".join(parts)))
+    return Extracted(clean_text("\n\n".join(parts)), lost=dict(+lost))
+
+
+def _shown(text: str, lost: Counter[str]) -> str:
+    """Return an RTF file without what is hidden or struck out, with raised numbers apart, and with each note in
+    parentheses at its place.
+    """
+    out: list[str] = []
+    outer: list[tuple[str, str]] = []
+    look, end = "", "}"  # of the text of a group; what ends it
+    before = ""
+    for token in _RTF.findall(text):
+        word = token.strip()
+        if token == "{":
+            outer.append((look, end))
+            end = "}"
+        elif token == "}":
+            token = end
+            look, end = outer.pop() if outer else ("", "}")
+        elif word == "\\footnote":
+            token, end = " (", ")}"
+        elif word in _LOOKS:
+            look = _LOOKS[word]
+        elif not re.match(r"\\[a-z*]", token):
+            if look in ("hidden", "struck"):
+                lost[look] += len(token.split()) if token[0] != "\\" else 0
+                continue
+            if look == "raised" and word.isdecimal():
+                token = "".join(f"\\u{ord(char)}?" for char in raised(word, before))
+            before = word
+        out.append(token)
+    return "".join(out)
 
 
 def read_md(file: GivenFile) -> Extracted:
@@ -124,7 +161,7 @@ def read_vtt(file: GivenFile) -> Extracted:
     minute = -1
     for hours, minutes, lines in _CUE.findall(text.replace("\r\n", "\n")):
         said = re.sub(r"<v(?:\.[\w.]+)?\s+([^>\n]+)>", r"\1: ", lines)
-        if spoken := clean_line(re.sub(r"<[^>]*>", "", said)):
+        if spoken := clean_line(html.unescape(re.sub(r"<[^>]*>", "", said))):
             now = int(hours or 0) * 60 + int(minutes)
             parts.append(f"[{now // 60:02}:{now % 60:02}]\n{spoken}" if now != minute else spoken)
             minute = now
@@ -144,8 +181,8 @@ def read_ipynb(file: GivenFile) -> Extracted:
             for output in cell.get("outputs", []):
                 data: dict[str, Any] = output.get("data", {})
                 pictures += any(kind.startswith("image/") for kind in data)
-                if html := "".join(data.get("text/html", "")):
-                    parts.append(html_to_text(file.name, html))
+                if page := "".join(data.get("text/html", "")):
+                    parts.append(html_to_text(file.name, page))
                 elif printed := "".join(output.get("text", "") or data.get("text/plain", "")):
                     parts.append(f"```\n{printed.rstrip()}\n```")
         else:
