@@ -139,7 +139,7 @@ def _pieces(
         offered = _VALUE * np.array([offers(text) for text in own])
         value = share(whole) + float(of_own.max()) + (hit.score / best if best else 0.0) + float(offered.max())
         sentence = int(np.argmax(np.array([share(text) for text in own]) + of_own + offered))
-        start, end = spans[sentence]
+        start, end = _row(hit.chunk.text, spans[sentence], share)
         marked = (hit.chunk.start + start, hit.chunk.start + end)
         ranked.append((value, _cut(hit.chunk, spans, sentence), marked, share(own[sentence])))
     pieces: list[tuple[Chunk, tuple[int, int], float]] = []
@@ -149,6 +149,18 @@ def _pieces(
     headings = [f"{chunk.doc_id}\n{chunk.section}" for chunk, *_ in pieces]
     alike = [said >= pieces[0][2] > 0 for *_, said in pieces]
     return [(chunk, marked) for chunk, marked, _ in held_first(trace.query, pieces, headings, alike)][:MAX_PASSAGES]
+
+
+def _row(text: str, span: tuple[int, int], share: Callable[[str], float]) -> tuple[int, int]:
+    """Return (start, end) of the row of a table that says most of the question; the whole of it if several do, and of
+    what is no table.
+    """
+    if not text.startswith("|", span[0]):
+        return span
+    rows = [row.span() for row in re.finditer(r"[^\n]+", text) if span[0] <= row.start() < span[1]]
+    has_heads = len(rows) > 1 and set(text[slice(*rows[1])]) <= set(" \t|:-")
+    said = [share(text[slice(*row)]) for row in rows[2 * has_heads :]] or [0.0]
+    return rows[2 * has_heads + said.index(max(said))] if said.count(max(said)) == 1 < len(said) else span
 
 
 def _offers(question: str, index: CorpusIndex) -> Callable[[str], bool]:

@@ -168,6 +168,26 @@ def test_of_sentences_that_are_as_near_the_one_with_the_kind_of_value_asked_for_
             assert source.chunk.text[start - source.chunk.start : end - source.chunk.start] in marked
 
 
+@pytest.mark.parametrize(
+    ("question", "marked"),
+    [
+        ("¿Qué le pasa al abono de tarde en agosto?", "| Abono de tarde | 12 € |"),
+        (
+            "¿Qué le pasa al abono en agosto?",
+            "| Abono | Precio |\n|---|---|\n| Abono de día | 20 € |\n| Abono de tarde | 12 € |",
+        ),
+    ],
+)
+def test_of_a_table_the_row_that_says_most_is_marked(question: str, marked: str, settings: Settings) -> None:
+    text = (
+        "# Piscina\n\n## Abonos\n\n| Abono | Precio |\n|---|---|\n| Abono de día | 20 € |\n| Abono de tarde | 12 € |\n"
+    )
+    first = nearest_to(text, question, settings).passages[0]
+    assert [
+        first.chunk.text[start - first.chunk.start : end - first.chunk.start] for start, end in first.highlights
+    ] == [marked]
+
+
 def test_a_long_paragraph_is_cut_around_its_best_sentence(settings: Settings) -> None:
     filler = " ".join(f"La norma {n} trata de la sala grande." for n in range(40))
     text = f"# Normas\n\n## Salas\n\n{filler} El piano se afina en mayo. {filler}\n\n## Otras\n\nNada más.\n"
