@@ -88,8 +88,8 @@ def spread(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 
 
 def _only(row: Sequence[Cell]) -> Cell | None:
-    """Return the cell that spans a whole row, or None."""
-    return row[0] if row and row[0].text and all(cell is row[0] for cell in row) else None
+    """Return the first cell of a row that has or fills nothing else, or None."""
+    return row[0] if row and row[0].text and all(cell is row[0] or not cell.text for cell in row) else None
 
 
 def _heads(grid: Sequence[Sequence[Cell]]) -> int:

@@ -9,7 +9,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
@@ -90,10 +89,7 @@ def read_csv(file: GivenFile) -> Extracted:
     found = [[clean_line(value) for value in row] for row in csv.reader(io.StringIO(text, ""), delimiter=marks[0])]
     if len(found) > _MOST_ROWS:
         raise UploadError("upload_too_many_rows", name=file.name, rows=len(found), limit=_MOST_ROWS)
-    table = [list(map(Cell, row)) for row in found]
-    for place in range(sum(1 for _ in takewhile(lambda row: len(list(filter(None, row))) < 2, found))):
-        table[place] = [Cell("".join(found[place]), across=max(map(len, found)))]  # above the table
-    return Extracted(rows_of(table), lost={"bytes": lost} if lost else {})
+    return Extracted(rows_of([list(map(Cell, row)) for row in found]), lost={"bytes": lost} if lost else {})
 
 
 def _said(value: Any) -> str:
@@ -136,8 +132,6 @@ def _tables(
             ]
             for row in range(top, bottom + 1)
         ]
-        if right > left and sum(bool(cell.text) for cell in cells[0]) == 1 and cells[0][0].text and len(cells) > 2:
-            cells[0] = [Cell(cells[0][0].text, across=right - left + 1)]  # a title above the heads
         if sides == (left, right) and any(is_number(cell.text) for cell in cells[0]):
             tables[-1] += cells  # a table with an empty row inside
         else:
