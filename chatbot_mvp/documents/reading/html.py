@@ -29,7 +29,8 @@ _HIDING = re.compile(
 )
 _STRIKING = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.I)
 _NO_RULE = re.compile(
-    r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|@media\b(?!\s*(?:all|screen)\s*\{)[^{}]*+\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}",
+    r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)|"
+    r"@media\b(?!\s*(?:all|screen)\s*\{)[^{}]{0,200}+\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}",
     re.I,
 )
 """Comments, and rules for paper or for screens of some widths alone."""

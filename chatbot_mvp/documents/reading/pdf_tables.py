@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -14,7 +15,7 @@ _GAP = 0.9
 _NARROW = 0.6
 """Likewise, between two cells that stand below others."""
 _EQUAL = 0.5
-"""Points by which the gaps between the words of a justified line may differ, or places of cells below each other."""
+"""Points by which the gaps between the words of a justified line may differ."""
 _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
 _MOST_HEADS = 3
@@ -101,15 +102,14 @@ def _cells(row: Row, near: Sequence[Row]) -> Row:
     """
     out: Row = []
 
+    lefts = Counter(round(one.left) for other in near for one in other[1:])
+    rights = Counter(round(one.right) for other in near for one in other[1:])
+
     def is_apart(last: Item, item: Item) -> bool:
         gap = (item.left - last.right) / max(item.size, last.size)
-        below = (
-            abs(one.left - item.left) < _EQUAL or (abs(one.right - item.right) < _EQUAL and is_number(item.text))
-            for other in near
-            for one in other[1:]
-        )
         is_mark = len(last.text) < 3 and not last.text.isdigit()
-        return gap >= _GAP or (gap > _NARROW and not is_mark and sum(below) > 1)
+        below = max(lefts[round(item.left)], rights[round(item.right)] if is_number(item.text) else 0)
+        return gap >= _GAP or (gap > _NARROW and not is_mark and below > 1)
 
     gaps, widths = [b.left - a.right for a, b in pairwise(row)], [item.right - item.left for item in row]
     justified = len(gaps) > 2 and max(gaps) - min(gaps) < _EQUAL and max(widths) - min(widths) > row[0].size
