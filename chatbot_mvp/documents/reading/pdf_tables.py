@@ -102,13 +102,16 @@ def _cells(row: Row, near: Sequence[Row]) -> Row:
     """
     out: Row = []
 
-    lefts = Counter(round(one.left) for other in near for one in other[1:])
-    rights = Counter(round(one.right) for other in near for one in other[1:])
+    lefts = Counter(round(2 * one.left) for other in near for one in other[1:])
+    rights = Counter(round(2 * one.right) for other in near for one in other[1:])
+
+    def at(places: Counter[int], x: float) -> int:
+        return sum(places[round(2 * x) + more] for more in (-1, 0, 1))
 
     def is_apart(last: Item, item: Item) -> bool:
         gap = (item.left - last.right) / max(item.size, last.size)
         is_mark = len(last.text) < 3 and not last.text.isdigit()
-        below = max(lefts[round(item.left)], rights[round(item.right)] if is_number(item.text) else 0)
+        below = max(at(lefts, item.left), at(rights, item.right) if is_number(item.text) else 0)
         return gap >= _GAP or (gap > _NARROW and not is_mark and below > 1)
 
     gaps, widths = [b.left - a.right for a, b in pairwise(row)], [item.right - item.left for item in row]
