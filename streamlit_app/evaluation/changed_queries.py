@@ -15,8 +15,8 @@ from streamlit_app.shared.tables import distinct, draw_table, fitting_height, pi
 
 _LISTED = 500  # maximum questions in a list for the keyboard, largest change first
 
-_FIRST = ("solved", "generation_score", "hit@1")
-"""What runs are told by, or what is nearest to it: the first of these that they have."""
+_ANSWERS = ("solved", "generation_score")
+"""What runs with answers are told by: shown first, also if nothing changes."""
 
 
 @st.fragment
@@ -32,10 +32,12 @@ def show_changes(comparison: Comparison, labels: Mapping[str, str]) -> None:
     )
     run: RunDelta = runs[run_id]
     by_name = {m.metric: m for m in run.metrics}
+    changing = [name for name, one in by_name.items() if one.improved or one.worsened]
+    first = next(name for name in (*_ANSWERS, *changing, *by_name) if name in by_name)
     name = by.selectbox(
         t("compare.changes_by"),
         list(by_name),
-        index=next((list(by_name).index(name) for name in _FIRST if name in by_name), 0),
+        index=list(by_name).index(first),
         format_func={metric: metric_label(metric) for metric in by_name}.__getitem__,
         key=f"compare-metric-{about}",
         help=t("compare.help"),
