@@ -67,26 +67,26 @@ def _shown(text: str, lost: Counter[str]) -> str:
     outer: list[tuple[str, str]] = []
     look, end = "", "}"  # of the text of a group; what ends it
     before = ""
-    for token in _RTF.findall(text):
-        word = token.strip()
-        if token == "{":
+    for piece in _RTF.findall(text):
+        word = piece.strip()
+        if piece == "{":
             outer.append((look, end))
             end = "}"
-        elif token == "}":
-            token = end
+        elif piece == "}":
+            piece = end
             look, end = outer.pop() if outer else ("", "}")
         elif word == "\\footnote":
-            token, end = " (", ")}"
+            piece, end = " (", ")}"
         elif word in _LOOKS:
             look = _LOOKS[word]
-        elif not re.match(r"\\[a-z*]", token):
+        elif not re.match(r"\\[a-z*]", piece):
             if look in ("hidden", "struck"):
-                lost[look] += len(token.split()) if token[0] != "\\" else 0
+                lost[look] += len(piece.split()) if piece[0] != "\\" else 0
                 continue
             if look == "raised" and word.isdecimal():
-                token = "".join(f"\\u{ord(char)}?" for char in raised(word, before))
+                piece = "".join(f"\\u{ord(char)}?" for char in raised(word, before))
             before = word
-        out.append(token)
+        out.append(piece)
     return "".join(out)
 
 
