@@ -26,9 +26,8 @@ test-all: lint
 # Thousands of tests write small files and sync them: in memory, if there is plenty of it.
 TEMPORARY := $(if $(shell awk '/^MemAvailable/ && $$2 > 12000000' /proc/meminfo 2>/dev/null),/dev/shm,$(or $(TMPDIR),/tmp))
 WHICH := not slow
-WORKERS := 3
 tests: $(VENV)/.installed-dev
-	PYTEST_DEBUG_TEMPROOT=$(TEMPORARY) nice -n 5 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "$(WHICH)"
+	PYTEST_DEBUG_TEMPROOT=$(TEMPORARY) nice -n 5 $(BIN)/python -m pytest -n 3 --dist loadgroup -m "$(WHICH)"
 
 # Everything that attacks: hostile input of all kinds, injections, kills with all random cases, random orders of changes to
 # a knowledge base, fuzz targets under atheris. At most 20 minutes on two cores: `make nightly` has the same tests, with

@@ -81,7 +81,7 @@ def test_past_the_navigation_to_the_chat_and_a_document_of_ones_own(seen_and_nam
     assert keys.press("Enter").role == "main"
     assert keys.tab_to("Chat", "link", back=True) <= 5
     keys.press("Enter")
-    page.get_by_text("Para conversar hace falta").wait_for()
+    page.get_by_text("Aquí hace falta una base").wait_for()
     settle(page)
     keys.tab_to("Elegir archivos", "button")
     page.keyboard.press("Enter")

@@ -130,7 +130,7 @@ def test_7405_questions_share_squares_and_the_picture_says_so() -> None:
     assert Counter(cell["cause"] for cell in cells) == {"ok": 334, "not_scored": 38}  # 20 each, rounded up
     assert {cell["query_id"] for cell in cells} == {""}
     assert "cada cuadro representa hasta 20" in picture.said
-    assert "6.664 de 6.664 preguntas fueron bien" in picture.said  # what is not scored has not gone wrong
+    assert "6.664 de 6.664 preguntas no tienen ningún fallo" in picture.said  # what is not scored has not gone wrong
     assert [row["Preguntas"] for row in picture.table] == ["6.664", "741"]
 
 

@@ -109,7 +109,7 @@ def expressions_of_ci() -> list[str]:
     rules = re.findall(r"^(\w+):.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.M)
     commands = {name: re.findall(r'WHICH="([^"]+)"', recipe) for name, recipe in rules}
     run = (ROOT / ".ci" / "run").read_text("utf-8")
-    calls = re.findall(r'^part .* make (\w+)(?: WHICH="([^"]+)")?(?: WORKERS=\d+)?$', run, re.M)
+    calls = re.findall(r'^part .* make (\w+)(?: WHICH="([^"]+)")?$', run, re.M)
     return [expression for target, which in calls for expression in ([which] if which else commands[target])]
 
 

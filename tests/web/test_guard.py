@@ -75,7 +75,7 @@ def test_a_page_that_the_browser_has_already_renews_the_cookie(started: Pages) -
 def test_home_and_chat_load_no_library_of_charts_and_tables(started: Pages) -> None:
     for page in ("", "Chat"):
         _, shown = first_page(started.port, f"127.0.0.1:{started.port}", page=page)
-    assert "Para conversar hace falta una base" in shown  # Chat, drawn as far as it goes without one
+    assert "Aquí hace falta una base" in shown  # Chat, drawn as far as it goes without one
     loaded = Path(f"/proc/{started.pid}/maps").read_text()
     assert "/numpy/" in loaded
     assert [name for name in ("pandas", "pyarrow", "onnxruntime") if f"/{name}/" in loaded] == []
