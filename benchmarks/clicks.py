@@ -206,7 +206,7 @@ def strategy(hand: Hand) -> str:
     """Best strategy for my document."""
     check_passages(hand)
     hand.click(hand.page.get_by_role("button", name="Medir y comparar formas de buscar"), "compare")
-    return sentence_of(hand.page.locator("h2").filter(has_text="lo primero encontrado"))
+    return sentence_of(hand.page.locator("h2").filter(has_text="Contest"))
 
 
 def trust(hand: Hand) -> str:
