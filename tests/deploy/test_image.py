@@ -12,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ MISSING = [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(2_400),
+    pytest.mark.xdist_group("image"),  # one worker, because building it takes minutes
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)} (Debian has them)"),
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: debootstrap makes the base image"),
 ]
@@ -52,9 +54,11 @@ class Engine:
     """buildah and podman with images and containers in a folder of their own."""
 
     folder: Path
+    state: Path
+    """podman refuses a path of more than 50 characters."""
 
     def _run(self, program: str, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        places = ("--root", str(self.folder / "images"), "--runroot", str(self.folder / "state"))
+        places = ("--root", str(self.folder / "images"), "--runroot", str(self.state))
         # crun, the default, refuses a machine with cgroups of both versions.
         runtime = ("--runtime", str(shutil.which("runc", path=PATH))) if program == "podman" else ()
         command = [program, *places, "--storage-driver", "overlay", *runtime, *words]
@@ -112,7 +116,7 @@ def engine(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[En
     if made.returncode:
         shutil.rmtree(base, ignore_errors=True)
         pytest.skip(f"needs a mirror of Debian: {made.stdout[-300:]}")
-    engine = Engine(folder)
+    engine = Engine(folder, Path(tempfile.mkdtemp(dir="/tmp")))
     image = (PROJECT_ROOT / "deploy" / "Containerfile").read_text("utf-8")
     [name] = re.findall(r"^ARG BASE=(\S+)", image, re.MULTILINE)
     container = engine.build("from", "scratch")
@@ -130,8 +134,9 @@ def engine(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[En
     )
     yield engine
     engine.podman("rm", "--all", "--force", "--time=2", check=False)
-    for name in ("base", "images", "state"):
-        shutil.rmtree(folder / name, ignore_errors=True)
+    subprocess.run(["umount", folder / "images" / "overlay"], capture_output=True, check=False)
+    for place in (base, folder / "images", engine.state):
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def test_pages_and_endpoint_start_read_only_without_root_and_are_healthy(engine: Engine) -> None:

@@ -199,5 +199,5 @@ def test_evaluations_of_answers_show_a_metric_of_their_own(data_dir: Path) -> No
     get_app().get(RagasService).run_now("respuestas", rows_from(given(count=2), "x"), config)
     shown = table(open_page("evaluation"))
     assert "Fidelidad por palabras" in shown["Métrica principal"].iloc[0]
-    assert "Acierto" in shown["Métrica principal"].iloc[1]
+    assert "Respuestas acertadas" in shown["Métrica principal"].iloc[1]
     assert "sin puntuar" not in shown.to_string()
