@@ -74,11 +74,12 @@ def _passes_alone(case: str, config: pytest.Config) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    once = sorted({function_of(report.nodeid) for report in terminalreporter.stats.get(ONCE, ())})
+    once = {function_of(report.nodeid): report for report in terminalreporter.stats.get(ONCE, ())}
     if once:
         known = {line.split()[1] for line in FLAKY.read_text("utf-8").splitlines() if line and line[0] != "#"}
         terminalreporter.section("Failed once, passed alone")
-        for name in once:
+        for name, report in sorted(once.items()):
             terminalreporter.write_line(
                 f"{name}: {'known' if name in known else 'new: mend it or list it in'} {FLAKY.name}"
             )
+            terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-40:]))
