@@ -18,7 +18,7 @@ from streamlit_app.shared.guard import guarded
 from streamlit_app.shared.i18n import Markdown, bare, code, duration, number, plain, score, t, word
 from streamlit_app.shared.metrics import interval_text, metric_help, metric_label, round_dollars
 from streamlit_app.shared.runs import KB, figure_text, main_figure
-from streamlit_app.shared.state import PAGES, errors_shown, get_app
+from streamlit_app.shared.state import errors_shown, get_app, leave_for
 from streamlit_app.shared.tables import draw_table
 
 _SEARCH = ("retrieval", "decision")
@@ -107,7 +107,7 @@ def show_failures(result: RunResult) -> None:
     if st.button(t("eval.retry"), icon=":material/replay:", key=f"retry-{result.run_id}", **guarded(Action.MEASURE)):
         with errors_shown():
             get_app().runs.resume_run(result.run_id, retry_failed=True)
-            st.switch_page(PAGES["admin"][0])
+            leave_for("admin")
 
 
 def show_curves(result: RunResult) -> None:

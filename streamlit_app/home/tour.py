@@ -16,7 +16,7 @@ from streamlit_app.shared.jobs import draw_live, phase_text, share_done, show_en
 from streamlit_app.shared.links import open_run
 from streamlit_app.shared.runs import spoken
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app
+from streamlit_app.shared.state import PAGES, active_kb, errors_shown, get_app, leave_for
 from streamlit_app.shared.style import card_grid
 
 STEPS = ("kb", "ask", "measure", "read")
@@ -109,7 +109,7 @@ def show_tour_in_result() -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour-in-result"):
         st.markdown(f":material/tour: {t('tour.own_text')}")
         if st.button(t("tour.own"), key="tour-own-result", icon=":material/upload_file:", type="primary"):
-            st.switch_page(PAGES["chat"][0])
+            leave_for("chat")
 
 
 def show_tour_in_chat(asked: bool) -> None:
@@ -119,7 +119,7 @@ def show_tour_in_chat(asked: bool) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour-in-chat"):
         st.markdown(f":material/tour: {t('tour.chat_asked' if asked else 'tour.chat_ready')}")
         if asked and st.button(t("tour.go_on"), key="tour-go-on", icon=":material/arrow_forward:", type="primary"):
-            st.switch_page(PAGES["home"][0])
+            leave_for("home")
 
 
 def _show_step(position: int, step: str, state: TourState) -> None:
@@ -171,7 +171,7 @@ def _ask() -> None:
         questions = get_app().answering.first_questions([record.kb_id], UserContext())
         if questions:
             st.session_state.kb_id, st.session_state.chat_draft = record.kb_id, questions[0]
-        st.switch_page(PAGES["chat"][0])
+        leave_for("chat")
 
 
 def _measure() -> None:

@@ -16,7 +16,7 @@ from streamlit_app.knowledge_bases.upload_progress import follow
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.session import session_name
 from streamlit_app.shared.sources import place_text, show_passage
-from streamlit_app.shared.state import PAGES, active_kb, confirm, errors_shown, get_app, show_error
+from streamlit_app.shared.state import active_kb, confirm, errors_shown, get_app, leave_for, show_error
 from streamlit_app.shared.tables import paged
 
 _PER_PAGE = 10
@@ -46,7 +46,7 @@ def _entry(record: KbRecord, active: bool) -> None:
     text.caption(" · ".join(_facts(record)))
     if bar.button(t("home.step.ask"), key=f"use-{record.kb_id}", icon=":material/forum:"):
         st.session_state.kb_id = record.kb_id
-        st.switch_page(PAGES["chat"][0])
+        leave_for("chat")
     opened = st.session_state.get("kb_open") == record.kb_id
     bar.button(
         t("pane.close" if opened else "admin.kb_look"),

@@ -12,7 +12,7 @@ from streamlit_app.shared.guard import is_admin, may
 from streamlit_app.shared.i18n import number, plain, t
 from streamlit_app.shared.jobs import draw_live, show_end, show_progress, show_provider, stop_button
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import PAGES, failure_text, get_app
+from streamlit_app.shared.state import failure_text, get_app, leave_for
 
 _ICONS = {
     "waiting": ":gray[:material/schedule:]",
@@ -166,7 +166,7 @@ def _tell_added(upload: Upload) -> None:
             t("upload.see"), key="kb-see", icon=":material/difference:", on_click=_open_changes, args=(upload,)
         )
     ):
-        st.switch_page(PAGES["admin"][0], query_params={"tab": "admin.kb"})
+        leave_for("admin", {"tab": "admin.kb"})
 
 
 def _open_changes(upload: Upload) -> None:

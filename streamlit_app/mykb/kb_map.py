@@ -15,7 +15,7 @@ from streamlit_app.shared.guard import may
 from streamlit_app.shared.i18n import bare, number, t
 from streamlit_app.shared.permissions import is_protected
 from streamlit_app.shared.session import session_name
-from streamlit_app.shared.state import PAGES, get_app
+from streamlit_app.shared.state import get_app, leave_for
 
 _MOST_LISTED = 300
 _OPEN = "mykb-map-open"
@@ -78,4 +78,4 @@ def _choose(found: KbMap) -> int | None:
 def _open(kb: KbRecord, found: KbMap, position: int) -> NoReturn:
     passage = found.passages[position]
     place = {"kb": kb.kb_id, "document": passage.path, "version": found.version}
-    st.switch_page(PAGES["document"][0], query_params={**place, "start": str(passage.start), "end": str(passage.end)})
+    leave_for("document", {**place, "start": str(passage.start), "end": str(passage.end)})

@@ -11,7 +11,7 @@ from streamlit_app.shared.configuration import value_text
 from streamlit_app.shared.i18n import code, plain, t
 from streamlit_app.shared.lasting import forget
 from streamlit_app.shared.runs import spoken
-from streamlit_app.shared.state import PAGES, errors_shown, get_app
+from streamlit_app.shared.state import errors_shown, get_app, leave_for
 
 _KEY = "chat_profile"
 _PROBLEM = "chat_system_refused"
@@ -36,7 +36,7 @@ def profile_button(run_id: str) -> None:
         st.caption(why)
     if pressed:
         _use(profile)
-        st.switch_page(PAGES["chat"][0])
+        leave_for("chat")
 
 
 def system_choice() -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from streamlit_app.shared.i18n import t
-from streamlit_app.shared.state import PAGES
+from streamlit_app.shared.state import leave_for
 
 View = Literal["list", "run", "comparison", "leaderboard", "history"]
 VIEWS: tuple[View, ...] = ("list", "run", "comparison", "leaderboard", "history")
@@ -64,12 +64,12 @@ def write_comparison(run_ids: Sequence[str]) -> None:
 
 def open_run(run_id: str) -> NoReturn:
     """Leave another page for a run's."""
-    st.switch_page(PAGES["evaluation"][0], query_params={"run": run_id})
+    leave_for("evaluation", {"run": run_id})
 
 
 def open_comparison(run_ids: Sequence[str]) -> NoReturn:
     """Leave another page for a comparison; the first id is the base."""
-    st.switch_page(PAGES["evaluation"][0], query_params={"compare": ",".join(run_ids)})
+    leave_for("evaluation", {"compare": ",".join(run_ids)})
 
 
 def address() -> str:

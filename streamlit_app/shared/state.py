@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from chatbot_mvp.api import Failure, FileState, KbRecord
 from chatbot_mvp.app import App, build_app
@@ -33,6 +34,17 @@ def _pages() -> Iterator[tuple[str, tuple[str, str]]]:
 PAGES = dict(_pages())
 """Name of a page -> its file and icon, in the order of the files. ``PAGE`` in a view says both; it is read without
 running the view, because that would draw the page."""
+
+
+def leave_for(page: str, query_params: Mapping[str, str] | None = None) -> NoReturn:
+    """Go on with another page, a key of ``PAGES``.
+
+    A part that draws itself each second may have been asked for meanwhile, by a browser far away that does not know yet
+    of the other page. Streamlit would draw it when the other page is done, in its place: a blank page.
+    """
+    if context := get_script_run_ctx():
+        context.fragment_storage.clear()
+    st.switch_page(PAGES[page][0], query_params=query_params)
 
 
 @st.cache_resource(show_spinner=False)

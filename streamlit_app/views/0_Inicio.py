@@ -11,7 +11,7 @@ from streamlit_app.knowledge_bases.choice import bring_one
 from streamlit_app.knowledge_bases.upload_progress import upload_panel
 from streamlit_app.shared.i18n import t
 from streamlit_app.shared.session import new_conversation
-from streamlit_app.shared.state import PAGES, active_kb
+from streamlit_app.shared.state import active_kb, leave_for
 
 PAGE = "home", ":material/home:"
 
@@ -30,7 +30,7 @@ else:
         st.session_state.kb_id = kb.kb_id
         new_conversation()
         ask(Asking(typed))
-        st.switch_page(PAGES["chat"][0])
+        leave_for("chat")
 st.markdown(t("home.what"))
 show_tour()
 

@@ -21,7 +21,7 @@ from streamlit_app.shared.i18n import number, plain, shortened, t
 from streamlit_app.shared.jobs import progress_panel
 from streamlit_app.shared.runs import run_names
 from streamlit_app.shared.series import series_panel
-from streamlit_app.shared.state import PAGES, get_app, show_error
+from streamlit_app.shared.state import PAGES, get_app, leave_for, show_error
 from streamlit_app.shared.two_models import show_two_models
 
 PAGE = "evaluation", ":material/monitoring:"
@@ -55,7 +55,7 @@ def main() -> None:
         progress_panel()
         show_two_models()
         if not under_way and st.button(t("eval.go_admin"), icon=PAGES["admin"][1], type="primary"):
-            st.switch_page(PAGES["admin"][0])
+            leave_for("admin")
         return
     by_id = {run.run_id: run for run in runs}
     wanted = links.read_view()

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from chatbot_mvp.app import build_app
+from chatbot_mvp.evaluation.own_questions import ENOUGH_OWN
 from chatbot_mvp.settings.model import load_settings
 from tests.e2e.test_tour import ask, choose, settle, visit
 
@@ -51,3 +52,25 @@ def test_two_runs_are_compared_and_one_goes_into_the_chat(page, server) -> None:
     [debug] = [entry["answer"]["debug"] for entry in entries if entry.get("answer")]
     assert debug["strategy"] == "LEXICAL"
     assert len(debug["chunks_final"]) <= 2 + debug["stitching_added_count"]
+
+
+FAR = """
+const send = WebSocket.prototype.send, every = window.setInterval;
+WebSocket.prototype.send = function (message) { setTimeout(() => send.call(this, message), 800); };
+window.setInterval = (act, ms, ...more) => every(act, ms / 8, ...more);
+"""
+"""What a page draws anew each second is asked for some times more than the server expects."""
+
+
+@pytest.mark.slow
+def test_a_comparison_that_opens_by_itself_stays_in_a_browser_far_away(page, server) -> None:  # type: ignore[no-untyped-def]
+    app = build_app(load_settings(data_dir=server.data_dir, generation_enabled=False))
+    kb_id = app.kbs.add_sample().kb_id
+    app.own_questions.keep(kb_id, "Maletas", {f"¿Quién lleva {number} maletas?": None for number in range(ENOUGH_OWN)})
+    page.add_init_script(FAR)
+    visit(page, server, "Evaluar_mi_KB")
+    page.get_by_role("button", name="Medir y comparar formas de buscar").click()
+    page.wait_for_url("**/Evaluacion?compare=*")
+    page.get_by_text("Diferencias de configuración").wait_for()
+    page.wait_for_timeout(5_000)
+    assert page.get_by_text("Diferencias de configuración").is_visible()
