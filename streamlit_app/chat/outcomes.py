@@ -36,7 +36,7 @@ _ICONS = {
     "refused": ":red[:material/block:]",
 }
 _UNTICKED = {**_ICONS, "answered": ":gray[:material/rule:]"}
-_REASONS = ("relevance", "unsupported")
+_REASONS = ("relevance", "declined", "unsupported")
 """Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
 
 

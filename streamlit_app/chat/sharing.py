@@ -28,7 +28,8 @@ def share_popover(conversation: Conversation, turn: Turn) -> None:
             st.html("".join(links))
         draw_added("chat-share", conversation, turn)
         st.markdown(t("message.address"))
-        st.code(_address(conversation, turn), language=None, wrap_lines=True)
+        address = page_address("Chat", kb=conversation.kb_id, c=conversation.conversation_id, m=turn.turn_id)
+        st.code(address, language=None, wrap_lines=True)
         st.markdown(t("message.whole"))
         place = (conversation.session, conversation.conversation_id)
         st.download_button(
@@ -63,11 +64,6 @@ def page_address(page: str, **asked: str) -> str:
 def _source_link(source: Source) -> str:
     link = page_address("Documento", **address_of(source))
     return _copies(link, "source", name_of(source), said=True)
-
-
-def _address(conversation: Conversation, turn: Turn) -> str:
-    """Return the address that opens this message for the visitor whose conversation it is."""
-    return page_address("Chat", kb=conversation.kb_id, c=conversation.conversation_id, m=turn.turn_id)
 
 
 def _copies(text: str, name: str, label: str, said: bool) -> str:

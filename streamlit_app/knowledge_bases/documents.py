@@ -151,8 +151,9 @@ def _actions(
             )
             less = st.multiselect(t("kbdoc.tags_remove"), had, key=f"untag-{kb_id}-{at}", placeholder="") if had else []
             described: list[Change] = []
+            added = [tag for one in more if (tag := " ".join(one.split())[:40])]
             for one in picked:
-                tags = tuple(dict.fromkeys([tag for tag in one.tags if tag not in less] + _clean(more)))
+                tags = tuple(dict.fromkeys([tag for tag in one.tags if tag not in less] + added))
                 described += [Describe(one.path, {"tags": tags})] if tags != one.tags else []
             apply_buttons(kb_id, version, staged, described, "tag")
         with st.popover(t("kbdoc.remove"), icon=":material/delete:", key=f"remove-pop-{kb_id}-{at}"):
@@ -166,10 +167,6 @@ def _actions(
 def _matches(document: KbDocument, words: Sequence[str]) -> bool:
     text = fold(" ".join([document.path, document.title, document.author, *document.tags]))
     return all(word in text for word in words)
-
-
-def _clean(tags: Sequence[str]) -> list[str]:
-    return [found for tag in tags if (found := " ".join(tag.split())[:40])]
 
 
 def _picked() -> set[str]:

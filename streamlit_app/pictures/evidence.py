@@ -50,7 +50,8 @@ def evidence_picture(
     x = alt.X("x:Q", title=bare("mykb.threshold"), scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(grid=False))
     y_axis = alt.Axis(labelExpr="format(abs(datum.value), 'd')", tickMinStep=1, tickCount=6, grid=False)
     y = alt.Y("low:Q", title=bare("eval.queries"), scale=alt.Scale(domain=[-bottom, room]), axis=y_axis)
-    kinds = {bare(f"mykb.kind.{kind}"): colour for kind, colour in _kinds(colours).items() if kind in scores}
+    shown = {"answerable": colours.good, "near": colours.lost, "far": colours.other}
+    kinds = {bare(f"mykb.kind.{kind}"): colour for kind, colour in shown.items() if kind in scores}
     histogram = (
         alt.Chart(pd.DataFrame(bars))
         .mark_rect(stroke=colours.ground, strokeWidth=1)
@@ -124,10 +125,6 @@ def _sentence(here: alt.Chart, field: str, y: int, colours: Palette) -> alt.Char
         align="left", baseline="top", color=colours.ink, fontSize=13, x=2, y=y, tooltip=None
     ).encode(text=f"{field}:N")
     return drawn
-
-
-def _kinds(colours: Palette) -> dict[str, str]:
-    return {"answerable": colours.good, "near": colours.lost, "far": colours.other}
 
 
 def _bars(scores: Mapping[str, Sequence[float]]) -> tuple[list[dict[str, Any]], int, int]:

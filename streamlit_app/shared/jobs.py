@@ -127,18 +127,14 @@ def discard_button(key: str, discard: Callable[[], object], sure: str = "") -> N
     Args:
         sure: what is asked first, in Markdown; "" if nothing is lost.
     """
-
-    def act() -> None:
-        with errors_shown():
-            discard()
-            st.rerun()
-
     label = t("job.discard")
     if st.button(label, key=key, icon=":material/delete:", type="tertiary", **guarded(Action.MEASURE)):
         if sure:
             confirm(label, sure, f"{key}-sure", discard)
         else:
-            act()
+            with errors_shown():
+                discard()
+                st.rerun()
 
 
 def show_end(job: JobStatus, stopped: str = "", title: str = "") -> None:

@@ -203,6 +203,8 @@ def test_the_page_tells_the_same(told: Told, name: str, monkeypatch: pytest.Monk
     assert ("no procede de la base" in shown) is (not case.from_kb and case.outcome == "answered")
     assert ("no es una respuesta" in shown or "no son una respuesta" in shown) is (case.outcome == "nearest")
     assert ("respaldo suficiente" in shown) is (False in case.supported)
+    assert ("no respaldan ninguna" in shown) is (case.why == "unsupported")
+    assert ("no encontró la respuesta" in shown) is (case.why == "declined")
     assert bool(page.warning) is case.fell_back
     assert ("Reformule su pregunta" in shown) is (case.outcome != "answered")
     decides = "prueba" if case.fell_back and case.outcome == "answered" else "evidencia"  # of a quote that is proven

@@ -24,7 +24,7 @@ def tune_section() -> None:
     if tune_form():
         st.toast(t("tune.launched"), icon=":material/play_circle:")
         st.rerun()
-    draw_live(lambda: any(_is_active(state) for state in get_app().get(Tuner).tunes()), _under_way)
+    draw_live(lambda: any(one.job is not None and one.job.active for one in get_app().get(Tuner).tunes()), _under_way)
     states = get_app().get(Tuner).tunes()
     finished = {state.tune_id: state for state in states if state.result is not None}
     if finished:
@@ -56,10 +56,6 @@ def _name_of(tune_id: str) -> str:
     except ChatbotError:
         return tune_id
     return f"{state.plan.target} · {moment(state.plan.created_at)}"
-
-
-def _is_active(state: TuneState) -> bool:
-    return state.job is not None and state.job.active
 
 
 def _under_way() -> None:
