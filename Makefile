@@ -6,7 +6,7 @@ PORT ?= 8501
 # Who may reach the server: only this machine. HOST=0.0.0.0 opens it; set ADMIN_PASSWORD first.
 HOST ?= 127.0.0.1
 
-.PHONY: run test check tests test-all attack coverage lint types style docs e2e lock nightly clean
+.PHONY: run test check tests test-all test-torch attack coverage lint types style docs e2e lock nightly clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m streamlit_app --server.address $(HOST) --server.port $(PORT)
@@ -28,6 +28,16 @@ TEMPORARY := $(if $(shell awk '/^MemAvailable/ && $$2 > 12000000' /proc/meminfo 
 WHICH := not slow
 tests: $(VENV)/.installed-dev
 	PYTEST_DEBUG_TEMPROOT=$(TEMPORARY) nice -n 5 $(BIN)/python -m pytest -n 3 --dist loadgroup -m "$(WHICH)"
+
+# Folders of Hugging Face. PyTorch is no part of an install for development: an environment of its own has it, and sees the
+# packages of the other one.
+TORCH := .venv-torch
+test-torch: $(VENV)/.installed-dev
+	test -d $(TORCH) || $(BIN)/python -m venv $(TORCH)
+	cd $(TORCH)/lib/python3.*/site-packages && realpath ../../../../$(VENV)/lib/python3.*/site-packages > below.pth
+	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		'torch==2.13.0' 'chatbot-mvp[transformers]' langchain-huggingface
+	$(TORCH)/bin/python -m pytest -m "" tests/llm/test_huggingface.py tests/wings/ragas/test_huggingface.py
 
 # Everything that attacks: hostile input of all kinds, injections, kills with all random cases, random orders of changes to
 # a knowledge base, fuzz targets under atheris. At most 20 minutes on two cores: `make nightly` has the same tests, with
@@ -123,4 +133,4 @@ nightly: lint
 	test -z "$$failed" || { echo "nightly failed:$$failed"; exit 1; }
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(TORCH) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

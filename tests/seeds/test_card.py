@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
 
 import pytest
 from _pytest.mark.expression import Expression
@@ -16,7 +15,7 @@ from docs.generator.statements import read_statements
 from streamlit_app.shared.i18n import LANGUAGE_NAMES
 from streamlit_app.shared.state import PAGES
 from tests.docs.pages import ROOT
-from tests.seeds.ran import needs_an_extra, not_shown
+from tests.seeds.ran import not_shown
 
 PACKAGES = """
 streamlit google-generativeai groq openai chromadb tantivy rapidfuzz boto3 pyarrow pandas httpx pytest
@@ -128,8 +127,3 @@ def test_a_statement_is_missed_if_none_of_its_tests_ran() -> None:
     assert not_shown(ran) == []
     without = ran - {"tests/knowledge_base/test_store.py::test_a_kb_is_there_for_a_new_store_over_the_same_folder"}
     assert "K12" in {each.id for each in not_shown(without)}
-
-
-def test_only_what_needs_an_extra_that_is_not_there_is_excused() -> None:
-    excused = {each.id for each in read_statements() if each.tests and needs_an_extra(each)}
-    assert excused == (set() if find_spec("transformers") else {"G4"})
