@@ -65,9 +65,13 @@ class Keyboard:
     def press(self, key: str) -> Focus:
         """Press a key, wait until the page stands still, and look.
 
-        What the press has made useless keeps the focus for a moment, until the page gives it another place.
+        What the press has made useless keeps the focus for a moment, until the page gives it another place. An arrow
+        leaves a tab, however late: a second one would pass over the next tab unseen.
         """
+        tab = self.page.evaluate_handle("document.activeElement.closest('[role=tab]')")
         self.page.keyboard.press(key)
+        if key.startswith("Arrow"):
+            self.page.wait_for_function("tab => !tab || document.activeElement !== tab", arg=tab)
         self.page.wait_for_timeout(60)
         settle(self.page)
         if self.page.evaluate("document.activeElement.disabled === true"):
