@@ -13,6 +13,7 @@ from chatbot_mvp.documents.chunking import split_sections
 from chatbot_mvp.documents.names import clean_file_name
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted, empty_pages, with_pages
+from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.readers import (
     MARKDOWN,
     SUFFIXES,
@@ -55,6 +56,8 @@ _RULED = re.compile(
     r"([=-])\3{2,}+[ \t]*+(?=\n|\Z)"
 )
 """A title of a text file, with a line above it that may be another or a rule, and the rule below it."""
+_BETWEEN, _RULE = re.compile(r" {2,}|\t+"), re.compile(r"(?:[-=─]{3,}+[ \t+|]*+)++")
+"""What stands between the columns of a table of a text file, and the rule below their names."""
 _TITLE = re.compile(r"(?:\d[\d.]*+[.)]?+ ++)?+[^\W\d_](?:(?![\t|]|  ).){,68}[^\W_]")
 _OPENS = re.compile(r"[\"'«“¿¡(]*+[^\W\d_]")
 _ENDS = re.compile(r"[.!?…:][\"'»”)\]]*\s*\Z")
@@ -238,8 +241,30 @@ def _decode(name: str, content: bytes) -> tuple[str, str, int]:
 
 
 def _with_marks(text: str) -> str:
-    """Mark the headings of a plain text, which only rules and lines of their own show."""
-    return "\n\n".join(map(_titles_apart, _RULED.sub(_heading, text).split("\n\n")))
+    """Mark the headings and tables of a plain text, which only rules, spaces and lines of their own show."""
+    return "\n\n".join(map(_titles_apart, _RULED.sub(_heading, _tables_as_rows(text)).split("\n\n")))
+
+
+def _tables_as_rows(text: str) -> str:
+    """Write as rows what stands in columns, two spaces or a tab apart, below their names and a rule."""
+    lines = text.split("\n")
+    out: list[str] = []
+    columns = [_BETWEEN.split(line.strip()) if _BETWEEN.search(line.strip()) else [] for line in lines]
+    row = 0
+    while row < len(lines):
+        end = row + 2
+        ruled = columns[row] and end < len(lines) and _RULE.fullmatch(lines[row + 1].strip())
+        while ruled and end < len(lines) and len(columns[end]) == len(columns[row]):
+            end += 1
+        if end > row + 2:
+            cells = [[Cell(cell) for cell in one] for one in (columns[row], *columns[row + 2 : end])]
+            out += ([""] if out and out[-1].strip() else []) + [rows_of(cells, 1)]
+            out += [""] if end < len(lines) and lines[end].strip() else []
+            row = end
+        else:
+            out.append(lines[row])
+            row += 1
+    return "\n".join(out)
 
 
 def _heading(ruled: re.Match[str]) -> str:

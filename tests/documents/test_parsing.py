@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from chatbot_mvp.documents.parsing import cut_at_paragraph, parse_upload
 from chatbot_mvp.errors import UploadError
+from tests.processor import reference_seconds
 from tests.raising import raises
 
 SPANISH = "Año nuevo: ¿vacación o educación?\n"
@@ -167,3 +169,38 @@ def test_a_title_on_the_line_above_its_paragraph_stands_apart(text: str, apart: 
     assert parse_upload("a.txt", text.encode(), max_chars=1_000, max_mb=1).text == (apart or text)
     if "--" not in text:  # a heading of Markdown
         assert parse_upload("a.md", text.encode(), max_chars=1_000, max_mb=1).text == text
+
+
+COLUMNS = """Ciclos:
+   Carga               Temperatura    Tiempo
+   -----------------------------------------
+   Líquidos, 500 ml    121 °C         20 min
+   Vidrio\t126 °C\t11 min
+Otra línea."""
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (
+            COLUMNS,
+            "Ciclos:\n\n- Carga: Líquidos, 500 ml; Temperatura: 121 °C; Tiempo: 20 min\n"
+            "- Carga: Vidrio; Temperatura: 126 °C; Tiempo: 11 min\n\nOtra línea.",
+        ),
+        ("Plan  Precio\n====  ======\nBase  31 €", "- Plan: Base; Precio: 31 €"),
+        # No rule, no names, another number of columns: nothing says what stands below what.
+        ("Plan  Precio\nBase  31 €", ""),
+        ("Precios\n------  -----\nBase  31 €", ""),
+        ("Plan  Precio\n----  ------\nBase  31 €  hoy", ""),
+    ],
+    ids=["below a sentence", "two rules", "no rule", "one name", "another number"],
+)
+def test_what_stands_in_columns_below_their_names_is_a_table(text: str, read: str) -> None:
+    assert parse_upload("a.txt", text.encode(), max_chars=1_000, max_mb=1).text == (read or text)
+
+
+@pytest.mark.parametrize("part", ["a  b\n", "a  b\n---\n", "a  b\n---\na  b\n\n", "  ", "--- ", "a\tb\n---x\n"])
+def test_columns_take_linear_time(part: str) -> None:
+    started = time.process_time()
+    parse_upload("a.txt", (part * (200_000 // len(part)) + "x").encode(), max_chars=300_000, max_mb=1)
+    assert reference_seconds(time.process_time() - started) < 3
