@@ -41,6 +41,10 @@ NEAR = 0.5
 """Least nearness (0-1) of each word of the question to a word of the unit, …"""
 IN_PLACE = 0.6
 """… of one in whose place another one stands: behind the pool of the unit stands "outdoor", and not "covered". …"""
+_LONG, _FEW, _ALMOST = 5, 1 / 3, 0.7
+"""Of so many words of a question or more, this share may be less near, by this factor at most, if the unit is so much
+closer than others as makes up for it: people say "how long does it carry on working" of what "is valid". Not the thing
+that is asked for."""
 FAINT = 0.35
 """… and of one that its passage says elsewhere: what is said of the court is no answer about the sauna beside it."""
 OTHER_KIND = 0.05
@@ -69,7 +73,12 @@ _CLAUSE_ENDS = re.compile(r"[,;:()]| (?:y|e|pero|and|but) ")
 _MAY = re.compile(r"\b(?:puede\w*|puedo|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|can|may|must|should|allow\w*)\b")
 _EACH = ("cada", "por", "each", "per", "every")
 _WORD, _SIGNS = re.compile(r"\w+"), re.compile(r"[^\w ]+")
-_NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without")
+_NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without|\w+n['’]t")
+_CONTRACTED = re.compile(r"\w+['’](?:t|ve|re|ll|d|m)")
+_PRONOUN = re.compile(r"i(?:['’]\w+)?")
+"""What English writes like a name."""
+_OTHER_IN_ENGLISH = ("once",)
+"""What is a number in Spanish alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +162,12 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         beside = near >= FAINT and word.stem != wanted.noun and has(around, word, reader)
         held = _in_range(word.text, clause, context, reader)
         said.append(1.0 if beside or held or has(context, word, reader) else near)
-    return Proof(unit, min(apart / margin, min(said, default=0.0) / NEAR))
+    apart, least = apart / margin, min(said, default=0.0) / NEAR
+    other = [word.stem for (word, _), near in zip(content, said, strict=True) if near < NEAR]
+    in_other_words = len(said) >= _LONG and len(other) <= _FEW * len(said) and least >= _ALMOST
+    if other and in_other_words and wanted.noun not in other and apart >= 1:
+        return Proof(unit, apart * least)
+    return Proof(unit, min(apart, least))
 
 
 def superseded(chosen: Sequence[Unit], units: Iterable[Unit], grounding: Grounding, reader: Reader) -> bool:
@@ -206,8 +220,11 @@ def content_of(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[t
     asking = {*plain.split()} - {*rest.split()}
     for at, word in enumerate(reader.words(clause)):
         said = fold(word.text)
-        literal = (bool(_LITERAL.fullmatch(said)) and said not in ARTICLES) or (at > 0 and word.text[:1].isupper())
-        if said not in asking and (literal or not (word.is_stop or said in LIGHT_WORDS)):
+        other = said in ARTICLES or (reader.language == "en" and said in _OTHER_IN_ENGLISH)
+        light = word.is_stop or said in LIGHT_WORDS or bool(_CONTRACTED.fullmatch(said))
+        named = at > 0 and word.text[:1].isupper() and not _PRONOUN.fullmatch(said)
+        literal = named or (bool(_LITERAL.fullmatch(said)) and not other)
+        if said not in asking and (literal or not light):
             yield word, literal
 
 

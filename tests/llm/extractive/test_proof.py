@@ -120,6 +120,46 @@ def test_the_proof_is_the_least_of_margin_and_nearness_over_their_thresholds() -
         assert bool(completion.text) == (value >= 1)
 
 
+LONG = "¿Qué comida blanda templada traen pronto?"
+
+
+@pytest.mark.parametrize(
+    ("question", "other", "near", "margins", "value"),
+    [
+        (LONG, "traen", 0.8, 1.3, 1.04),
+        (LONG, "traen", 0.8, 1.2, 0.96),
+        (LONG, "traen", 0.69, 5, 0.69),  # too far
+        (LONG, "traen", 0.8, 0.9, 0.8),  # something else is as close
+        (LONG, "traen blanda", 0.8, 5, 0.8),  # too many words
+        (LONG, "comida", 0.8, 5, 0.8),  # the thing that is asked for
+        (LONG.replace("templada ", ""), "traen", 0.8, 5, 0.8),  # too short a question
+    ],
+)
+def test_of_a_long_question_some_words_may_be_farther_if_nothing_else_is_nearly_as_close(
+    question: str, other: str, near: float, margins: float, value: float
+) -> None:
+    words = dict.fromkeys("comida blanda templada traen pronto".split(), 1.0)
+    words |= dict.fromkeys(other.split(), near * NEAR)
+    completion = asked(question, [0.1 + margins * MARGIN, 0.1], words)
+    assert completion.proof == pytest.approx(value)
+    assert bool(completion.text) == (value >= 1)
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("If I eat late, what is served as lunch?", True),
+        ("What is served if I don't eat lunch?", False),  # the text denies nothing
+        ("What lunch is served once we've finished?", True),
+        ("What lunch is served to US guests?", False),
+    ],
+)
+def test_i_is_no_name_and_a_contraction_no_word(question: str, answers: bool) -> None:
+    near = dict.fromkeys("eat late served lunch finished guests".split(), 1.0)
+    text = "Lunch is served late. The tea is poured in the morning."
+    assert bool(asked(question, [0.9, 0.1], near, text).text) == answers
+
+
 @pytest.mark.parametrize(
     ("question", "literal"),
     [("¿Qué pasa con la comida de Ana?", "ana"), ("¿Qué comida hay el sábado?", "sabado"), ("¿Y la comida 12?", "12")],
