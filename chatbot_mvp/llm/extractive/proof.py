@@ -70,9 +70,7 @@ _MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASUR
 _AMOUNTS = ("money", "measure", "percentage")
 """Values that are those of the thing in whose clause they stand. A time is said of a whole sentence: "In May, …"."""
 _CLAUSE_ENDS = re.compile(r"[,;:()]| (?:y|e|pero|and|but) ")
-_MAY = re.compile(r"\b(?:puede\w*|puedo|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|can|may|must|should|allow\w*)\b")
-_EACH = ("cada", "por", "each", "per", "every")
-_WORD, _SIGNS = re.compile(r"\w+"), re.compile(r"[^\w ]+")
+_SIGNS = re.compile(r"[^\w ]+")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without|\w+n['’]t")
 _CONTRACTED = re.compile(r"\w+['’](?:t|ve|re|ll|d|m)")
 _PRONOUN = re.compile(r"i(?:['’]\w+)?")
@@ -128,17 +126,13 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     quote = "\n".join(passage.text[start:end] for start, end in unit.spans)
     short = len(quote) <= MAX_CHARS or unit.is_row or len(unit.spans) > 1
     alike = wanted.kind == "yes_no" or _denies_alike(clause, quote, reader)
-    beside_it = [units[row].text for row in rivals if gives_it[row] and units[row].passage == unit.passage]
     if (
         not (gives_it[best] and short and alike)
         or _disputed(clause, quote, (units[row].text for row in rivals), reader)
-        or _allows_otherwise(clause, quote, beside_it)
-        or (COUNT.search(fold(clause)) and _says_of_each(wanted.noun, quote, reader))
         or says_otherwise(clause, quote, reader.language, wanted.kind == "who")
     ):
         return Proof(unit, 0.0)
-    heads, own = f"{passage.section}\n{unit.topic}", f"{unit.lead}\n{quote}"
-    context = f"{heads}\n{own}"
+    context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
     # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
     around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
     everywhere = "\n".join(other.text for other in grounding.passages)
@@ -149,9 +143,6 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     if _of_another(value, clause, content, unit, reader):
         return Proof(unit, 0.0)
     for word, literal in content:
-        # A heading of two models says of neither that the sentence below is about it: the sentence may name the other.
-        if literal and not has(own, word, reader) and _names_another(own, heads, clause):
-            return Proof(unit, 0.0)
         # A role that the passages name is not what somebody does who is near it.
         role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
         near = 0.0 if literal or role else near_words[best].get(fold(word.text), 0.0)
@@ -232,12 +223,6 @@ def has(text: str, word: Word, reader: Reader) -> bool:
     return word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(fold(word.text))}\b", fold(text)))
 
 
-def _names_another(own: str, heads: str, clause: str) -> bool:
-    """Return whether a text has a number, day or month of its headings that the question does not have."""
-    of_text, of_heads, asked_about = ({*_WORD.findall(fold(text))} for text in (own, heads, clause))
-    return any(map(_LITERAL.fullmatch, (of_text & of_heads) - asked_about - {*ARTICLES}))
-
-
 def _replaced(clause: str, quote: str, reader: Reader) -> frozenset[str]:
     """Return the terms of a question that a quote does not have, and has another one where they would stand.
 
@@ -276,22 +261,6 @@ def _disputed(clause: str, quote: str, others: Iterable[str], reader: Reader) ->
     return bool(words and given.search(fold(clause))) and any(
         {*given.findall(fold(other))} - said and all(has(other, word, reader) for word in words) for other in others
     )
-
-
-def _allows_otherwise(clause: str, quote: str, others: Iterable[str]) -> bool:
-    """Return whether what answers as well says what one may or must do, and the quote does not, though it is asked for.
-
-    How many there are is not how many somebody may have.
-    """
-    asked_for = _MAY.search(fold(clause)) and not _MAY.search(fold(quote))
-    return bool(asked_for) and any(_MAY.search(fold(other)) for other in others)
-
-
-def _says_of_each(noun: str, quote: str, reader: Reader) -> bool:
-    """Return whether what is counted is only said of each in a text: "two tents per pitch" counts no pitches."""
-    words = reader.words(quote)
-    behind = [at > 0 and fold(words[at - 1].text) in _EACH for at, word in enumerate(words) if word.stem == noun]
-    return bool(behind) and all(behind)
 
 
 def _of_another(value: str, clause: str, content: Sequence[tuple[Word, bool]], unit: Unit, reader: Reader) -> bool:
