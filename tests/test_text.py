@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -208,3 +210,17 @@ def test_a_run_of_combining_marks_is_cut_and_takes_no_time() -> None:
     assert normalize("NFC", "a" + "\u0327\u0301" * 40_000 + "b") == normalize("NFC", "a" + "\u0327\u0301" * 15 + "b")
     assert normalize("NFC", "☀" * 100 + "é") == "☀" * 100 + "é"
     assert fold("a" + "\u0327\u0301" * 40_000) == "a"
+
+
+@given(
+    st.text(
+        st.sampled_from("aeA…ﬁ☀ñ 1\u0301\u0303\u0327\u1100\u1161\u11a8가ｶ\uff9e\uffa1\uffc2\u09c7\u09be"), max_size=60
+    ),
+    st.sampled_from(["NFC", "NFKC", "NFKD"]),
+    st.integers(1, 9),
+)
+def test_a_text_is_normalised_in_pieces_as_it_is_whole(text: str, form: Any, piece: int) -> None:
+    text = re.sub("([\u0301\u0303\u0327]{8})[\u0301\u0303\u0327]*", r"\1", text)  # of more in a row some are dropped
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("chatbot_mvp.text._PIECE", piece)
+        assert normalize(form, text) == unicodedata.normalize(form, text)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from chatbot_mvp.documents.languages import PARAGRAPH_WORDS, clear_language, tally
-from chatbot_mvp.text import sentences
+from chatbot_mvp.text import normalize, sentences
 from chatbot_mvp.types import Chunk
 
 Garbage = Literal["", "fence", "repeated", "script", "language"]
@@ -55,5 +55,5 @@ def _repeats(text: str) -> bool:
 
 def _scripts(texts: Iterable[str]) -> set[str]:
     """Return the scripts of all letters, as the first word of their names: "LATIN", "CYRILLIC", "CJK"."""
-    letters = {char for text in texts for char in unicodedata.normalize("NFKC", text) if char.isalpha()}
+    letters = {char for text in texts for char in normalize("NFKC", text) if char.isalpha()}
     return {unicodedata.name(char, "?").split()[0] for char in letters}

@@ -56,8 +56,9 @@ _RULED = re.compile(
     r"([=-])\3{2,}+[ \t]*+(?=\n|\Z)"
 )
 """A title of a text file, with a line above it that may be another or a rule, and the rule below it."""
-_BETWEEN, _RULE = re.compile(r" {2,}|\t+"), re.compile(r"(?:[-=─]{3,}+[ \t+|]*+)++")
-"""What stands between the columns of a table of a text file, and the rule below their names."""
+_NAMED = re.compile(r"^([^\n]++)\n[ \t]*+(?:[-=─]{3,}+[ \t+|]*+)++(?=\n)", re.M)
+_BETWEEN = re.compile(r" {2,}|\t+")
+"""The names of the columns of a table of a text file with the rule below them, and what parts them."""
 _TITLE = re.compile(r"(?:\d[\d.]*+[.)]?+ ++)?+[^\W\d_](?:(?![\t|]|  ).){,68}[^\W_]")
 _OPENS = re.compile(r"[\"'«“¿¡(]*+[^\W\d_]")
 _ENDS = re.compile(r"[.!?…:][\"'»”)\]]*\s*\Z")
@@ -247,24 +248,25 @@ def _with_marks(text: str) -> str:
 
 def _tables_as_rows(text: str) -> str:
     """Write as rows what stands in columns, two spaces or a tab apart, below their names and a rule."""
-    lines = text.split("\n")
-    out: list[str] = []
-    columns = [_BETWEEN.split(line.strip()) if _BETWEEN.search(line.strip()) else [] for line in lines]
-    row = 0
-    while row < len(lines):
-        end = row + 2
-        ruled = columns[row] and end < len(lines) and _RULE.fullmatch(lines[row + 1].strip())
-        while ruled and end < len(lines) and len(columns[end]) == len(columns[row]):
-            end += 1
-        if end > row + 2:
-            cells = [[Cell(cell) for cell in one] for one in (columns[row], *columns[row + 2 : end])]
-            out += ([""] if out and out[-1].strip() else []) + [rows_of(cells, 1)]
-            out += [""] if end < len(lines) and lines[end].strip() else []
-            row = end
-        else:
-            out.append(lines[row])
-            row += 1
-    return "\n".join(out)
+    parts: list[str] = []
+    done = 0
+    for found in _NAMED.finditer(text):
+        names, end = _BETWEEN.split(found[1].strip()), found.end()
+        rows: list[list[str]] = []
+        while len(names) > 1 and found.start() >= done and end < len(text):
+            stop = len(text) if (line_end := text.find("\n", end + 1)) < 0 else line_end
+            cells = _BETWEEN.split(text[end + 1 : stop].strip())
+            if len(cells) != len(names):
+                break
+            rows.append(cells)
+            end = stop
+        if rows:
+            table = rows_of([[Cell(cell) for cell in one] for one in (names, *rows)], 1)
+            apart = text[end : end + 2] not in ("", "\n", "\n\n")
+            above = text[done : found.start()].rstrip()
+            parts += [f"{above}\n\n" if above or done else "", table, "\n" * apart]
+            done = end
+    return "".join([*parts, text[done:]])
 
 
 def _heading(ruled: re.Match[str]) -> str:

@@ -188,12 +188,16 @@ Otra línea."""
             "- Carga: Vidrio; Temperatura: 126 °C; Tiempo: 11 min\n\nOtra línea.",
         ),
         ("Plan  Precio\n====  ======\nBase  31 €", "- Plan: Base; Precio: 31 €"),
+        (
+            "A  B\n----\n1  2\nY:\nC  D\n----\n3  4\n\nE  F\n----\n5  6\n",
+            "- A: 1; B: 2\n\nY:\n\n- C: 3; D: 4\n\n- E: 5; F: 6\n",
+        ),
         # No rule, no names, another number of columns: nothing says what stands below what.
         ("Plan  Precio\nBase  31 €", ""),
         ("Precios\n------  -----\nBase  31 €", ""),
         ("Plan  Precio\n----  ------\nBase  31 €  hoy", ""),
     ],
-    ids=["below a sentence", "two rules", "no rule", "one name", "another number"],
+    ids=["below a sentence", "two rules", "three tables", "no rule", "one name", "another number"],
 )
 def test_what_stands_in_columns_below_their_names_is_a_table(text: str, read: str) -> None:
     assert parse_upload("a.txt", text.encode(), max_chars=1_000, max_mb=1).text == (read or text)
