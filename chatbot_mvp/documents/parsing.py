@@ -56,9 +56,10 @@ _RULED = re.compile(
     r"([=-])\3{2,}+[ \t]*+(?=\n|\Z)"
 )
 """A title of a text file, with a line above it that may be another or a rule, and the rule below it."""
-_NAMED = re.compile(r"^([^\n]++)\n[ \t]*+(?:[-=─]{3,}+[ \t+|]*+)++(?=\n)", re.M)
-_BETWEEN = re.compile(r" {2,}|\t+")
-"""The names of the columns of a table of a text file with the rule below them, and what parts them."""
+_NAMED = re.compile(r"^([^\n]++)\n[ \t]*+(?:[-=─]{3,}+[ \t]*+)++(?=\n)", re.M)
+"""The names of the columns of a table of a text file, with the rule below them."""
+_CELL = re.compile(r"[^ \t]+(?: [^ \t]+)*")
+_RULE = re.compile(r"[ \t]*(?:[-=─]{3,}+[ \t]*+)++")
 _TITLE = re.compile(r"(?:\d[\d.]*+[.)]?+ ++)?+[^\W\d_](?:(?![\t|]|  ).){,68}[^\W_]")
 _OPENS = re.compile(r"[\"'«“¿¡(]*+[^\W\d_]")
 _ENDS = re.compile(r"[.!?…:][\"'»”)\]]*\s*\Z")
@@ -247,23 +248,33 @@ def _with_marks(text: str) -> str:
 
 
 def _tables_as_rows(text: str) -> str:
-    """Write as rows what stands in columns, two spaces or a tab apart, below their names and a rule."""
+    """Write as rows what stands in columns, two spaces or a tab apart, below their names and a rule.
+
+    A cell begins or ends where its name does, unless a tab says where it begins: prose and empty cells make no rows.
+    """
     parts: list[str] = []
     done = 0
     for found in _NAMED.finditer(text):
-        names, end = _BETWEEN.split(found[1].strip()), found.end()
-        rows: list[list[str]] = []
-        while len(names) > 1 and found.start() >= done and end < len(text):
+        names, end = list(_CELL.finditer(found[1])), found.end()
+        before = text[text.rfind("\n", 0, max(found.start() - 1, 0)) + 1 : found.start()].rstrip("\n")
+        inside = len(_CELL.findall(before)) > 1 and not _RULE.fullmatch(before)
+        if found.start() < done or len(names) < 2 or inside or any(name[0][-1] in ".!?" for name in names):
+            continue
+        rows = [names]
+        while end < len(text):
             stop = len(text) if (line_end := text.find("\n", end + 1)) < 0 else line_end
-            cells = _BETWEEN.split(text[end + 1 : stop].strip())
-            if len(cells) != len(names):
+            cells = list(_CELL.finditer(line := text[end + 1 : stop]))
+            if len(cells) != len(names) or _RULE.fullmatch(line):
+                break
+            pairs = zip(names, cells, strict=True)
+            if "\t" not in line and not all(a.start() == b.start() or a.end() == b.end() for a, b in pairs):
                 break
             rows.append(cells)
             end = stop
-        if rows:
-            table = rows_of([[Cell(cell) for cell in one] for one in (names, *rows)], 1)
+        if len(rows) > 1:
             apart = text[end : end + 2] not in ("", "\n", "\n\n")
             above = text[done : found.start()].rstrip()
+            table = rows_of([[Cell(cell[0]) for cell in row] for row in rows], 1)
             parts += [f"{above}\n\n" if above or done else "", table, "\n" * apart]
             done = end
     return "".join([*parts, text[done:]])

@@ -144,13 +144,9 @@ class Connections:
             cost = prices.cost(name, model, question_usage(settings.kb_max_context_chars))
             price = prices.row(name, model)
         variable = MODEL_SETTINGS.get(name, "")
-        listed = self._listed.get((name, provider.base_url(settings)))
-        # A vendor's list may leave out names that it knows; a server of one's own has what it lists.
-        lacks = address != provider.usual_address and _is_missing(model, listed)
-        state = _state(provider, settings, listens)
         return Connection(
             name,
-            "needs_model" if lacks and state == "ready" else state,
+            _state(provider, settings, listens),
             provider.command,
             self._access.key_state(name) if provider.keys else None,
             provider.key_url,
@@ -158,7 +154,7 @@ class Connections:
             has_address and self._access.address_changeable(name),
             model,
             bool(variable) and self._live.changeable(variable),
-            listed,
+            self._listed.get((name, provider.base_url(settings))),
             here,
             None if cost is None else 1_000 * cost,
             price,
@@ -173,11 +169,6 @@ def _state(provider: Provider, settings: Settings, listens: bool) -> ConnectionS
     if not listens:
         return "not_running"
     return "needs_model" if provider.missing(settings) else "ready"
-
-
-def _is_missing(model: str, listed: Sequence[str] | None) -> bool:
-    """Return whether a server lists models, and not this one; Ollama lists ``llama3`` as ``llama3:latest``."""
-    return bool(model and listed) and not any(one in (model, f"{model}:latest") for one in listed or ())
 
 
 def is_loopback(address: str) -> bool:

@@ -239,18 +239,6 @@ def test_a_running_ollama_is_found_with_its_models(app: App, provider: OpenAiStu
     assert (found.state, found.models, found.usd_per_thousand) == ("needs_model", (MODEL,), 0.0)
     app.connections.choose_model("ollama", MODEL)
     assert of(app, "ollama").state == "ready"
-    app.connections.choose_model("ollama", "another")
-    assert of(app, "ollama").state == "needs_model"
-
-
-def test_a_vendor_at_another_address_lacks_the_model_that_it_does_not_list(app: App, provider: OpenAiStub) -> None:
-    app.connections.connect("openai", address=f"{provider.url}/v1")
-    app.connections.choose_model("openai", "another")
-    assert of(app).state == "ready"  # nobody has asked what it has
-    app.connections.list_models("openai")
-    assert of(app).state == "needs_model"
-    app.connections.choose_model("openai", MODEL)
-    assert of(app).state == "ready"
 
 
 def test_a_thousand_questions_cost_what_the_table_says(app: App) -> None:

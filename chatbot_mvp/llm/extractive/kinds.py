@@ -67,9 +67,9 @@ ARTICLES = ("un", "una", "uno", "one")
 NUMBER = re.compile(rf"\b(?:\d[\d.,:]*|{NUMERALS})\b")
 _DATE = re.compile(rf"\b(?:1\d{{3}}|20\d\d|{MONTHS}|{DAYS}|\d{{1,2}}[:.]\d\d|\d{{1,2}}/\d{{1,2}})\b")
 WHY = re.compile(
-    r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por (?:culpa|falta|motivos?|exceso) de|"
-    r"para que|por ello|asi que|de modo que|because|since|due to|owing to|for lack of|so that|in order to|"
-    r"as a result|therefore|caused?)\b"
+    r"\b(?:porque|ya que|puesto que|dado que|debid[oa]s?|gracias a|a causa|por culpa|"
+    r"por (?:falta|motivos?|exceso) del?|para que|por ello|asi que|de modo que|because|since|due to|owing to|"
+    r"for lack of|so that|in order to|as a result|therefore|caused?)\b"
 )
 _EARLIER = re.compile(
     r"\b(?:antes|despues|primer[oa]?|mas (?:antigu|viej|jov|recient|moder|tard)\w*|mayor edad|"

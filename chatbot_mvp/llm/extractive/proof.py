@@ -44,7 +44,7 @@ IN_PLACE = 0.6
 _LONG, _FEW, _ALMOST = 5, 1 / 3, 0.7
 """Of so many words of a question or more, this share may be less near, by this factor at most, if the unit is so much
 closer than others as makes up for it: people say "how long does it carry on working" of what "is valid". Not the thing
-that is asked for."""
+that is asked for, nor a word in whose place another one stands."""
 FAINT = 0.35
 """… and of one that its passage says elsewhere: what is said of the court is no answer about the sauna beside it."""
 OTHER_KIND = 0.05
@@ -74,7 +74,7 @@ _SIGNS = re.compile(r"[^\w ]+")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without|\w+n['’]t")
 _CONTRACTED = re.compile(r"\w+['’](?:t|ve|re|ll|d|m)")
 _PRONOUN = re.compile(r"i(?:['’]\w+)?")
-"""What English writes like a name."""
+"""What English writes like a name, if it stands behind none: "Elizabeth I"."""
 _OTHER_IN_ENGLISH = ("once",)
 """What is a number in Spanish alone."""
 
@@ -86,7 +86,7 @@ class Proof:
     unit: Unit
     value: float
     """How well it is proven to be the answer: the least of what is measured, each over its threshold; from 1 on it is,
-    and 0 is what says otherwise, or is of another kind than the question asks for."""
+    1 too if its margin makes up for a word, and 0 is what says otherwise, or is of another kind than is asked for."""
 
 
 def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
@@ -156,8 +156,8 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     apart, least = apart / margin, min(said, default=0.0) / NEAR
     other = [word.stem for (word, _), near in zip(content, said, strict=True) if near < NEAR]
     in_other_words = len(said) >= _LONG and len(other) <= _FEW * len(said) and least >= _ALMOST
-    if other and in_other_words and wanted.noun not in other and apart >= 1:
-        return Proof(unit, apart * least)
+    if in_other_words and not {wanted.noun, *replaced} & {*other} and apart >= 1 > least:
+        return Proof(unit, min(apart * least, 1.0))
     return Proof(unit, min(apart, least))
 
 
@@ -209,11 +209,14 @@ def content_of(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[t
         plain, rest: its folded words; those of them that are no words for the kind of value asked for.
     """
     asking = {*plain.split()} - {*rest.split()}
-    for at, word in enumerate(reader.words(clause)):
+    words = reader.words(clause)
+    for at, word in enumerate(words):
         said = fold(word.text)
         other = said in ARTICLES or (reader.language == "en" and said in _OTHER_IN_ENGLISH)
         light = word.is_stop or said in LIGHT_WORDS or bool(_CONTRACTED.fullmatch(said))
-        named = at > 0 and word.text[:1].isupper() and not _PRONOUN.fullmatch(said)
+        behind_name = at > 1 and words[at - 1].text[:1].isupper()
+        pronoun = reader.language == "en" and _PRONOUN.fullmatch(said) and not behind_name
+        named = at > 0 and word.text[:1].isupper() and not pronoun
         literal = named or (bool(_LITERAL.fullmatch(said)) and not other)
         if said not in asking and (literal or not light):
             yield word, literal

@@ -16,7 +16,7 @@ LIGHT_WORDS = frozenset(
     necesita gustaria saber
     cosa cosas alguien persona personas gente tipo
     dime favor llevar hay existe usar uso use dar da ver pasa pasar ocurre
-    llama llaman called q pa
+    q pa
     deja dejan dejar dejo quedan haga debo debe deben hace sirve sirven cual tras
     need want get thing things people tell please make use have something someone happens""".split()
 )
@@ -147,7 +147,7 @@ VALUES: dict[str, Value] = {
         r"que dias?(?: de la semana)?|(?:on )?(?:which|what) days?",
         rf"(?<!antes del )(?<!hasta el )\b\d{{1,2}} de (?:{MONTHS})\b|\b(?:{DAYS})\b|\b\d{{1,2}}/\d{{1,2}}\b|"
         r"\b(?:diari\w+|todos los dias|laborables?|festivos?|fines? de semana|every day|daily|"
-        rf"weekends?)\b|\bdia \d|\bdias \d|\b\d{{1,2}}(?:st|nd|rd|th)\b",
+        rf"weekends?)\b|\bdia \d|\bdias \d",
     ),
     "date": _value(
         r"(?:en )?que (?:fechas?|mes|ano)|cual es la fecha|(?:on |in )?(?:what|which) (?:date|month|year)",
