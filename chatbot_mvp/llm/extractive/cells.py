@@ -33,6 +33,9 @@ _MONEY = re.compile(r"barat|car[oa]|cheap|expens")
 _SUM = re.compile(r"\b(?:en total|total(?:es)?|suman?|in total|altogether|sum)\b")
 _ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
 _NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
+_MAY = re.compile(
+    r"\b(?:pued\w+|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|hay que|teng\w+ que|can|may|must|should|allow\w*)\b"
+)
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
 _BEGINNING = 5
@@ -229,6 +232,7 @@ class _Question:
         elif (
             COUNT.search(left)
             and self.reader.terms(table.names[key]) == {self.noun}  # a size of plots counts no plots
+            and not _MAY.search(self.folded)  # how many there are is not how many one may have
             and not self._values(table, key, rows)
         ):
             target, said = key, str(len(rows))
@@ -298,14 +302,15 @@ class _Question:
         counted = self.noun in used | self.reader.terms(under + table.above)
         if COUNT.search(self.folded) and not (counted or all(self._in_unit(table, row, target) for row in rows)):
             return Cells(units, 0.0)  # what is counted is something else
-        values, met = [], 0
+        counts, values, met = said == str(len(rows)), [], 0
         # The last departure is no word of "first departure", though it is near it.
         of_head = self._terms(_bare(table.names[target]))
         partly = bool(of_head & self.stems) and not of_head <= self.stems
         text = f"{under}\n{table.above}\n{text_of(units[0])}"
         near = self.grounding.near([text])[0][1] if self.grounding.near and not partly else {}
         for word, literal in self.words:
-            around = under if literal else f"{under}\n{table.above}"
+            # Nobody wrote a number of rows, so that nothing beside the table says what it is about.
+            around = under if literal or counts else f"{under}\n{table.above}"
             if word.stem in used:
                 values.append(1.0)
                 met += 1
@@ -314,7 +319,7 @@ class _Question:
             elif has(around, word, self.reader):
                 values.append(1.0)
             else:
-                values.append(0.0 if literal else near.get(fold(word.text), 0.0))
+                values.append(0.0 if literal or counts else near.get(fold(word.text), 0.0))
         return Cells(units, min(values, default=0.0) / NEAR, said, met)
 
     def _in_unit(self, table: Table, row: int, column: int) -> bool:
