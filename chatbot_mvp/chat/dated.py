@@ -7,6 +7,7 @@ names a month is of the month's end. Passages without such a date stay where the
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import TypeVar
@@ -18,9 +19,9 @@ T = TypeVar("T")
 
 _MONTH = "|".join(MONTHS)
 _DATE = re.compile(
-    r"(?P<iso>\d{4})-(?P<m>\d\d)(?:-(?P<d>\d\d))?|"
+    r"(?P<iso>[12]\d{3})-(?P<m>\d\d)(?:-(?P<d>\d\d))?|"
     rf"(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: de| of)? )?\b(?P<month>{_MONTH})\b"
-    r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?,?(?: de| del)?(?: (?P<year>\d{4}))?"
+    r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?,?(?: de| del)?(?: (?P<year>[12]\d{3}))?"
 )
 _NOW = re.compile(
     r"\b(?:ahora|actual(?:es|mente)?|hoy|vigentes?|ultim[oa]s?|now|current(?:ly)?|today|latest|last|nowadays)\b"
@@ -34,7 +35,7 @@ def _date(match: re.Match[str], year: int | None) -> date | None:
     month = int(match["m"]) if match["iso"] else MONTHS[match["month"]]
     day = match["d"] or match["day"] or match["after"]
     try:
-        return date(year, month, int(day)) if day else date(year + month // 12, month % 12 + 1, 1) - timedelta(1)
+        return date(year, month, int(day) if day else monthrange(year, month)[1])
     except ValueError:
         return None
 
