@@ -6,6 +6,7 @@ import io
 import zipfile
 from pathlib import Path
 
+from chatbot_mvp.chat.dated import date_of, held_first
 from chatbot_mvp.documents.blocks import blocks, paragraphs
 from chatbot_mvp.documents.chunking import chunk_document, heading_text, split_sections
 from chatbot_mvp.documents.parsing import parse_upload
@@ -219,10 +220,18 @@ def _knowledge_base(folder: Path) -> Run:
 def _extractive(_: Path) -> Run:
     def run(data: bytes) -> None:
         question, *texts = map(decoded, split(data, 4))
-        passages = tuple(Chunk(f"c{n}", "d", f"S{n}", text, 0, len(text)) for n, text in enumerate(texts) if text)
-        asked = ChatRequest((Message("user", question),), grounding=Grounding(question, passages, "es"))
-        for quote in DemoModel().complete(asked).quotes or ():
-            expect(0 <= quote.start < quote.end <= len(passages[quote.number - 1].text), "a quote is in its passage")
+        passages = tuple(
+            Chunk(f"c{n}", "d", text.partition("\n")[0], text, 0, len(text)) for n, text in enumerate(texts) if text
+        )
+        days = tuple(date_of(passage.section) for passage in passages)
+        for least_proof in (None, 1.0):
+            grounding = Grounding(question, passages, "es", least_proof=least_proof, days=days)
+            asked = ChatRequest((Message("user", question),), grounding=grounding)
+            for quote in DemoModel().complete(asked).quotes or ():
+                expect(
+                    0 <= quote.start < quote.end <= len(passages[quote.number - 1].text), "a quote is in its passage"
+                )
+        held_first(question, passages, [passage.section for passage in passages], [True] * len(passages))
 
     return run
 
@@ -262,6 +271,28 @@ TARGETS = (
     ),
     Target("knowledge-base", _knowledge_base, (MANUAL.encode() + b"\x1e" + QUESTION.encode(),), _MARKDOWN_WORDS, 0.05),
     Target(
-        "extractive", _extractive, (QUESTION.encode() + b"\x1e" + MANUAL.encode(),), ("¿", "| ", "- ", ". ", "\n\n"), 2
+        "extractive",
+        _extractive,
+        (
+            QUESTION.encode() + b"\x1e" + MANUAL.encode(),
+            b"antes de mayo\x1eDiciembre\n5 kg\x1e3 de abril de 2026\n6 kg",
+        ),
+        (
+            "¿",
+            "| ",
+            "- ",
+            ". ",
+            "\n\n",
+            "cuánto",
+            "ahora",
+            "diciembre",
+            "2026-13",
+            "12:30",
+            " 5 € ",
+            "|-|-|\n",
+            ": ",
+            "; ",
+        ),
+        2,
     ),
 )
