@@ -71,7 +71,7 @@ def answer_of(
     """
     passages, language = case.passages, case.context.language or case.language
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
-    if case.decision.reason == "quotes" and not text:  # no quote was plain enough: the evidence decides after all
+    if completion and completion.quotes is not None and not text:  # no quote is proven: the evidence decides after all
         decided = replace(case.decision, outcome=outcome_of(False, case.search.trace), reason="evidence")
         case, passages = replace(case, decision=decided), ()
     why = _why_none(case, completion, text, statements)

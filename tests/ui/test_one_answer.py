@@ -33,6 +33,7 @@ TRUE = "Cada persona dispone de 23 días laborables de vacaciones [1]."
 FALSE = "La empresa regala un yate [1]."
 NEAR = "¿Cuántos días de vacaciones dan en Mongolia exterior?"
 FAR = "¿Xqzw kjxv?"
+UNPROVEN = "¿De cuántos días laborables de vacaciones no dispone cada persona?"
 REFUSAL = no_evidence("es")
 
 
@@ -61,6 +62,7 @@ CASES = {
     "near": Case(NEAR, TRUE, "strict", "nearest", "evidence", False, (), REFUSAL),
     "far": Case(FAR, TRUE, "strict", "refused", "topic", False, (), REFUSAL),
     "provider fails": Case(INSIDE, "", "strict", "answered", None, True, (True,), "23 días laborables", True),
+    "provider fails, unproven": Case(UNPROVEN, "", "strict", "nearest", "evidence", False, (), REFUSAL, True),
     "general": Case(INSIDE, TRUE, "general", "answered", None, True, (True,), "23 días laborables"),
     "general, invented": Case(INSIDE, FALSE, "general", "answered", None, False, (False,), "regala un yate"),
     "general, its own": Case(FAR, "Es un galimatías.", "general", "answered", None, False, (), "galimatías"),
