@@ -50,7 +50,8 @@ _DIMENSIONS = {
 _AGE = re.compile(
     r"\b(?:menor(?:es)?|mayor(?:es)?|nin[oa]s?|jovenes|personas?|adult[oa]s?|edad|children|kids?|people|adults?|aged|"
     rf"under|over)(?: (?:de|of|from|aged|under|over))? {FIGURE} (?:anos|meses|years|months)\b|"
-    rf"\b{FIGURE} (?:anos|meses) (?:de edad|cumplidos)\b|\b{FIGURE} years? old\b"
+    rf"\b{FIGURE} (?:anos|meses) (?:de edad|cumplidos)\b|\b{FIGURE} years? old\b|"
+    rf"\b(?:edad(?:es)?|ages?)\b:? (?:\w+ ){{0,2}}?{FIGURE} (?:anos|meses|years|months)\b"
 )
 """An age, which is no duration."""
 _CLOCK = (
@@ -92,8 +93,7 @@ def _value(asked: str, given: str) -> Value:
 
 PAY = (
     r"cuesta|cuestan|costara|cuestar?ia|costaria|costo|costaron|costaba|costaban|vale|valen|valdria|valia|cobra|"
-    r"cobran|cobrais|cobraban|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|pagaron|abonar|sale|salen|piden|gana|"
-    r"ganan|ganaba"
+    r"cobran|cobrais|cobraban|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|pagaron|abonar|sale|salen|piden"
 )
 VALUES: dict[str, Value] = {
     "money": _value(
