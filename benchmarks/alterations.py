@@ -61,7 +61,8 @@ def read_alterations(table: Path) -> list[Alteration]:
 def scratch_copy(root: Path = ROOT) -> Iterator[Path]:
     """Give a copy of the files that git knows or would add, as they are now; it is a repository with one commit.
 
-    The environment ``.venv`` is a link. The copy lies in the folder for temporary files and goes at the end.
+    The environments ``.venv`` and ``.venv-torch`` are links. The copy lies in the folder for temporary files and goes at
+    the end.
     """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
@@ -73,7 +74,8 @@ def scratch_copy(root: Path = ROOT) -> Iterator[Path]:
                 shutil.copy2(root / path, copy / path)
         for words in ("init -q", "add -A", "-c user.name=copy -c user.email=copy@localhost commit -q -m copy"):
             subprocess.run(["git", *words.split()], cwd=copy, check=True)
-        (copy / ".venv").symlink_to((root / ".venv").resolve())
+        for environment in (".venv", ".venv-torch"):
+            (copy / environment).symlink_to((root / environment).resolve())
         yield copy
 
 

@@ -5,8 +5,9 @@
     python -m benchmarks seed_mutations --keep FOLDER       # goes on where an earlier call was stopped
 
 The alterations are in ``tests/seeds/mutations.toml``, the tests of each statement in ``tests/seeds/statements.toml``.
-They run in a copy of the files as they are now. Each line: statement, what was altered, the first test that failed, or
-"NOT NOTICED". The exit code is 1 if one was not noticed.
+They run in a copy of the files as they are now, and those that need PyTorch in the environment that ``make test-torch``
+leaves. Each line: statement, what was altered, the first test that failed, or "NOT NOTICED". The exit code is 1 if one
+was not noticed.
 """
 
 from __future__ import annotations
@@ -56,9 +57,11 @@ def main() -> int:
 
 def noticed_by(copy: Path, row: Alteration, tests: tuple[str, ...]) -> str:
     """Return the first of a statement's tests that fails with an alteration; MISSED if none does."""
-    python = str(copy / ".venv" / "bin" / "python")
+    own = (".venv-torch",) if any("huggingface" in test for test in tests) else ()
+    pythons = (str(copy / name / "bin" / "python") for name in (*own, ".venv"))
+    python = next((path for path in pythons if Path(path).exists()), sys.executable)
     options = ["-q", "-x", "-p", "no:cacheprovider", "--tb=no", f"--basetemp={copy.parent / 'tests'}"]
-    command = [python if Path(python).exists() else sys.executable, "-m", "pytest", *options]
+    command = [python, "-m", "pytest", *options]
     code, said = run_altered(copy, row, [*command, *(f"tests/{test}" for test in tests)], LIMIT_S)
     if code == TIMED_OUT:
         return f"past {LIMIT_S:g} s"
