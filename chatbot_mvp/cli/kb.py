@@ -138,7 +138,14 @@ def kb_evaluate(
         print_json(result)
         return
     for name, value in result.items():
-        say(f"{name}: {'not scored' if value is None else value}")
+        if name != "answers":  # one for each question
+            say(f"{name}: {_figure(value)}")
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_figure(one)}" for name, one in value.items())
+    return "not scored" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 @kb.command("questions")

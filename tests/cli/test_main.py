@@ -355,7 +355,10 @@ def test_a_question_file_is_evaluated_into_one_object(cli: Cli, tmp_path: Path) 
     result = cli.json("kb", "evaluate", "manual.md", "q.jsonl")
     assert result["questions"] == {"answerable": 1}
     assert (result["hit@1"], result["hit@3"], result["auroc"]) == (1.0, 1.0, {"near": None, "far": None})
-    assert set(result) >= {"accepted", "seconds_per_question_p50", "seconds_per_question_p95"}
+    assert set(result) >= {"accepted", "seconds_per_question_p50", "seconds_per_question_p95", "answers"}
+    told = cli("kb", "evaluate", "manual.md", "q.jsonl").stdout
+    assert "questions: answerable 1\n" in told and "auroc: near not scored, far not scored\n" in told
+    assert "answers" not in told and "{" not in told
 
 
 def test_doctor_tells_what_answers(cli: Cli) -> None:
