@@ -44,10 +44,9 @@ def show_rows(result: KbResult, threshold: float) -> None:
             t("eval.col.question"): row.question.question,
             t("mykb.col.kind"): t(f"mykb.kind.{row.question.kind or 'unknown'}"),
             t("mykb.col.said"): t(f"mykb.said.{row.outcome}") if row.outcome else "–",
-            t("mykb.col.evidence"): number(row.evidence, 2),
-            t("mykb.col.decision"): t("mykb.accepted" if row.accepted(threshold) else "mykb.refused"),
             t("mykb.col.paragraph"): _rank(row),
         }
+        | (_decision(row, threshold) if result.model else {})  # without one the proof decides, not the evidence
         for row in rows
     ]
     bar.caption(t("mykb.filter_count", count=number(len(rows)), total=number(len(result.rows))))
@@ -60,6 +59,11 @@ def show_rows(result: KbResult, threshold: float) -> None:
     )
     if position is not None:
         _show_row(result, rows[position], threshold)
+
+
+def _decision(row: ResultRow, threshold: float) -> dict[str, str]:
+    reached = t("mykb.accepted" if row.accepted(threshold) else "mykb.refused")
+    return {t("mykb.col.evidence"): number(row.evidence, 2), t("mykb.col.decision"): reached}
 
 
 def _to_learn_from(row: ResultRow, threshold: float) -> tuple[int, bool, float, str]:
@@ -105,7 +109,7 @@ def why(row: ResultRow, threshold: float, quote: str, model: bool) -> str:
         return t("mykb.why.not_first", rank=number(row.rank))
     if row.outcome in (None, *GOOD):
         return ""
-    return t("mykb.why.unproven" if row.accepted(threshold) and not model else "mykb.why.refused")
+    return t("mykb.why.refused" if model else "mykb.why.unproven")
 
 
 def _cited(result: KbResult, row: ResultRow) -> str:
@@ -139,10 +143,11 @@ def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
         st.markdown(" ".join(badges))
         if reason := why(row, threshold, _cited(result, row), bool(result.model)):
             st.markdown(f"**{t('compare.col.why')}:** {reason}")
-        st.caption(
-            t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))
-            + (f" · {t('mykb.col.paragraph')}: {_rank(row)}" if row.places else "")
-        )
+        facts = [f"{t('mykb.col.paragraph')}: {_rank(row)}"] if row.places else []
+        if result.model:
+            facts.insert(0, t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2)))
+        if facts:
+            st.caption(" · ".join(facts))
         try:
             found = get_app().kb_evaluation.found(result, row)
             expected = get_app().kb_evaluation.expected(result, row)

@@ -362,7 +362,7 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
         ("elsewhere", True, 2, 0.9, "otra frase que la señalada: «La cuota.»"),
         ("missed", True, None, 0.9, "no encontró el pasaje esperado"),
         ("near", True, 1, 0.9, "sin lugar a dudas"),
-        ("near", True, 1, 0.2, "no alcanza el umbral"),
+        ("near", True, 1, 0.2, "sin lugar a dudas"),
         ("unsure", True, 3, 0.2, "en el puesto 3"),
     ],
 )
