@@ -126,7 +126,6 @@ def test_weights_fitted_on_half_of_the_questions_do_for_the_other_half(tmp_path:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not SQUAD.is_dir(), reason="needs ../shared/datasets")
-@pytest.mark.xfail(strict=True, reason="texts are read otherwise than when the weights were fitted: refit them")
 @pytest.mark.parametrize("name", ["lexical", *["late"] * draws(1, 0)])
 def test_a_refit_gives_the_weights_of_the_evidence(tmp_path: Path, name: str) -> None:
     """The file is what the script writes, not what somebody tuned by hand."""

@@ -25,11 +25,13 @@ from chatbot_mvp.llm.extractive.proof import KINDS, offer_of
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.units import titles
 from chatbot_mvp.llm.extractive.values import value_asked
+from chatbot_mvp.retrieval.arrays import Doubles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.kb.spelling import sound_key
 from chatbot_mvp.retrieval.stages.expansion import CORRECTIONS, expansion_weights
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.retrieval.stages.kb_score import scaled
+from chatbot_mvp.retrieval.stages.late_interaction import nearness
 from chatbot_mvp.retrieval.trace import RetrievalTrace
 from chatbot_mvp.text import fold, sentences
 from chatbot_mvp.types import Chunk
@@ -41,6 +43,8 @@ MAX_CHARS = 500
 """A longer paragraph is cut to its best sentence and the sentences around it, at most this many characters."""
 _VALUE = 0.2
 """What a sentence gains that has the kind of value or thing that the question asks for."""
+_LATE = 0.5
+"""Weight of late interaction beside the cosine; of 0.25, 0.5 and 0.75 the one with most first passages right."""
 _MAX_HEADINGS = 2
 _PLURAL = re.compile(r"(?:es|s|n)\b")
 """What another number of a word ends with, which is no misspelling."""
@@ -115,15 +119,14 @@ def _pieces(
     comes first that held at the time which it asks about.
 
     A paragraph counts by its share of the question's weight, by its chunk's score relative to the best chunk's, and,
-    with vectors, by its closest sentence among all of these chunks, each 0-1.
+    with vectors, by its closest sentence among all of these chunks, each 0-1, or as ``_closeness`` says.
     """
     stitched = set(trace.chunks_added_by_stitching)
-    measure = sentence_closeness(trace, index)
     best = max((hit.score for hit in trace.chunks_final), default=0.0)
     near = [hit for hit in trace.chunks_final if hit.chunk.chunk_id not in stitched and hit.score >= _MIN_SHARE * best]
     found = [(hit, spans) for hit in near for spans in _paragraphs(hit.chunk.text)]
     texts = [[hit.chunk.text[start:end] for start, end in spans] for hit, spans in found]
-    close = scaled(np.array(measure([text for own in texts for text in own]))) if measure and found else None
+    close = _closeness(trace, index, [text for own in texts for text in own])
     total = sum(weights.values()) or 1.0
     offers = _offers(trace.query, index)
 
@@ -133,7 +136,7 @@ def _pieces(
     ranked: list[tuple[float, Chunk, tuple[int, int], float]] = []
     at = 0
     for (hit, spans), own in zip(found, texts, strict=True):
-        of_own = np.zeros(len(own)) if close is None else close[at : at + len(own)]
+        of_own = close[at : at + len(own)]
         at += len(own)
         whole = hit.chunk.text[spans[0][0] : spans[-1][1]]
         offered = _VALUE * np.array([offers(text) for text in own])
@@ -149,6 +152,18 @@ def _pieces(
     headings = [f"{chunk.doc_id}\n{chunk.section}" for chunk, *_ in pieces]
     alike = [said >= pieces[0][2] > 0 for *_, said in pieces]
     return [(chunk, marked) for chunk, marked, _ in held_first(trace.query, pieces, headings, alike)][:MAX_PASSAGES]
+
+
+def _closeness(trace: RetrievalTrace, index: CorpusIndex, texts: Sequence[str]) -> Doubles:
+    """Return (texts,) how close each is to the question: by cosine, and by late interaction with the weight _LATE, each
+    scaled to 0-1 among the texts; zeros without vectors.
+    """
+    close = np.zeros(len(texts))
+    if texts and (measure := sentence_closeness(trace, index)):
+        close = scaled(np.array(measure(texts)))
+    if texts and (near := nearness(index, trace.query)):
+        close = close + _LATE * scaled(np.array([of_text for of_text, _ in near(texts)]))
+    return close
 
 
 def _row(text: str, span: tuple[int, int], share: Callable[[str], float]) -> tuple[int, int]:
