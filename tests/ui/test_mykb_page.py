@@ -209,6 +209,7 @@ def test_a_result_has_figures_with_counts_and_says_that_they_are_few(kb: KbRecor
     assert len(values) == 2 + 2  # above the questions; at the threshold
     [table] = [one.value for one in every_question(page).dataframe if {"Pregunta", "Question"} & set(one.value)]
     assert len(table) == 4
+    assert not {"Evidencia", "Evidencia y umbral", "Evidence", "Evidence and threshold"} & set(table)
     [result] = get_app().kb_evaluation.results(kb.kb_id)
     [identity] = [one for one in page.caption if result.fingerprint in (one.proto.help or "")]
     assert result.strategy in identity.proto.help
@@ -395,6 +396,8 @@ def test_why_a_model_did_not_answer_well_is_what_the_model_said(
         get_app.clear()
         asked(kb, with_set(kb))
     page = every_question(results())
+    [table] = [one.value for one in page.dataframe if "Pregunta" in set(one.value)]
+    assert {"Evidencia", "Evidencia y umbral"} <= set(table)
     [chosen] = [box for box in page.selectbox if box.label == "Pregunta que se muestra"]
     page = chosen.set_value(chosen.options.index("¿De cuánto es la dieta completa?")).run()
     assert told in texts(page) and "sin lugar a dudas" not in texts(page)
