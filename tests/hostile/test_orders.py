@@ -11,7 +11,7 @@ import pytest
 
 from chatbot_mvp.settings.model import PROJECT_ROOT
 from tests.cases import draws
-from tests.kills.order_model import Impossible, State, outcomes
+from tests.kills.order_model import Impossible, State, outcomes, words
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 START = State.created({"a.md": "A", "b.md": "B"})
@@ -48,3 +48,19 @@ def test_the_model_takes_what_is_named_and_knows_both_orders() -> None:
     assert another.after(("purge", "a.md"), another).steps[:2] == another.steps[:2]
     both = {repr(one.seen) for one in outcomes(START, [("add", "x.md", "X"), ("restore", "1")], [])}
     assert len(both) == 2
+
+
+def test_an_operation_may_begin_between_two_others() -> None:
+    """What removes a document that was published a moment before, and is gone again, has not lost anything."""
+    staged = START.after(("stage", "c.md", "C"), START)
+    found = [one.steps for one in outcomes(staged, [("publish",), ("restore", "1"), ("remove", "c.md")], [])]
+    assert any(
+        [sorted(step) for step in steps] == [["a.md", "b.md"], ["a.md", "b.md", "c.md"], ["a.md", "b.md"]]
+        for steps in found
+    )
+    three = State.created({"a.md": "A", "b.md": "B", "z.md": "Z"})
+    ended = three.after(("remove", "b.md"), three)
+    moved = ended.after(("move", "a.md", "b.md"), ended)
+    both = [one for one in outcomes(moved, [("restore", "2"), ("add", "b.md", "D")], []) if len(one.current) == 3]
+    left = [words(one.after(("purge", "b.md"), one).current) for one in both]
+    assert left == [{"z.md": "Z"}, {"a.md": "A", "z.md": "Z"}]  # it was added to what was moved, or behind the restore

@@ -6,6 +6,7 @@ Nothing here knows how knowledge bases are kept. A document is (identity, word):
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import permutations, zip_longest
 from typing import Any
@@ -201,13 +202,22 @@ def outcomes(start: State, done: list[Operation], maybe: list[Operation]) -> Ite
         some = [one for at, one in enumerate(maybe) if mask >> at & 1]
         for chosen in _purged_together([*done, *some], some):
             for order in set(permutations(chosen)):
-                state = start
-                try:
-                    for operation in order:
-                        state = state.after(operation, start)
-                except Impossible:
-                    continue
-                yield state
+                yield from _in_order(order, (start,))
+
+
+def _in_order(order: Sequence[Operation], states: tuple[State, ...]) -> Iterator[State]:
+    """Yield each state that can come of operations in an order; each may have begun in any of the states until then."""
+    if not order:
+        yield states[-1]
+        return
+    after: list[State] = []
+    for began in states:
+        with suppress(Impossible):
+            state = states[-1].after(order[0], began)
+            if state not in after:
+                after.append(state)
+    for state in after:
+        yield from _in_order(order[1:], (*states, state))
 
 
 def _purged_together(chosen: list[Operation], killed: list[Operation]) -> Iterator[list[Operation]]:
