@@ -20,8 +20,8 @@ from chatbot_mvp.retrieval.trace import RetrievalTrace
 Why = Literal["topic", "evidence", "relevance", "declined", "unsupported", "readings"]
 """Why there is no answer.
 
-topic: the question is about something else. evidence: the evidence score is too low. relevance: a model said that the
-passages are not relevant. declined: the model found no answer in the passages. unsupported: the model answered, but the
+topic: the question is about something else. evidence: the evidence score is too low, or the built-in model proves no
+quote. relevance: a model said that the passages are not relevant. declined: the model found no answer in the passages. unsupported: the model answered, but the
 passages support none of its sentences. readings: the question could mean several things."""
 
 

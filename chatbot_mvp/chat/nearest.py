@@ -118,8 +118,8 @@ def _pieces(
     source document; one chunk may have several of them. Of those whose sentence says as much of the question, the one
     comes first that held at the time which it asks about.
 
-    A paragraph counts by its share of the question's weight, by its chunk's score relative to the best chunk's, and,
-    with vectors, by its closest sentence among all of these chunks, each 0-1, or as ``_closeness`` says.
+    A paragraph counts by its share of the question's weight, 0-1, by its chunk's score relative to the best chunk's,
+    0-1, and, with vectors, by its closest sentence among all of these chunks, 0 to 1 + _LATE.
     """
     stitched = set(trace.chunks_added_by_stitching)
     best = max((hit.score for hit in trace.chunks_final), default=0.0)

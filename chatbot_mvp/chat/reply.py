@@ -71,8 +71,10 @@ def answer_of(
     """
     passages, language = case.passages, case.context.language or case.language
     text, sources, statements = _checked(case, completion) if completion else ("", (), ())
-    if completion and completion.quotes is not None and not text:  # no quote is proven: the evidence decides after all
-        decided = replace(case.decision, outcome=outcome_of(False, case.search.trace), reason="evidence")
+    if completion and completion.quotes is not None and not text:  # no quote is proven, by itself or behind a failure
+        proves = case.decision.reason == "quotes"  # otherwise the evidence, or a model, has found the passages near
+        less = outcome_of(False, case.search.trace) if proves else "nearest"
+        decided = replace(case.decision, outcome=less, reason="evidence")
         case, passages = replace(case, decision=decided), ()
     why = _why_none(case, completion, text, statements)
     if why is not None:

@@ -145,7 +145,7 @@ def kb_evaluate(
 def _figure(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_figure(one)}" for name, one in value.items())
-    return "not scored" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    return "not scored" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 @kb.command("questions")

@@ -63,7 +63,7 @@ def show_outcome(answer: AnswerRecord) -> None:
 
 def show_reason(answer: AnswerRecord) -> None:
     """Draw why there is no answer, where a reader could not see it otherwise."""
-    if answer.why in _REASONS:
+    if answer.why in _REASONS and not (answer.why == "declined" and answer.fell_back):  # as older records say
         st.caption(t(f"outcome.why.{answer.why}"))
 
 

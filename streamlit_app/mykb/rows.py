@@ -109,7 +109,7 @@ def why(row: ResultRow, threshold: float, quote: str, model: bool) -> str:
         return t("mykb.why.not_first", rank=number(row.rank))
     if row.outcome in (None, *GOOD):
         return ""
-    return t("mykb.why.refused" if model else "mykb.why.unproven")
+    return t("mykb.why.refused" if model or (row.said and row.said.why == "topic") else "mykb.why.unproven")
 
 
 def _cited(result: KbResult, row: ResultRow) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from chatbot_mvp.chat import nearest
 from chatbot_mvp.chat.answer import Answer
 from chatbot_mvp.chat.context import Mode, UserContext
 from chatbot_mvp.chat.grounding import grounding_of
@@ -15,15 +16,17 @@ from chatbot_mvp.chat.prompting import no_evidence
 from chatbot_mvp.chat.records import AnswerRecord, record_of
 from chatbot_mvp.chat.relevance import MIN_TOPIC, decide, outcome_of
 from chatbot_mvp.chat.transcripts import UNSUPPORTED_MARK, answer_text
-from chatbot_mvp.llm.base import ChatModel
+from chatbot_mvp.llm.base import ChatModel, ChatRequest
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
 from chatbot_mvp.retrieval.trace import RetrievalTrace, StageRecord
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import INSIDE, OUTSIDE, SOURCE, ChatService, pipeline_of
-from tests.fakes import FailingChatModel, FakeChatModel
+from tests.fakes import FailingChatModel, FakeChatModel, FakeOutage
 
 NEAR = "¿Cuántos días de vacaciones dan en Mongolia exterior?"
+ELSEWHERE = "¿Quién ganó la liga de fútbol del año pasado en el portal de Mongolia?"
+"""Its topic is below MIN_TOPIC, but a passage has a word of it."""
 ALWAYS_SHORT = UserContext(kb_min_evidence=1.0, kb_doubt_evidence=1.0)
 """No evidence suffices, and no model is asked in doubt."""
 
@@ -43,6 +46,15 @@ Cada día de retraso cuesta quince céntimos por libro.
 
 La visita guiada a los depósitos se hace los jueves.
 """
+
+
+@pytest.mark.parametrize("closer", ["mayo", "junio"])
+def test_of_passages_with_the_same_words_the_one_closer_by_late_interaction_is_nearest(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, closer: str
+) -> None:
+    text = "# Cuotas\n\nLa cuota de verano se paga en mayo.\n\nLa cuota de verano se paga en junio.\n"
+    monkeypatch.setattr(nearest, "nearness", lambda *_: lambda texts: [(float(closer in one), {}) for one in texts])
+    assert closer in nearest_to(text, "¿Cuándo se paga la cuota de verano?", settings).passages[0].chunk.text
 
 
 def searched(text: str, question: str, settings: Settings) -> tuple[Pipeline, RetrievalTrace]:
@@ -89,6 +101,12 @@ def test_a_low_topic_refuses_only_what_has_not_enough_evidence(
     assert (decision.outcome, decision.enough) == (outcome, outcome == "answered")
 
 
+def rated_then_away(request: ChatRequest) -> str:
+    if request.grounding is None:
+        return "9"
+    raise FakeOutage(provider="fake")
+
+
 def test_without_any_passage_a_question_is_refused_whatever_its_topic() -> None:
     assert outcome_of(False, RetrievalTrace("¿?", topic=1.0)) == "refused"
 
@@ -105,6 +123,7 @@ def test_without_any_passage_a_question_is_refused_whatever_its_topic() -> None:
         (FakeChatModel("Hay un yate. [1]"), UserContext(kb_doubt_evidence=1.0), INSIDE, "nearest", "unsupported"),
         (FakeChatModel("¡Sí! [1]"), UserContext(kb_doubt_evidence=1.0), INSIDE, "nearest", "unsupported"),
         (FailingChatModel(), UserContext(kb_doubt_evidence=1.0), INSIDE, "answered", None),
+        (FakeChatModel(rated_then_away), UserContext(kb_doubt_evidence=0.0), ELSEWHERE, "nearest", "evidence"),
     ],
 )
 def test_each_strict_answer_has_one_outcome_and_a_reason(

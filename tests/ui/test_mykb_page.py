@@ -364,15 +364,17 @@ def test_a_question_shows_what_was_found_and_what_was_expected(kb: KbRecord) -> 
         ("missed", True, None, 0.9, "no encontró el pasaje esperado"),
         ("near", True, 1, 0.9, "sin lugar a dudas"),
         ("near", True, 1, 0.2, "sin lugar a dudas"),
+        ("missed", True, 1, 0.1, "no alcanza el umbral"),
         ("unsure", True, 3, 0.2, "en el puesto 3"),
     ],
 )
 def test_a_question_that_did_not_go_well_says_why(
     outcome: str, places: bool, rank: int | None, evidence: float, told: str
 ) -> None:
-    row = SimpleNamespace(outcome=outcome, places=places, rank=rank, accepted=lambda threshold: evidence >= threshold)
-    said = why(row, 0.5, "La cuota.", False)  # type: ignore[arg-type]
-    assert told in said and bool(told) == bool(said)
+    said = SimpleNamespace(why="topic" if evidence < 0.2 else "evidence")
+    row = SimpleNamespace(outcome=outcome, places=places, rank=rank, said=said)
+    reason = why(row, 0.5, "La cuota.", False)  # type: ignore[arg-type]
+    assert told in reason and bool(told) == bool(reason)
 
 
 @pytest.mark.parametrize(

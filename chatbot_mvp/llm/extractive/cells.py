@@ -18,7 +18,7 @@ from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, denied_in,
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
-from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, value_asked
+from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, value_asked, without_ages
 from chatbot_mvp.text import fold
 
 _LEAST = re.compile(
@@ -200,7 +200,12 @@ class _Question:
     def _of_kind(self, table: Table, column: int, kind: str) -> bool:
         cells = [_with_unit(table, row, column) for row in range(len(table.rows)) if table.rows[row][column]]
         given = VALUES[kind].given
-        return bool(cells) and all(given.search(fold(cell)) for cell in cells)
+        return bool(cells) and all(given.search(self._ageless(kind, table.names[column], cell)) for cell in cells)
+
+    def _ageless(self, kind: str, name: str, cell: str) -> str:
+        """Return a folded cell without the ages that it gives under its head, as ``without_ages``."""
+        head = f"{fold(_bare(name)).strip()}: "
+        return without_ages(kind, head + fold(cell), self.folded).removeprefix(head)
 
     def _read(
         self, table: Table, chosen: Mapping[int, set[int]], rows: set[int], used: set[str], left: str
@@ -291,7 +296,8 @@ class _Question:
             name = table.names[column]
             with_unit = _with_unit(table, row, column)
             texts = [with_unit, f"{cell} {name}", f"{cell} {section}"] if cell[:1].isdigit() else [cell]
-            known = not self.value or any(gives(self.value, fold(text), self.folded) for text in texts)
+            plain = (self._ageless(self.value, name, text) for text in texts)
+            known = not self.value or any(gives(self.value, text, self.folded) for text in plain)
             if not known or (self.kind == "number" and not self.value and not any(map(str.isdigit, cell))):
                 return False
         return True

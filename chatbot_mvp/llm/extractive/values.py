@@ -51,7 +51,8 @@ _AGE = re.compile(
     r"\b(?:menor(?:es)?|mayor(?:es)?|nin[oa]s?|jovenes|personas?|adult[oa]s?|edad|children|kids?|people|adults?|aged|"
     rf"under|over)(?: (?:de|of|from|aged|under|over))? {FIGURE} (?:anos|meses|years|months)\b|"
     rf"\b{FIGURE} (?:anos|meses) (?:de edad|cumplidos)\b|\b{FIGURE} years? old\b|"
-    rf"\b(?:edad(?:es)?|ages?)\b:? (?:\w+ ){{0,2}}?{FIGURE} (?:anos|meses|years|months)\b"
+    r"\b(?:edad(?:es)?|ages?)(?:[ :-]+(?:minima|maxima|minimum|maximum|desde|hasta|de|a|entre|y|partir|from|to|between|and|"
+    rf"over|under|\d+))*[ :-]+{FIGURE} (?:anos|meses|years|months)\b"
 )
 """An age, which is no duration."""
 _CLOCK = (
@@ -93,7 +94,8 @@ def _value(asked: str, given: str) -> Value:
 
 PAY = (
     r"cuesta|cuestan|costara|cuestar?ia|costaria|costo|costaron|costaba|costaban|vale|valen|valdria|valia|cobra|"
-    r"cobran|cobrais|cobraban|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|pagaron|abonar|sale|salen|piden"
+    r"cobran|cobrais|cobraban|abona|abonan|pago|paga|pagan|pagamos|pagaba|pagar|pagaron|abonar|sale|salen|piden|gana|"
+    r"ganan|ganaba"
 )
 VALUES: dict[str, Value] = {
     "money": _value(
@@ -215,10 +217,15 @@ def value_asked(plain: str) -> tuple[str, str]:
     return kind, f"{plain[: found.start()]} {plain[found.end() :]}"
 
 
+def without_ages(kind: str, plain: str, question: str) -> str:
+    """Return a folded text without the ages in it, if a kind of time is asked for and the folded question names none."""
+    asks_time = kind in ("duration", "deadline") and not re.search(r"\b(?:anos|edad|years|old)\b", question)
+    return _AGE.sub(" ", plain) if asks_time else plain
+
+
 def gives(kind: str, plain: str, question: str) -> bool:
     """Return whether a folded text has a value of a kind that does not stand in the folded question."""
-    if kind in ("duration", "deadline") and not re.search(r"\b(?:anos|edad|years|old)\b", question):
-        plain = _AGE.sub(" ", plain)
+    plain = without_ages(kind, plain, question)
     kinds = (kind, "measure") if kind == "duration" and "how long" in question else (kind,)
     found = [match.group().strip() for name in kinds for match in VALUES[name].given.finditer(plain)]
     if kind == "measure":
