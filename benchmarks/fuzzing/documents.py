@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from chatbot_mvp.chat.dated import date_of, held_first
+from chatbot_mvp.chat.verification import verify
 from chatbot_mvp.documents.blocks import blocks, paragraphs
 from chatbot_mvp.documents.chunking import chunk_document, heading_text, split_sections
 from chatbot_mvp.documents.parsing import parse_upload
@@ -231,6 +232,7 @@ def _extractive(_: Path) -> Run:
                 expect(
                     0 <= quote.start < quote.end <= len(passages[quote.number - 1].text), "a quote is in its passage"
                 )
+        verify(question, passages, Analyzer("es"), lambda _: 1.0)
         held_first(question, passages, [passage.section for passage in passages], [True] * len(passages))
 
     return run

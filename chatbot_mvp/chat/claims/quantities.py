@@ -148,10 +148,12 @@ def _value(plain: str, worded: dict[str, float], language: str) -> float | str |
     if plain.isdigit():
         return float(plain) if len(plain) < 16 else plain
     if _GROUPED.fullmatch(plain):
-        # A group of three after a point or comma: thousands in either language, unless the text begins with 0.
+        # A group of three after a point or comma: thousands in either language, unless the text begins with 0. With
+        # several groups that is a code, such as "01.234.567".
         parts = re.split(r"[.,]", plain)
-        whole = "".join(parts) if len(parts[-1]) == 3 else "".join(parts[:-1]) + "." + parts[-1]
-        return float(whole) if not plain.startswith("0") else float(plain.replace(",", "."))
+        if plain.startswith("0"):
+            return float(".".join(parts)) if len(parts) == 2 else plain
+        return float("".join(parts) if len(parts[-1]) == 3 else "".join(parts[:-1]) + "." + parts[-1])
     if re.fullmatch(r"\d+[.,]\d+", plain):
         return float(plain.replace(",", "."))
     return plain

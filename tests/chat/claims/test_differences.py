@@ -122,3 +122,12 @@ def test_a_sentence_is_checked_within_five_milliseconds() -> None:
     found = verify(answer, chunks, Analyzer("es"), lambda _: 1.0)
     assert len(found) == 40
     assert reference_seconds(time.process_time() - started) / len(found) < 0.005
+
+
+@pytest.mark.parametrize("code", ["01.234.567-L", "00.123.456,78", "0.000.000", "01,234.56", "0.123,5", "0,123,456"])
+def test_a_code_of_groups_of_digits_that_begins_with_0_is_no_number(code: str) -> None:
+    text = f"El DNI de Ana es {code}. La cuota es de 30 euros."
+    passage = Chunk("a", "d", "", text, 0, len(text))
+    for said in ("La cuota es de 30 euros.", f"El DNI de Ana es {code}."):
+        [found] = verify(f"{said} [1]", [passage], Analyzer("es"), lambda _: 1.0)
+        assert found.supported
