@@ -117,7 +117,7 @@ def outline_of(question: str, index: CorpusIndex, places: Places, budget: int) -
     terms = set(index.analyzer.terms(" ".join(word for word in about.split() if word not in _THE_WHOLE)))
     sections: dict[tuple[str, ...], list[Chunk]] = {}
     for chunk in index.chunks:
-        place = places.at(chunk.start)
+        place = places.at(chunk.end - 1)  # a title that a file has no heading for stands before its place
         sections.setdefault((place.file if place else chunk.doc_id, *chunk.section.split(" > ")), []).append(chunk)
     if terms:
         named = {path: terms & set(index.analyzer.terms(re.sub(r"[\W_]+", " ", " ".join(path)))) for path in sections}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.settings.model import Settings
 from tests.chat.conftest import ChatService, pipeline_of
 from tests.fakes import FailingChatModel, FakeChatModel
+from tests.moving import app_over, document, moving_kb
 
 MINUTES = """# Acta de enero
 
@@ -148,3 +150,15 @@ def test_a_heading_of_a_text_without_marks_is_no_sentence(settings: Settings) ->
     answer = answered(settings, "Resume el documento", text=text)
     assert "Se acuerda pintar el portal." in answer.text and "Se cambia la cerradura." in answer.text
     assert answer.text.count("ACTA DEL 12 DE MARZO") <= 1
+
+
+def test_each_line_names_the_file_that_its_sentence_is_from(tmp_path: Path) -> None:
+    """Of files without headings the title that they are given stands before their text."""
+    app = app_over(tmp_path)
+    months = ("enero", "febrero", "diciembre")
+    kb_id = moving_kb(
+        app, *(document(f"acta {month}.md", f"En {month} la cuota es de {at} €.") for at, month in enumerate(months))
+    )
+    lines = re.findall(r"\*\*(.+?)\*\*: En (\w+)", app.answering.ask(kb_id, "resume las actas").text)
+    assert len(lines) == len(months)
+    assert all(title.endswith(f"acta {month}") and kb_id not in title for title, month in lines)
