@@ -21,8 +21,9 @@ Why = Literal["topic", "evidence", "relevance", "declined", "unsupported", "read
 """Why there is no answer.
 
 topic: the question is about something else. evidence: the evidence score is too low, or the built-in model proves no
-quote. relevance: a model said that the passages are not relevant. declined: the model found no answer in the passages. unsupported: the model answered, but the
-passages support none of its sentences. readings: the question could mean several things."""
+quote. relevance: a model said that the passages are not relevant. declined: the model found no answer in the passages.
+unsupported: the model answered, but the passages support none of its sentences. readings: the question could mean
+several things."""
 
 
 @dataclass(frozen=True, slots=True)

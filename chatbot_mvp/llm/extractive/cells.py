@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.kinds import asked, last_clause, plain_of
+from chatbot_mvp.llm.extractive.kinds import NUMERALS, asked, last_clause, plain_of
 from chatbot_mvp.llm.extractive.measurement import UNITS
 from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, denied_in, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
@@ -40,6 +40,9 @@ _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
 _BEGINNING = 5
 """Letters with which two forms of a word begin alike; all of a shorter word."""
+_SEVERAL = re.compile(rf"[,;/?]|\b(?:y|e|and|{NUMERALS})\b|^\W*\d[\d.,]*\W*$")
+"""What a cell has that is several things, or a number of them."""
+_BLANK = re.compile(r"\W*|n ?/ ?[ad]|s ?/ ?d")
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
 
 
@@ -67,6 +70,14 @@ def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
         tuple(unit.text for unit in cells.units): cells for cells in found if (cells.value >= 1, cells.met) == best
     }
     return next(iter(chosen.values())) if len(chosen) == 1 and best[0] else None
+
+
+def rows_that_lack_it(grounding: Grounding, reader: Reader) -> frozenset[str]:
+    """Return the texts of the rows of tables whose cell in a column that is asked for is empty: what stands in another
+    column of the row is no answer.
+    """
+    question = _Question(grounding, reader)
+    return frozenset(text for table in tables_of(grounding.passages, grounding.cut) for text in question.lacking(table))
 
 
 class _Question:
@@ -101,6 +112,19 @@ class _Question:
         met = used.union(*map(self.reader.terms, table.names))
         left = " ".join(fold(word.text) for word in self.reader.words(self.clause) if word.stem not in met)
         return self._read(table, chosen, rows, used, left) if rows else None
+
+    def lacking(self, table: Table) -> Iterator[str]:
+        """Yield the texts of the rows with an empty cell under a head that is named. If none of the kind asked for is,
+        also those with an empty cell of that kind and another one that is filled.
+        """
+        heads = {column for column, name in enumerate(table.names) if name and self._of_head(name)}
+        of_kind = {
+            column for column in range(len(table.names)) if self.value and self._of_kind(table, column, self.value)
+        }
+        for unit, cells in zip(table.units, table.rows, strict=True):
+            empty = {column for column, cell in enumerate(cells) if _BLANK.fullmatch(fold(cell))}
+            if empty & heads or (not of_kind & heads and set() < of_kind & empty < of_kind):
+                yield unit.text
 
     def _named(self, table: Table, ranged: Collection[int], used: set[str]) -> Iterator[tuple[int, set[int]]]:
         """Yield the columns with a cell all of whose words are in the question, and the rows of these cells."""
@@ -198,7 +222,8 @@ class _Question:
         }
 
     def _of_kind(self, table: Table, column: int, kind: str) -> bool:
-        cells = [_with_unit(table, row, column) for row in range(len(table.rows)) if table.rows[row][column]]
+        filled = (row for row, cells in enumerate(table.rows) if not _BLANK.fullmatch(fold(cells[column])))
+        cells = [_with_unit(table, row, column) for row in filled]
         given = VALUES[kind].given
         return bool(cells) and all(given.search(self._ageless(kind, table.names[column], cell)) for cell in cells)
 
@@ -238,7 +263,8 @@ class _Question:
             COUNT.search(left)
             and self.reader.terms(table.names[key]) == {self.noun}  # a size of plots counts no plots
             and not _MAY.search(self.folded)  # how many there are is not how many one may have
-            and not self._values(table, key, rows)
+            and _of_one_each(table, key)
+            and (key == all(cells[0].isdecimal() for cells in table.rows) or (chosen and several))
         ):
             target, said = key, str(len(rows))
         elif not chosen or target is None:
@@ -338,6 +364,11 @@ class _Question:
 
     def _under(self, table: Table) -> str:
         return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
+
+
+def _of_one_each(table: Table, column: int) -> bool:
+    """Return whether each cell of a column is one thing: no number of them, no list, no gap."""
+    return all(cells[column] and not _SEVERAL.search(fold(cells[column])) for cells in table.rows)
 
 
 def _with_unit(table: Table, row: int, column: int) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.cells import answer_from_cells
+from chatbot_mvp.llm.extractive.cells import answer_from_cells, rows_that_lack_it
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
 from chatbot_mvp.llm.extractive.proof import prove, superseded
@@ -73,7 +73,9 @@ def choose(grounding: Grounding) -> Choice:
     if cells and not superseded(cells.units, units, grounding, reader):
         return Choice(cells.units, cells.value, cells.said)
     proof = prove(grounding, units, reader)
-    value = 0.0 if superseded([proof.unit], units, grounding, reader) else proof.value / grounding.least_proof
+    value = proof.value / grounding.least_proof
+    if superseded([proof.unit], units, grounding, reader) or proof.unit.text in rows_that_lack_it(grounding, reader):
+        value = 0.0
     return Choice([proof.unit] if value >= 1 else [], value)
 
 

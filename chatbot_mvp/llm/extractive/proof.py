@@ -70,6 +70,10 @@ _MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASUR
 _AMOUNTS = ("money", "measure", "percentage")
 """Values that are those of the thing in whose clause they stand. A time is said of a whole sentence: "In May, …"."""
 _CLAUSE_ENDS = re.compile(r"[,;:()]| (?:y|e|pero|and|but) ")
+_ORDER = re.compile(
+    r"\b(?:antes|despues|mas (?:temprano|tarde|pronto)|primer[oa]?|ultim[oa]|siguiente|anterior|first|last|next|"
+    r"previous|earli(?:er|est)|lat(?:er|est)|before|after)\b"
+)
 _SIGNS = re.compile(r"[^\w ]+")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without|\w+n['’]t")
 _CONTRACTED = re.compile(r"\w+['’](?:t|ve|re|ll|d|m)")
@@ -130,6 +134,7 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         not (gives_it[best] and short and alike)
         or _disputed(clause, quote, (units[row].text for row in rivals), reader)
         or says_otherwise(clause, quote, reader.language, wanted.kind == "who")
+        or _asks_in_order(clause, unit)
     ):
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
@@ -284,6 +289,16 @@ def _of_another(value: str, clause: str, content: Sequence[tuple[Word, bool]], u
         if not others or has(text[: end.start() if end else None], thing, reader):
             return False
     return bool(amounts)
+
+
+def _asks_in_order(clause: str, unit: Unit) -> bool:
+    """Return whether a question asks for what comes first, or before something, of rows or items.
+
+    One of them alone does not tell, unless it has the word itself.
+    """
+    said = fold(text_of(unit))
+    listed = unit.is_row or bool(cells_of(unit.text) or ITEM.match(unit.text))
+    return listed and any(word not in said for word in _ORDER.findall(fold(clause)))
 
 
 def _denies_alike(question: str, quote: str, reader: Reader) -> bool:

@@ -51,10 +51,15 @@ _AGE = re.compile(
     r"\b(?:menor(?:es)?|mayor(?:es)?|nin[oa]s?|jovenes|personas?|adult[oa]s?|edad|children|kids?|people|adults?|aged|"
     rf"under|over)(?: (?:de|of|from|aged|under|over))? {FIGURE} (?:anos|meses|years|months)\b|"
     rf"\b{FIGURE} (?:anos|meses) (?:de edad|cumplidos)\b|\b{FIGURE} years? old\b|"
-    r"\b(?:edad(?:es)?|ages?)(?:[ :-]+(?:minima|maxima|minimum|maximum|desde|hasta|de|a|entre|y|partir|from|to|between|and|"
-    rf"over|under|\d+))*[ :-]+{FIGURE} (?:anos|meses|years|months)\b"
+    r"\b(?:edad(?:es)?|ages?)(?:[ :-]+(?:minima|maxima|minimum|maximum|desde|hasta|de|a|entre|y|partir|from|to|between|"
+    rf"and|over|under|\d+))*[ :-]+{FIGURE} (?:anos|meses|years|months)\b"
 )
 """An age, which is no duration."""
+_NO_PHONE = re.compile(
+    r"\b(?:dni|nif|nie|cif|fax|iban|isbn|soci[oa]|cuenta|expediente|referencia|pedido|factura|serie|account|order|invoice|"
+    r"reference|serial|member)\b[^\d;,.]{0,20}\d[\d .-]*"
+)
+"""A number that is none to call."""
 _CLOCK = (
     r"\d{1,2}[:.]\d\d|\d{1,2} ?(?:h|am|pm|a\. ?m|p\. ?m)\b|\b(?:las|la una|a las) (?:\d{1,2}|" + NUMERALS + r")\b|"
     rf"\b(?:\d{{1,2}}|{NUMERALS}) ?(?:o.?clock|in the (?:morning|afternoon|evening)|de la (?:manana|tarde|noche))\b|"
@@ -218,14 +223,14 @@ def value_asked(plain: str) -> tuple[str, str]:
 
 
 def without_ages(kind: str, plain: str, question: str) -> str:
-    """Return a folded text without the ages in it, if a kind of time is asked for and the folded question names none."""
+    """Return a folded text without its ages, if a kind of time is asked for and the folded question names no age."""
     asks_time = kind in ("duration", "deadline") and not re.search(r"\b(?:anos|edad|years|old)\b", question)
     return _AGE.sub(" ", plain) if asks_time else plain
 
 
 def gives(kind: str, plain: str, question: str) -> bool:
     """Return whether a folded text has a value of a kind that does not stand in the folded question."""
-    plain = without_ages(kind, plain, question)
+    plain = _NO_PHONE.sub(" ", plain) if kind == "phone" else without_ages(kind, plain, question)
     kinds = (kind, "measure") if kind == "duration" and "how long" in question else (kind,)
     found = [match.group().strip() for name in kinds for match in VALUES[name].given.finditer(plain)]
     if kind == "measure":
