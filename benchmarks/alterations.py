@@ -61,8 +61,8 @@ def read_alterations(table: Path) -> list[Alteration]:
 def scratch_copy(root: Path = ROOT) -> Iterator[Path]:
     """Give a copy of the files that git knows or would add, as they are now; it is a repository with one commit.
 
-    The environments ``.venv`` and ``.venv-torch`` are links. The copy lies in the folder for temporary files and goes at
-    the end.
+    The environments ``.venv`` and ``.venv-torch`` are links. The copy lies in the folder for temporary files and goes
+    at the end.
     """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
