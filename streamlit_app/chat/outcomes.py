@@ -38,8 +38,6 @@ _ICONS = {
 _UNTICKED = {**_ICONS, "answered": ":gray[:material/rule:]"}
 _REASONS = ("relevance", "declined", "unsupported")
 """Reasons that a reader cannot see otherwise; the evidence is in the facts of every answer."""
-
-
 _SUGGESTIONS = 4
 """Suggested questions at most, shared among the knowledge bases; each has at least one."""
 

@@ -160,6 +160,17 @@ def test_a_footnote_stands_where_it_is_referred_to() -> None:
     assert parse("a.docx", content).text == "Se abre a diario (Salvo en agosto.)."
 
 
+def test_words_of_headers_and_footers_of_a_word_file_are_counted() -> None:
+    main = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    word = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
+    parts = {
+        "word__header1.xml": f"<w:hdr {main}>{word.format('Válido hasta marzo')}</w:hdr>",
+        "word__footer2.xml": f"<w:ftr {main}>{word.format('Teléfono: 943 11')}</w:ftr>",
+    }
+    found = parse("acta.docx", docx_of(word.format("Se abre a las nueve."), **parts))
+    assert (found.text, found.lost) == ("Se abre a las nueve.", {"margins": 6})
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("parts", "code", "reason"),

@@ -37,6 +37,7 @@ _AS |= {f"{_W}ptab": f"{_W}tab", f"{_W}cr": f"{_W}br"}
 _CODE_NAME = re.compile(
     r"(?:source ?code|code(?: ?block)?|html preformatted|preformatted(?: text)?|verbatim|código)", re.I
 )
+_MARGIN = re.compile(r"word/(?:header|footer)\d*\.xml")
 _MONOSPACED = re.compile(r"courier|consolas|mono\b|menlo|monaco|lucida console|fixed", re.I)
 _ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
 _ROMAN = tuple(zip(_ROMAN_VALUES, "m cm d cd c xc l xl x ix v iv i".split(), strict=True))
@@ -93,6 +94,9 @@ def prepared(parts: dict[str, bytes], lost: Counter[str]) -> bytes:
     _write_drawings(body, main, parts, lost)
     if (comments := parsed_xml(parts.get("word/comments.xml", b""))) is not None:
         lost["comments"] += _words(comments)
+    for name in filter(_MARGIN.fullmatch, parts):
+        if (margin := parsed_xml(parts[name])) is not None:
+            lost["margins"] += _words(margin)
     lost["embedded"] += sum("/embeddings/" in name and not name.endswith(".xlsx") for name in parts)
     return _packed(parts | {main: etree.tostring(body)})
 
@@ -301,7 +305,7 @@ def _numeral(number: int, form: str) -> str:
 
 
 def read(file: GivenFile) -> Extracted:
-    """Read the body text, with each footnote at its reference. Omits headers, footers, comments, deletions, pictures.
+    """Read the body text, with each footnote at its reference. Omits deletions and what ``Extracted.lost`` counts.
 
     Raises:
         UploadError: the file is damaged, or none that people write.
