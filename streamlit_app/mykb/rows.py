@@ -109,7 +109,8 @@ def why(row: ResultRow, threshold: float, quote: str, model: bool) -> str:
         return t("mykb.why.not_first", rank=number(row.rank))
     if row.outcome in (None, *GOOD):
         return ""
-    return t("mykb.why.refused" if model or (row.said and row.said.why == "topic") else "mykb.why.unproven")
+    by_score = model or (row.said is not None and row.said.why == "topic")
+    return t("mykb.why.refused" if by_score else "mykb.why.unproven")
 
 
 def _cited(result: KbResult, row: ResultRow) -> str:

@@ -32,7 +32,7 @@ class Extracted:
     """Number of pages without text."""
     lost: Mapping[str, int] = field(default_factory=dict)
     """What of the file is not in the text -> how much of it: words ``hidden``, ``struck`` out, in ``comments``, in
-    ``menus`` of web pages, in ``margins`` (headers and footers of Word) and in ``placeholders`` of fields; ``pictures``;
+    ``menus`` of web pages, in ``margins`` (headers, footers of Word) and in ``placeholders`` of fields; ``pictures``;
     ``charts`` and ``embedded`` files; ``bytes`` that are no characters; pages whose font is ``unreadable``; words of
     ``metadata`` that are none of ``about``."""
     about: Mapping[str, Any] = field(default_factory=dict)
