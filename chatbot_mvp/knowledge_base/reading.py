@@ -133,7 +133,12 @@ class KbReader:
             base: the version otherwise.
         """
         staged = self.staged(kb_id) if stage else None
-        return self.version(kb_id, staged.version_id if staged else base), staged
+        try:
+            return self.version(kb_id, staged.version_id if staged else base), staged
+        except (KbChangeError, KbUnreadable):
+            if staged and self.staged(kb_id) != staged:  # it was dropped, or became current, while it was read
+                return self.to_change(kb_id, stage, base)
+            raise
 
     def files(self, kb_id: str, version: str = "") -> tuple[KbFile, ...]:
         """Return where each document of a version is in its text."""

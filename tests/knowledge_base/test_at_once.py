@@ -97,6 +97,27 @@ def test_who_reads_while_a_purge_deletes_the_current_version_reads_the_next_one(
     assert paths(app_over(data), kb_id) == ["gastos/dietas.md", "personas/vacaciones.md"]
 
 
+def test_a_draft_that_is_dropped_while_somebody_adds_to_it_is_no_damage(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb_id = moving_kb(app)
+    app.kb_changes.change(kb_id, new=[document("uno.md", "# Uno\n\nUno dice uno.")], stage=True)
+    read = VersionFiles.version
+
+    def dropped_before(files: VersionFiles, folder: Path, version_id: str) -> Version:
+        if (staged := app.kb_changes.staged(kb_id)) and staged.version_id == version_id:
+            monkeypatch.setattr(VersionFiles, "version", read)
+            app.kb_changes.drop(kb_id)
+        return read(files, folder, version_id)
+
+    monkeypatch.setattr(VersionFiles, "version", dropped_before)
+    app.kb_changes.change(kb_id, new=[document("dos.md", "# Dos\n\nDos dice dos.")], stage=True)
+    staged = app.kb_changes.staged(kb_id)
+    assert staged is not None
+    draft = [one.path for one in app.kb_changes.documents(kb_id, staged.version_id)]
+    assert sorted(draft) == sorted([*paths(app, kb_id), "dos.md"])
+
+
 def test_what_is_collected_in_the_middle_of_a_change_is_not_what_it_publishes_whatever_the_clock(
     app: App, data: Path
 ) -> None:
