@@ -144,9 +144,8 @@ def _show_row(result: KbResult, row: ResultRow, threshold: float) -> None:
         st.markdown(" ".join(badges))
         if reason := why(row, threshold, _cited(result, row), bool(result.model)):
             st.markdown(f"**{t('compare.col.why')}:** {reason}")
-        said = t("mykb.evidence_of", evidence=number(row.evidence, 2), threshold=number(threshold, 2))
-        rank = f"{t('mykb.col.paragraph')}: {_rank(row)}" if row.places else ""
-        st.caption(" · ".join(filter(None, (said if result.model else "", rank))))
+        if row.places:
+            st.caption(f"{t('mykb.col.paragraph')}: {_rank(row)}")
         try:
             found = get_app().kb_evaluation.found(result, row)
             expected = get_app().kb_evaluation.expected(result, row)
