@@ -20,7 +20,7 @@ from benchmarks.process import plain_environment
 from benchmarks.script import parser
 from tests.moving import app_over, document, moving_kb
 
-_QUESTIONS = 30
+_QUESTIONS = 300
 _AGAIN = "import sys\nfrom pathlib import Path\nfrom tests.moving import app_over\n"
 _AGAIN += "app = app_over(Path(sys.argv[1]))\nfor row in range(10**6):\n"
 _AGAIN += "    app.kb_changes.restore(sys.argv[2], str(1 + row % 2))\n    print(row, flush=True)\n"
