@@ -277,7 +277,7 @@ TARGETS = (
         _extractive,
         (
             QUESTION.encode() + b"\x1e" + MANUAL.encode(),
-            b"antes de mayo\x1eDiciembre\n5 kg\x1e3 de abril de 2026\n6 kg",
+            b"antes de mayo\x1eDiciembre\nDNI 01.234.567, 5 kg\x1e3 de abril de 2026\n6 kg",
         ),
         (
             "¿",
