@@ -43,6 +43,7 @@ _BEGINNING = 5
 _SEVERAL = re.compile(rf"[,;/?]|\b(?:y|e|and|{NUMERALS})\b|^\W*\d[\d.,]*\W*$")
 """What a cell has that is several things, or a number of them."""
 _BLANK = re.compile(r"\W*|n ?/ ?[ad]|s ?/ ?d")
+"""A folded cell that says nothing."""
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
 
 
@@ -264,7 +265,7 @@ class _Question:
             and self.reader.terms(table.names[key]) == {self.noun}  # a size of plots counts no plots
             and not _MAY.search(self.folded)  # how many there are is not how many one may have
             and _of_one_each(table, key)
-            and (key == all(cells[0].isdecimal() for cells in table.rows) or (chosen and several))
+            and (key == _subject(table) or (chosen and several))
         ):
             target, said = key, str(len(rows))
         elif not chosen or target is None:
@@ -364,6 +365,11 @@ class _Question:
 
     def _under(self, table: Table) -> str:
         return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
+
+
+def _subject(table: Table) -> int:
+    """Return the column that says what each row is about: the first, or the second behind numbers of rows."""
+    return 1 if all(cells[0].isdecimal() for cells in table.rows) else 0
 
 
 def _of_one_each(table: Table, column: int) -> bool:
