@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import recorder_mutations
 from benchmarks.alterations import TIMED_OUT, Alteration, NotApplicable, read_alterations, run_altered, scratch_copy
 
 ADD = Alteration("add", "sums/__init__.py", "a + b", "a - b")
@@ -55,3 +56,8 @@ def test_a_table_has_rows_in_sections_or_without(tmp_path: Path) -> None:
     table = tmp_path / "table.toml"
     table.write_text("a = ['p', 'x', 'y']\n[part]\nb = ['q', 'x', '', 'test']\n")
     assert read_alterations(table) == [Alteration("a", "p", "x", "y"), Alteration("b", "q", "x", "", ("test",))]
+
+
+def test_what_the_recorder_is_held_against_stands_in_the_code() -> None:
+    for row in read_alterations(recorder_mutations.TABLE):
+        row.altered()
