@@ -118,8 +118,9 @@ def last_clause(question: str) -> str:
 
 
 def plain_of(text: str) -> str:
-    """Return the folded words of a text, without punctuation."""
-    return " ".join(re.sub(r"[^\w\s'-]", " ", fold(text)).split())
+    """Return the folded words of a text, without punctuation; "what's" as two."""
+    plain = re.sub(r"\b(wh(?:at|o|en|ere|y)|how)['’]s\b", r"\1 is", fold(text))
+    return " ".join(re.sub(r"[^\w\s'-]", " ", plain).split())
 
 
 def asked(question: str, reader: Reader) -> Asked:

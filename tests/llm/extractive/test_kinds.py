@@ -39,6 +39,13 @@ def test_the_kind_of_answer_follows_from_the_question_word(language: str, questi
 
 
 @pytest.mark.parametrize(
+    "question", ["What is the default of the timer?", "what's the default?", "What’s the default?"]
+)
+def test_a_contraction_is_not_what_is_asked_for(question: str) -> None:
+    assert asked(question, Reader("en")).noun == "default"
+
+
+@pytest.mark.parametrize(
     ("question", "better", "worse"),
     [
         ("¿Cuántos hijos tuvo?", "Tuvo siete hijos.", "Vivió 40 años en la sierra."),
