@@ -1,6 +1,7 @@
-"""Messages that ask nothing of the documents: a greeting, thanks, what the chat can do. Nothing is searched for them.
+"""What messages say besides what they ask of the documents: a greeting, thanks, "could you tell me".
 
-Whole messages of a closed list, or several of them: a greeting with a question behind it is a question.
+Nothing is searched for whole messages of a closed list, or several of them, such as "what can you do". A greeting with
+a question behind it is a question, and that alone is searched and answered.
 """
 
 from __future__ import annotations
@@ -58,6 +59,32 @@ _ONE = "|".join(sorted(_KNOWN, key=len, reverse=True))
 _SEVERAL = re.compile(rf"(?:(?:{_ONE}) )*?({_ONE})")
 _MAX_CHARS = 80
 
+_PLEASE = r"por ?favor|porfa|please"
+_ASKING = (
+    r"¿?(?:(?:a|con|de|desde|en|hasta|para|por|at|for|from|in|on|to) )?(?:qu[eé]|qui[eé]n(?:es)?|cu[aá]l(?:es)?|"
+    r"cu[aá]ndo|cu[aá]nt[oa]s?|d[oó]nde|c[oó]mo|what|who|whose|which|when|where|why|how)\b"
+)
+_SAY = (
+    r"(?:(?:me|nos) )?(?:pued[ea]s?|pod[eé]is|podr[ií]a(?:s|is)?) (?:decir|indicar|explicar|confirmar)(?:me|nos)?|"
+    r"(?:me|nos) (?:dices?|dec[ií]s)|d[ií](?:me|game)|sabes?|sab[eé]is|"
+    r"(?:quer[ií]a|quisiera|quiero|me gustar[ií]a|necesito|necesitar[ií]a) (?:saber|preguntar(?:[lt]e|os)?)|"
+    rf"(?:can|could|would) you (?:(?:{_PLEASE}) )?tell (?:me|us)|tell me|do you know|i(?:['’]d| would) like to know|"
+    r"i (?:want(?:ed)?|need) to know|i was wondering"
+)
+_THANKS = (
+    r"(?<!\blas )(?<!\bdar )(?:(?:muchas|much[ií]simas|mil) )?gracias(?: de antemano| por \w+ \w+)?|"
+    r"(?:many )?thanks(?: a lot| in advance)?|thank you(?: (?:so|very) much)?"
+)
+_BEFORE = re.compile(
+    r"[\s¡¿]*(?:(?:hola|hi|hello|hey|buen[oa]s (?:d[ií]as|tardes|noches)|good (?:morning|afternoon|evening))\b|"
+    r"(?:buenas|there|qu[eé] tal|oye|oiga|perd[oó]n[ae]?|disculp[ae]|vale|ok|perfecto|excuse me|sorry|great|"
+    rf"{_PLEASE}|{_THANKS}|(?:(?:tengo )?una|(?:i have )?a(?: quick)?) (?:duda|pregunta|consulta|question))"
+    rf"(?=\s*[,.;:!?…¿]|\s+(?:{_SAY}|{_ASKING}|{_THANKS}))|"
+    rf"(?:{_SAY})(?:,? (?:{_PLEASE}))?,? (?:(?P<whether>si|if|whether) |(?={_ASKING})))[\s,.;:!?…]*",
+    re.I,
+)
+_BEHIND = re.compile(rf"[\s,.;:!?]+(?:{_PLEASE}|{_THANKS}|un saludo|saludos)[\s.!?)…]*$", re.I)
+
 
 def small_talk(message: str) -> str:
     """Return a short line in reply to a message that asks nothing of the documents; "" if it may ask something.
@@ -69,3 +96,18 @@ def small_talk(message: str) -> str:
         return ""
     language, kind = _KNOWN[said[1]]
     return _REPLIES[language][kind]
+
+
+def asked_in(message: str) -> str:
+    """Return what a message asks, without greetings, thanks and "could you tell me" before and behind it.
+
+    The whole message if it says nothing else.
+    """
+    rest, asks = message, "?" in message
+    while found := _BEFORE.match(rest):
+        rest, asks = rest[found.end() :], asks or bool(found["whether"])
+    while found := _BEHIND.search(rest):
+        rest = rest[: found.start()]
+    if not (rest := rest.strip()) or rest == message:
+        return message
+    return f"{rest}?" if asks and not rest.endswith("?") else rest

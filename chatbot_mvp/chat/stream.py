@@ -18,7 +18,7 @@ from chatbot_mvp.chat.outline import InParts, outline_of
 from chatbot_mvp.chat.prompting import grounded_messages, open_messages
 from chatbot_mvp.chat.relevance import Decision, decide
 from chatbot_mvp.chat.reply import Case, answer_of, verified
-from chatbot_mvp.chat.small_talk import small_talk
+from chatbot_mvp.chat.small_talk import asked_in, small_talk
 from chatbot_mvp.errors import ConfigurationError, ProviderError
 from chatbot_mvp.knowledge_base.places import Places
 from chatbot_mvp.llm.base import ChatModel, ChatOptions, ChatRequest, ChatStream, Completion
@@ -98,6 +98,7 @@ class AnswerStream:
         if passage is None and (line := small_talk(self._question)):
             yield from self._in_passing(line, started)
             return
+        self._question = asked_in(self._question)
         rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
         search = self._search or find(self._pipeline, self._question, self._history, rewriter)
         if passage is not None:

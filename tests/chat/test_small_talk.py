@@ -10,7 +10,7 @@ from chatbot_mvp.chat.answering import finished
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.conversation import Conversation, Turn, past_of
 from chatbot_mvp.chat.records import AnswerRecord, record_of
-from chatbot_mvp.chat.small_talk import small_talk
+from chatbot_mvp.chat.small_talk import asked_in, small_talk
 from chatbot_mvp.chat.stream import AnswerStream
 from chatbot_mvp.llm.demo import DemoModel
 from chatbot_mvp.retrieval.pipeline import Pipeline
@@ -77,3 +77,53 @@ def test_a_conversation_that_begins_with_a_greeting_has_its_first_question_as_ti
     ]
     titles = [Conversation("s", "t", "kb", "Normas", "", tuple(asked[:count])).title for count in range(4)]
     assert titles == ["", "Hola", "¿Cuándo abre?", "¿Cuándo abre?"]
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("Hola, buenas tardes. ¿De cuánto es la fianza?", "¿De cuánto es la fianza?"),
+        ("hola buenas, me dices de cuánto es la fianza? gracias", "de cuánto es la fianza?"),
+        ("Buenas! Una duda: ¿de cuánto es la fianza?", "¿de cuánto es la fianza?"),
+        ("Por favor, ¿me podrías decir de cuánto es la fianza? Muchas gracias", "de cuánto es la fianza?"),
+        ("Quería saber si hay descuento para jubilados. Gracias de antemano", "hay descuento para jubilados?"),
+        ("Hi there, could you tell me when it opens? Thanks!", "when it opens?"),
+        ("I'd like to know whether dogs are allowed, please", "dogs are allowed?"),
+        ("Vale gracias. ¿Y los sábados?", "¿Y los sábados?"),
+        ("Hola, si pierdo la llave, ¿qué pasa?", "si pierdo la llave, ¿qué pasa?"),
+    ],
+)
+def test_what_a_message_asks_stands_without_courtesies(message: str, asked: str) -> None:
+    assert asked_in(message) == asked
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "Hola",
+        "¿Quién da las gracias?",
+        "¿Sabe nadar el perro?",
+        "Buenas prácticas de laboratorio: ¿qué guantes?",
+        "Perdón de deudas: ¿quién lo pide?",
+        "¿Qué tal está valorado el curso?",
+        "¿Qué se dice al cliente si llega tarde?",
+    ],
+)
+def test_what_only_looks_like_a_courtesy_stays(message: str) -> None:
+    assert asked_in(message) == message
+
+
+@pytest.mark.parametrize("message", ["Hola, {} Gracias.", "Buenas, ¿me podrías decir {} Un saludo"])
+def test_a_polite_question_is_answered_as_the_bare_one(settings: Settings, message: str) -> None:
+    pipeline, bare = pipeline_of(SOURCE, settings), "¿Cuántos días de vacaciones hay?"
+
+    def asked(question: str) -> tuple[str, str, bool]:
+        stream = AnswerStream(
+            pipeline, question, UserContext(), (), model=DemoModel(), fallback=DemoModel(), settings=settings
+        )
+        answer = record_of(finished(stream))
+        return answer.outcome, answer.text, answer.tick
+
+    assert asked(message.format(bare)) == asked(bare)
+    assert asked(bare)[2]
