@@ -69,9 +69,9 @@ def scratch_copy(root: Path = ROOT) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="altered-", ignore_cleanup_errors=True) as name:
         copy = Path(name) / "tree"
         for path in filter(None, listed.stdout.split("\0")):
-            if (root / path).is_file():
+            if (root / path).is_file() or (root / path).is_symlink():  # a link to a folder is one, too
                 (copy / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(root / path, copy / path)
+                shutil.copy2(root / path, copy / path, follow_symlinks=False)
         for words in ("init -q", "add -A", "-c user.name=copy -c user.email=copy@localhost commit -q -m copy"):
             subprocess.run(["git", *words.split()], cwd=copy, check=True)
         for environment in (".venv", ".venv-torch"):

@@ -24,6 +24,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (root / ".venv").mkdir()
     (root / ".gitignore").write_text("ignored\n.venv\n")
     (root / "ignored").touch()
+    (root / "link").symlink_to("sums")
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     with scratch_copy(root) as made:
         yield made
@@ -56,6 +57,10 @@ def test_a_table_has_rows_in_sections_or_without(tmp_path: Path) -> None:
     table = tmp_path / "table.toml"
     table.write_text("a = ['p', 'x', 'y']\n[part]\nb = ['q', 'x', '', 'test']\n")
     assert read_alterations(table) == [Alteration("a", "p", "x", "y"), Alteration("b", "q", "x", "", ("test",))]
+
+
+def test_a_copy_has_links_to_folders(copy: Path) -> None:
+    assert (copy / "link").is_symlink() and (copy / "link" / "__init__.py").is_file()
 
 
 def test_what_the_recorder_is_held_against_stands_in_the_code() -> None:
