@@ -248,7 +248,8 @@ def _answers(question: str, passage: str) -> bool:
 
 def sentence_of(target: Locator) -> str:
     target.first.wait_for()
-    return " ".join(target.first.inner_text().split())
+    # The text itself, not what is drawn: a page that is drawn anew at this moment shows nothing.
+    return " ".join((target.first.text_content() or "").split())
 
 
 if __name__ == "__main__":
