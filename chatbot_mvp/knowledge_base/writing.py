@@ -36,6 +36,8 @@ from chatbot_mvp.storage.files import in_utf8, make_folder
 from chatbot_mvp.text import detect_language, fold
 
 _HEAD_CHARS, _MOST_TITLE = 1_000, 80
+_NUMBER = re.compile(r"(?:\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+|[IVX]+[.)])\s+")
+"""What numbers a heading: "1. ", "2.3 ", "IV) "."""
 _WAIT_S = 0.05
 """So often whoever waits for another change looks whether to stop."""
 
@@ -163,8 +165,8 @@ def usual_name(files: Sequence[NewDocument]) -> str:
     """Return what a KB is called to which nobody gave a name.
 
     Its only file says so, or the folder that has all of its files, or else the title of the first one and how many
-    there are besides, in its language. A title in capitals, or of general words, is none: "ORDEN DEL DÍA". Then the
-    file's name says it.
+    there are besides, in its language. A title in capitals or with a number, or of general words, is none: "ORDEN DEL
+    DÍA", "1. Cuentas". Then the file's name says it.
     """
     first = files[0]
     if len(files) == 1:
@@ -176,7 +178,8 @@ def usual_name(files: Sequence[NewDocument]) -> str:
         one.path.partition(" > ")[0] for one in split_sections(first.parsed.text[:_HEAD_CHARS], has_title=False)
     )
     titles = [str(first.about.get("title") or ""), next(filter(None, headings), "")]
-    titles = [one for one in titles if not one.isupper() and not GENERIC.issuperset(fold(one).split())]
+    titles = [one for one in titles if not (one.isupper() or _NUMBER.match(one))]
+    titles = [one for one in titles if not GENERIC.issuperset(fold(one).split())]
     titles += [re.sub(r"[_-]+", " ", PurePosixPath(first.path).stem), first.path]
     title = next(filter(None, (clean_name(one)[:_MOST_TITLE].strip() for one in titles)))
     others = "and {} more" if detect_language(first.parsed.text) == "en" else "y {} más"

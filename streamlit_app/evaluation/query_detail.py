@@ -72,12 +72,8 @@ def show_query(result: RunResult, row: QueryRow) -> None:
 def _facts(row: QueryRow) -> list[str]:
     kind = word("mykb.kind", row.question_type)
     facts = [row.query_id, *(value for value in (kind, row.answer_type, row.level) if value)]
-    if row.evidence is not None:
+    if row.evidence is not None and "solved" not in row.metrics:  # else what the chat says decides
         facts.append(f"{t('detail.evidence')}: {number(row.evidence, 3)}")
-    answers, refuses = row.metrics.get("accepted"), row.metrics.get("refused")
-    if answers is not None or refuses is not None:
-        told = t("mykb.accepted") if answers == 1 or refuses == 0 else t("mykb.refused")
-        facts.append(f"{t('mykb.col.decision')}: {told}")
     return [plain(fact) for fact in facts]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -19,6 +20,7 @@ _ICONS = {
     "moved": ":violet[:material/drive_file_move:]",
     "described": ":gray[:material/sell:]",
 }
+_RULE, _ROW = re.compile(r"^\|[ :|-]+\|\n?", re.M), re.compile(r"^\| ?(.*?) ?\|$", re.M)
 _MOST_PARAGRAPHS = 40
 _MOST_WORDS = 600
 """Words of a paragraph up to which it is compared word by word."""
@@ -87,10 +89,14 @@ def _paragraphs_html(part: ParagraphDifference, two: bool) -> str:
 
 
 def _marked(part: ParagraphDifference) -> tuple[str, str]:
-    """Return both sides as HTML; paragraphs that face each other have their words marked."""
-    if len(part.before) != len(part.after):
-        return "".join(map(_went, map(html.escape, part.before))), "".join(map(_came, map(html.escape, part.after)))
-    pairs = [_words(old, new) for old, new in zip(part.before, part.after, strict=True)]
+    """Return both sides as HTML, tables without their signs; words are marked in paragraphs that face each other."""
+    was, now = (
+        [_ROW.sub(lambda row: row[1].replace(" | ", " · "), _RULE.sub("", one)) for one in side]
+        for side in (part.before, part.after)
+    )
+    if len(was) != len(now):
+        return "".join(map(_went, map(html.escape, was))), "".join(map(_came, map(html.escape, now)))
+    pairs = [_words(old, new) for old, new in zip(was, now, strict=True)]
     return "".join(_went(old) for old, _ in pairs), "".join(_came(new) for _, new in pairs)
 
 

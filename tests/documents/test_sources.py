@@ -67,6 +67,8 @@ def test_what_finds_no_room_is_left_out_and_the_last_that_does_is_marked_as_cut(
         (["normas/a.md", "normas/sub/b.md"], MANUAL, "normas"),
         (["a/x.md", "b/y.md", "z.md"], MANUAL, "Manual y 2 más"),
         (["vacaciones 2026.txt", "b.txt"], "Son veinte días.", "vacaciones 2026 y 1 más"),
+        (["acta.md", "b.md"], "# 1. Cuentas\n\nSon veinte días.", "acta y 1 más"),
+        (["a.md", "b.md"], "# 2026 en cifras\n\nSon veinte días.", "2026 en cifras y 1 más"),
         (
             ["guía.md", "b.md"],
             "```\n# un comentario\n```\n\n# **Manual** de uso\n\nSon veinte días.",

@@ -137,6 +137,16 @@ def test_what_an_upload_changed_is_one_click_away_and_the_history_names_it() -> 
     assert "El texto es otro." in re.sub("<[^>]*>", "", texts(page))
 
 
+def test_the_history_shows_rows_of_tables_without_their_signs() -> None:
+    table = "# Tarifas\n\n| Pase | Precio |\n|---|---|\n| Mes | {} |\n"
+    record = get_app().kbs.store.keep([new("a.md", table.format("30 €"))], 100_000, "normas")
+    get_app().kb_changes.change(record.kb_id, new=[new("a.md", table.format("35 €"))])
+    page = opened(record, "history")
+    page.toggle(key=f"look-{record.kb_id}-2").set_value(True).run()
+    shown = texts(page)
+    assert "Mes · <ins>35</ins> €" in shown and "| Mes" not in shown and "---" not in shown
+
+
 def test_the_open_documents_have_the_only_box_and_it_asks_the_same() -> None:
     record = kept("a.md", "rrhh/b.md")
     for page, place in ((open_page("admin"), "admin-"), (opened(record), f"documents-{record.kb_id}")):

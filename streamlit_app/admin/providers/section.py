@@ -97,8 +97,7 @@ def _cost(connection: Connection) -> str:
 
 
 def _show_check(status: ProviderStatus) -> None:
-    check = status.check
-    if check is None:
+    if (check := status.check) is None:
         return
     time = "–" if check.seconds is None else duration_text(check.seconds)
     if check.error:
