@@ -12,7 +12,7 @@ from streamlit_app.shared.configuration import setting_label, value_text
 from streamlit_app.shared.i18n import plain, t
 from streamlit_app.shared.lasting import following
 from streamlit_app.shared.state import errors_shown, get_app
-from streamlit_app.shared.tables import draw_table, fitting_height
+from streamlit_app.shared.tables import choose_one, draw_table, fitting_height
 
 
 def settings_section() -> None:
@@ -60,14 +60,7 @@ def settings_section() -> None:
     if st.session_state.get("settings_one") not in by_name:
         st.session_state.settings_one = None
     names = {name: f"{setting_label(name)} · {row.form.variable}" for name, row in by_name.items()}
-    name = st.selectbox(
-        t("admin.settings.one"),
-        list(by_name),
-        index=None,
-        format_func=names.__getitem__,
-        placeholder=t("admin.choose"),
-        key="settings_one",
-    )
+    name = choose_one(t("admin.settings.one"), names, "settings_one")
     if name:
         _one(by_name[name])
 

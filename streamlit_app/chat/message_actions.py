@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from chatbot_mvp.api import MAX_QUESTION_CHARS, AnswerRecord, Conversation, Turn
@@ -26,15 +28,7 @@ def show_question(turn: Turn, asks: bool) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"question-{turn.turn_id}"):
         st.text(turn.question, width="content")
-        st.button(
-            t("message.edit"),
-            key=f"edit-{turn.turn_id}",
-            icon=":material/edit:",
-            type="tertiary",
-            help=t("message.edit_help"),
-            on_click=_edit,
-            args=(turn.turn_id,),
-        )
+        _button("edit", turn, "edit", _edit, turn.turn_id)
 
 
 def show_actions(conversation: Conversation, turn: Turn, asks: bool, facts: str = "") -> None:
@@ -55,19 +49,23 @@ def show_actions(conversation: Conversation, turn: Turn, asks: bool, facts: str 
         rating_words(turn)
 
 
+def _button(name: str, turn: Turn, icon: str, on_click: Callable[..., None], given: object) -> None:
+    st.button(
+        t(f"message.{name}"),
+        key=f"{name}-{turn.turn_id}",
+        icon=f":material/{icon}:",
+        type="tertiary",
+        help=t(f"message.{name}_help"),
+        on_click=on_click,
+        args=(given,),
+    )
+
+
 def _tools(conversation: Conversation, turn: Turn, asks: bool, facts: str) -> None:
     if turn.text:
         st.html(copy_button(turn, "answer", t("message.copy"), question=False), width="content")
     if asks:
-        st.button(
-            t("message.again"),
-            key=f"again-{turn.turn_id}",
-            icon=":material/refresh:",
-            type="tertiary",
-            help=t("message.again_help"),
-            on_click=ask,
-            args=(Asking(turn.question, turn.after, again=True),),
-        )
+        _button("again", turn, "refresh", ask, Asking(turn.question, turn.after, again=True))
     _alternatives(conversation, turn)
     if turn.answer is not None:
         if asks:

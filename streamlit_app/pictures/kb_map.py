@@ -154,7 +154,7 @@ def _chart(
         }
         for cell in placed
     ]
-    x, y = pixels(width, height)
+    places = pixels(width, height)
     picked = alt.selection_point(name=CLICKED, fields=["first"], on="click", toggle=False)
     legend = alt.Legend(
         orient="top",
@@ -169,10 +169,7 @@ def _chart(
         alt.Chart(pd.DataFrame(rows))
         .mark_rect(cornerRadius=2, cursor="pointer", stroke=colours.quiet, strokeWidth=1)
         .encode(
-            x=x,
-            x2="x2:Q",
-            y=y,
-            y2="y2:Q",
+            **places,
             color=alt.Color(
                 "state:N",
                 title=None,
@@ -194,7 +191,7 @@ def _chart(
         texts = alt.Chart(pd.DataFrame(heads)).mark_text(
             align="left", baseline="top", dy=4, fontSize=13, color=colours.ink, limit=width
         )
-        layers.append(texts.encode(x=alt.value(0), y=y, text="told:N"))
+        layers.append(texts.encode(x=alt.value(0), y=places["y"], text="told:N"))
     return alt.layer(*layers, width=width, height=height, autosize="pad")
 
 

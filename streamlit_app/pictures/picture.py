@@ -58,10 +58,11 @@ def ink() -> str:
     return palette().ink
 
 
-def pixels(width: float, height: float) -> tuple[alt.X, alt.Y]:
-    """Return unseen axes on which ``x`` and ``y`` of marks are pixels, from the upper left corner."""
+def pixels(width: float, height: float) -> dict[str, Any]:
+    """Return the places of rectangles whose ``x`` to ``x2`` and ``y`` to ``y2`` are pixels, from the upper left."""
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, width], nice=False))
-    return x, alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, height], nice=False, reverse=True))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, height], nice=False, reverse=True))
+    return {"x": x, "x2": "x2:Q", "y": y, "y2": "y2:Q"}
 
 
 def show_chart(chart: Chart, **options: Any) -> Any:

@@ -123,16 +123,13 @@ def _chart(
     width, height = size
     named: dict[str, str] = {cause: getattr(hues, colour) for cause, colour in _ORDER.items()}
     causes = list(dict.fromkeys(str(square["cause"]) for square in squares))
-    x, y = pixels(width, height)
+    places = pixels(width, height)
     picked = alt.selection_point(name=CLICKED, fields=["query_id", "cause"], on="click", empty=True, toggle=False)
     drawn = (
         alt.Chart(pd.DataFrame(squares))
         .mark_rect(cornerRadius=2, cursor="pointer")
         .encode(
-            x=x,
-            x2="x2:Q",
-            y=y,
-            y2="y2:Q",
+            **places,
             color=alt.Color(
                 "cause:N",
                 legend=None,
@@ -146,7 +143,7 @@ def _chart(
     names = (
         alt.Chart(pd.DataFrame(heads))
         .mark_text(align="left", baseline="top", dy=4, fontSize=13, color=hues.ink)
-        .encode(x=alt.value(0), y=y, text="told:N")
+        .encode(x=alt.value(0), y=places["y"], text="told:N")
     )
     return alt.layer(drawn, names, width=width, height=height, autosize="pad")
 

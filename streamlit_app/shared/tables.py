@@ -67,6 +67,12 @@ def paged(items: Sequence[_Item], most: int, key: str) -> Iterator[tuple[int, _I
     yield from enumerate(items[first : first + most], first + 1)
 
 
+def choose_one(label: str, names: Mapping[str, str], key: str) -> str | None:
+    """Draw a list of things by their names; return the one that is chosen, None until one is."""
+    hint = t("admin.choose")
+    return st.selectbox(label, list(names), index=None, format_func=names.__getitem__, placeholder=hint, key=key)
+
+
 def choose_row(
     table: Sequence[Mapping[str, Any]] | pd.DataFrame,
     label: Callable[[int], str],
