@@ -14,7 +14,7 @@ from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.jobs import draw_live, show_end, show_progress, stop_button
 from streamlit_app.shared.state import confirm, errors_shown, get_app, show_error
 from streamlit_app.shared.style import translate_uploader
-from streamlit_app.shared.tables import draw_table
+from streamlit_app.shared.tables import choose_one, draw_table
 from streamlit_app.web.uploaded import box_limit
 
 
@@ -32,14 +32,7 @@ def datasets_section() -> None:
     )
     names = {reference: entry.found.name for reference, entry in listed.items()}
     names |= {reference: found.name for reference, found in remote.items()}
-    chosen = st.selectbox(
-        t("admin.data.look"),
-        list(names),
-        index=None,
-        format_func=names.__getitem__,
-        placeholder=t("admin.choose"),
-        key="data_look",
-    )
+    chosen = choose_one(t("admin.data.look"), names, "data_look")
     if chosen:
         _one(chosen, listed.get(chosen))
     st.header(t("admin.data.add"))
@@ -195,7 +188,9 @@ def _folder() -> None:
 
 def _fetch() -> None:
     st.markdown(t("admin.data.hotpotqa"))
-    if st.button(t("admin.data.fetch"), icon=":material/download:", key="data_fetch"):
+    here = "hotpotqa" in get_app().datasets.names()
+    label, icon = t("admin.data.fetched" if here else "admin.data.fetch"), "check" if here else "download"
+    if st.button(label, icon=f":material/{icon}:", key="data_fetch", disabled=here):
         _start(get_app().datasets.start_fetch)
 
 

@@ -77,3 +77,14 @@ def test_a_server_of_data_sets_that_does_not_answer_is_told_when_it_is_asked(mon
     page.button(key="data_s3").click().run()
     assert "No se puede acceder al servidor S3" in page.error[0].value
     assert names(page) == ["valle_multihop"]
+
+
+def test_hotpotqa_is_offered_until_it_is_in_the_list() -> None:
+    offered = open_page("admin").button(key="data_fetch")
+    assert (offered.label, offered.disabled) == ("Descargar HotpotQA", False)
+    folder = get_app().settings.datasets_dir / "hotpotqa" / "qrels"
+    folder.mkdir(parents=True)
+    for path in (folder.parent / "corpus.jsonl", folder.parent / "queries.jsonl", folder / "test.tsv"):
+        path.touch()
+    listed = open_page("admin").button(key="data_fetch")
+    assert (listed.label, listed.disabled) == ("HotpotQA está en la lista", True)

@@ -112,6 +112,16 @@ def test_a_model_of_a_running_ollama_is_chosen(provider: OpenAiStub) -> None:
     assert get_app().settings.language_model == f"ollama/{MODEL}"
 
 
+def test_a_model_that_nobody_tried_and_no_list_names_is_not_said_to_be_ready(provider: OpenAiStub) -> None:
+    page = open_page("admin")
+    connect(page, "openai", f"{provider.url}/v1", KEY)
+    for model, told in (("sin-tal-modelo", "sin probar"), (MODEL, "listo")):
+        get_app().connections.choose_model("openai", model)
+        page.run()
+        [card] = [text.value for text in page.markdown if text.value.startswith("**OpenAI**")]
+        assert told in card
+
+
 def test_the_only_server_here_is_not_offered_once_it_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"Ollama": "http://127.0.0.1:11434/v1"}
     monkeypatch.setattr(connections.Connections, "servers_here", performs(Action.CHECK)(lambda _: found))

@@ -44,8 +44,9 @@ def _card(connection: Connection, status: ProviderStatus) -> None:
     if connection.state == "ready" and status.check and not status.check.reachable:
         badges.append(f":red-badge[{t('providers.unreachable')}]")
     elif not status.chosen or connection.state != "ready":
-        colour = _COLOURS.get(connection.state, "gray")
-        badges.append(f":{colour}-badge[{t(f'providers.state.{connection.state}')}]")
+        known = not connection.model or status.check or connection.model in (connection.models or ())
+        state = connection.state if known or connection.state != "ready" else "untried"
+        badges.append(f":{_COLOURS.get(state, 'gray')}-badge[{t(f'providers.state.{state}')}]")
     text.markdown(f"**{t_or(f'provider.title.{name}', name)}** {' '.join(badges)}")
     model = [plain(connection.model)] if connection.model else []
     text.caption(" · ".join([*model, t_or(f"provider.{name}", "")]))
