@@ -74,7 +74,8 @@ def show_chart(chart: Chart, **options: Any) -> Any:
     number_format = _NUMBERS.get(current_language())
     quiet = {"labelColor": palette().quiet, "titleColor": palette().quiet}
     locale = {"number": number_format} if number_format else alt.Undefined
-    spoken = chart.configure(locale=locale, axis=quiet, legend=quiet)
+    # Without room beside it, the last label of an axis is cut.
+    spoken = chart.properties(padding={"right": 5}).configure(locale=locale, axis=quiet, legend=quiet)
     return st.altair_chart(spoken, **{"width": "stretch", **options})
 
 

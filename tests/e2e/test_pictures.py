@@ -185,6 +185,20 @@ def test_a_click_on_a_cell_opens_its_passage(page: Any, worked_in: Server) -> No
     assert "Documento" not in page.url
 
 
+def test_the_last_label_of_an_axis_is_whole(page: Any, worked_in: Server) -> None:
+    """Its letters are up to two pixels wider than what the browser says of them."""
+    results(page, worked_in, "2. Resultados")
+    page.get_by_role("tab", name="Qué estrategia encuentra mejor").click()
+    drawn = picture(page, "strategies")
+    room = drawn.evaluate(
+        """one => {
+          const label = [...one.querySelectorAll("svg.marks text")].find((text) => text.textContent === "100 %");
+          return one.querySelector("svg.marks").getBoundingClientRect().right - label.getBoundingClientRect().right;
+        }"""
+    )
+    assert room >= 2
+
+
 def test_what_is_missing_of_the_strategies_is_measured_with_one_click(page: Any, worked_in: Server) -> None:
     results(page, worked_in, "2. Resultados")
     page.get_by_role("tab", name="Qué estrategia encuentra mejor").click()
