@@ -17,17 +17,15 @@ _MESSAGES: dict[str, dict[Kind, str]] = {
     "es": {
         "greeting": "hola|buenas|buenos dias|buen dia|buenas tardes|buenas noches|hola buenas|hola buenos dias|"
         "hola buenas tardes|hola que tal|que tal|saludos|hola como estas|hola como esta",
-        "thanks": "gracias|muchas gracias|mil gracias|ok gracias|vale gracias|perfecto gracias|gracias por la ayuda|"
-        "muchas gracias por la ayuda|muy amable|genial gracias",
-        "bye": "adios|hasta luego|hasta pronto|hasta manana|nos vemos|chao",
+        "thanks": "muy amable",
+        "bye": "adios|hasta luego|hasta pronto|hasta manana|nos vemos|chao|un saludo",
         "able": "que puedes hacer|que puede hacer|que sabes hacer|que haces|quien eres|que eres|en que puedes ayudarme|"
         "en que me puedes ayudar|como funcionas|que te puedo preguntar|que puedo preguntarte|que puedo preguntar",
     },
     "en": {
         "greeting": "hi|hello|hey|hi there|hello there|hey there|good morning|good afternoon|good evening|how are you|"
         "hi how are you|hello how are you",
-        "thanks": "thanks|thank you|thanks a lot|many thanks|thank you very much|thank you so much|ok thanks|"
-        "great thanks|perfect thanks|thanks for your help|thank you for your help",
+        "thanks": "thanks for your help|thank you for your help",
         "bye": "bye|goodbye|good bye|see you|see you later|bye bye",
         "able": "what can you do|what do you do|who are you|what are you|how can you help me|what can you help me with|"
         "how do you work|what can i ask|what can i ask you",
@@ -72,18 +70,20 @@ _SAY = (
     r"i (?:want(?:ed)?|need) to know|i was wondering"
 )
 _THANKS = (
-    r"(?<!\blas )(?<!\bdar )(?:(?:muchas|much[ií]simas|mil) )?gracias(?: de antemano| por \w+ \w+)?|"
+    r"(?<!\blas )(?<!\bdar )(?:(?:muchas|much[ií]simas|mil) )?gracias(?! a\b)(?: de antemano| por \w+(?: \w+)?)?|"
     r"(?:many )?thanks(?: a lot| in advance)?|thank you(?: (?:so|very) much)?"
 )
 _BEFORE = re.compile(
     r"[\s¡¿]*(?:(?:hola|hi|hello|hey|buen[oa]s (?:d[ií]as|tardes|noches)|good (?:morning|afternoon|evening))\b|"
-    r"(?:buenas|there|qu[eé] tal|oye|oiga|perd[oó]n[ae]?|disculp[ae]|vale|ok|perfecto|excuse me|sorry|great|"
-    rf"{_PLEASE}|{_THANKS}|(?:(?:tengo )?una|(?:i have )?a(?: quick)?) (?:duda|pregunta|consulta|question))"
-    rf"(?=\s*[,.;:!?…¿]|\s+(?:{_SAY}|{_ASKING}|{_THANKS}))|"
-    rf"(?:{_SAY})(?:,? (?:{_PLEASE}))?,? (?:(?P<whether>si|if|whether) |(?={_ASKING})))[\s,.;:!?…]*",
+    r"(?:buenas|there|qu[eé] tal|oye|oiga|(?:perd[oó]n[ae]?|disculp[ae])(?: (?:la|las) molestias?)?|vale|ok|perfecto|"
+    rf"genial|excuse me|sorry|great|perfect|{_PLEASE}|{_THANKS}|"
+    r"(?:y )?(?:tengo )?(?:una|otra)(?: [uú]ltima)? (?:duda|pregunta|consulta|cosa)|"
+    r"(?:i have )?(?:a |another |one more )?(?:quick |last )?question)"
+    rf"(?=\s*(?:[,.;:!?…¿]|$)|\s+(?:vale|perfecto|{_SAY}|{_ASKING}|{_THANKS}))|"
+    rf"(?:{_SAY})(?:,? (?:{_PLEASE}))?,? (?:(?P<whether>si|if|whether) |(?={_ASKING})))[\s,.;:!?)…]*",
     re.I,
 )
-_BEHIND = re.compile(rf"[\s,.;:!?]+(?:{_PLEASE}|{_THANKS}|un saludo|saludos)[\s.!?)…]*$", re.I)
+_BEHIND = re.compile(rf"(?:^|[\s,.;:!?])(?:{_PLEASE}|{_THANKS}|un saludo|saludos)[\s.:!?()…]*$", re.I)
 
 
 def small_talk(message: str) -> str:
@@ -91,11 +91,13 @@ def small_talk(message: str) -> str:
 
     Of several in one, such as a greeting and thanks, the last one is replied to.
     """
-    said = _SEVERAL.fullmatch(" ".join(re.findall(r"\w+", fold(message[: _MAX_CHARS + 1]))))
-    if said is None or len(message) > _MAX_CHARS:
+    if len(message) > _MAX_CHARS:
         return ""
-    language, kind = _KNOWN[said[1]]
-    return _REPLIES[language][kind]
+    if said := _SEVERAL.fullmatch(" ".join(re.findall(r"\w+", fold(message)))):
+        language, kind = _KNOWN[said[1]]
+        return _REPLIES[language][kind]
+    thanks = None if _rest(message) else re.search(_THANKS, message, re.I)
+    return _REPLIES["es" if "gracias" in thanks[0].lower() else "en"]["thanks"] if thanks else ""
 
 
 def asked_in(message: str) -> str:
@@ -103,11 +105,13 @@ def asked_in(message: str) -> str:
 
     The whole message if it says nothing else.
     """
-    rest, asks = message, "?" in message
+    return _rest(message) or message
+
+
+def _rest(message: str) -> str:
+    rest, asks = message.strip(), "?" in message
     while found := _BEFORE.match(rest):
         rest, asks = rest[found.end() :], asks or bool(found["whether"])
     while found := _BEHIND.search(rest):
-        rest = rest[: found.start()]
-    if not (rest := rest.strip()) or rest == message:
-        return message
-    return f"{rest}?" if asks and not rest.endswith("?") else rest
+        rest = rest[: found.start()].rstrip(" .,;:")
+    return f"{rest}?" if rest and asks and not rest.endswith("?") else rest

@@ -76,7 +76,7 @@ class AnswerStream:
         self._model, self._fallback = StoppableModel(model, self._stop), fallback
         self._settings = context.over(settings)
         self._pipeline = pipeline.with_selection(self._settings)
-        self._question, self._context, self._history = question, context, history
+        self._question, self._context, self._history = asked_in(question), context, history
         self._places, self._streamed, self._hold, self._done = places, streamed, hold, done
         self._rates, self._search = rates, search
         self._stream: ChatStream | None = None
@@ -98,7 +98,6 @@ class AnswerStream:
         if passage is None and (line := small_talk(self._question)):
             yield from self._in_passing(line, started)
             return
-        self._question = asked_in(self._question)
         rewriter = model if settings.chat_rewrite_followups and not model.needs_evidence else None
         search = self._search or find(self._pipeline, self._question, self._history, rewriter)
         if passage is not None:

@@ -19,7 +19,9 @@ from tests.chat.conftest import SOURCE, pipeline_of
 from tests.fakes import FakeChatModel
 
 
-@pytest.mark.parametrize("message", ["Hola", "¡Buenos días!", "muchas gracias :)", "¿Qué puedes hacer?", "Thanks!"])
+@pytest.mark.parametrize(
+    "message", ["Hola", "¡Buenos días!", "muchas gracias :)", "Hola, ¿qué puedes hacer?", "Thanks!"]
+)
 @pytest.mark.parametrize("with_model", [True, False])
 def test_a_line_is_said_and_nothing_is_searched_or_asked(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, message: str, with_model: bool
@@ -52,6 +54,13 @@ def test_a_line_is_said_and_nothing_is_searched_or_asked(
 )
 def test_what_may_ask_something_is_a_question(message: str) -> None:
     assert small_talk(message) == ""
+
+
+@pytest.mark.parametrize(
+    "message", ["gracias por todo", "Mil gracias, un saludo", "ok perfecto gracias.", "thanks a lot!"]
+)
+def test_thanks_in_any_of_its_forms_are_thanks(message: str) -> None:
+    assert small_talk(message) == small_talk("thanks" if "thanks" in message else "gracias") != ""
 
 
 def test_the_line_is_in_the_language_of_the_message() -> None:
@@ -90,6 +99,8 @@ def test_a_conversation_that_begins_with_a_greeting_has_its_first_question_as_ti
         ("Hi there, could you tell me when it opens? Thanks!", "when it opens?"),
         ("I'd like to know whether dogs are allowed, please", "dogs are allowed?"),
         ("Vale gracias. ¿Y los sábados?", "¿Y los sábados?"),
+        ("ok perfecto gracias. y una última cosa, ¿cuánto es?", "¿cuánto es?"),
+        ("Quick question: how long is it?", "how long is it?"),
         ("Hola, si pierdo la llave, ¿qué pasa?", "si pierdo la llave, ¿qué pasa?"),
     ],
 )
