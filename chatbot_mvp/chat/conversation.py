@@ -10,7 +10,7 @@ from typing import Literal
 from chatbot_mvp.chat.answer import Failure
 from chatbot_mvp.chat.records import AnswerRecord
 from chatbot_mvp.chat.relevance import OUTCOMES
-from chatbot_mvp.chat.small_talk import small_talk
+from chatbot_mvp.chat.small_talk import asked_in, small_talk
 from chatbot_mvp.errors import ConversationNotFound
 from chatbot_mvp.knowledge_base.filters import ALL_DOCUMENTS, DocumentFilter
 from chatbot_mvp.types import PastTurn
@@ -100,7 +100,7 @@ class Conversation:
     def title(self) -> str:
         """The title that it was given, else its first question that is no greeting, in one line; "" before that."""
         asked = [turn.question for turn in self.turns]
-        first = next((question for question in asked if not small_talk(question)), "".join(asked[:1]))
+        first = asked_in(next((question for question in asked if not small_talk(question)), "".join(asked[:1])))
         return self.given_title or " ".join(first.split())
 
     @property
