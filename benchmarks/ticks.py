@@ -24,7 +24,7 @@ from benchmarks.everyday import FOLDER, HALVES, MORE, Question, questions_of
 from benchmarks.script import ROOT, SAMPLES, data_folder, head, parser, row
 from chatbot_mvp.app import App, build_app
 from chatbot_mvp.chat.context import UserContext
-from chatbot_mvp.chat.grounding import grounding_of
+from chatbot_mvp.chat.grounding import grounding_of, rest_of_tables
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive import choice, proof
 from chatbot_mvp.metrics.statistics.share import Share
@@ -167,8 +167,7 @@ def proofs(grounding: Grounding) -> dict[str, str]:
             for part, value in before.items():
                 setattr(proof, part, value)
         if units := chosen.units:
-            text = grounding.passages[units[0].passage].text
-            quotes = (text[start:end] for unit in units for start, end in unit.spans)
+            quotes = (grounding.quotable[unit.passage].text[slice(*span)] for unit in units for span in unit.spans)
             found[name] = "\n".join([chosen.said, *quotes])
     return found
 
@@ -185,7 +184,8 @@ def ask(app: App, kind: str, name: str, text: str, questions: Rows) -> Iterator[
         quoted: dict[str, str] = {}
         if answer.decision.reason == "quotes" or answer.outcome in ("nearest", "answered"):
             found, follows = [hit.chunk for hit in trace.chunks_final], answer.search.how == "previous"
-            quoted = proofs(grounding_of(trace, index, found, 1.0, follows))
+            tables = rest_of_tables(index, found)
+            quoted = proofs(grounding_of(trace, index, found, 1.0, follows, tables))
         first = answer.nearest.passages[0].chunk.text if answer.nearest and answer.nearest.passages else ""
         yield {
             "documents": kind,

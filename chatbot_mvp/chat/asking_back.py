@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from chatbot_mvp.chat.citations import Source
+from chatbot_mvp.chat.dated import date_of
 from chatbot_mvp.chat.followup import Search, leans
 from chatbot_mvp.chat.nearest import Nearest, Suggestion, find_nearest
 from chatbot_mvp.chat.references import Reference, named_things, open_reference
@@ -139,6 +140,8 @@ def _parents(pipeline: Pipeline, search: Search, hits: Sequence[Hit]) -> list[st
         if own == last and parent:
             found.setdefault(parent.rpartition(" > ")[2], hit)
     names = [set(analyzer.terms(parent)) for parent in found]
+    if all(date_of(hit.chunk.section) for hit in found.values()):
+        return []  # of several times, the one that held then answers
     return [] if len(found) < _FEWEST or any(terms & name for name in names) else list(found)
 
 

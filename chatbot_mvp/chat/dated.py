@@ -78,8 +78,9 @@ def held_first(question: str, found: Sequence[T], headings: Sequence[str], alike
     """
     rows = [row for row, same in enumerate(alike) if same]
     dated = {row: of for row in rows if (of := date_of(headings[row]))}
-    asked = asked_date(question, max(dated.values())) if 0 in dated and len(dated) > 1 else None
-    if asked is None:
+    if 0 not in dated or len(dated) == 1:
         return list(found)
+    newest = max(dated.values())
+    asked = asked_date(question, newest) or newest
     order = iter(sorted(dated, key=lambda row: (dated[row] <= asked, dated[row]), reverse=True))
     return [found[next(order) if row in dated else row] for row in range(len(found))]

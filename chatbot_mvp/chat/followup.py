@@ -84,10 +84,11 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
     if rewriter is not None and (rewritten := _rewritten(question, history, rewriter, pipeline)):
         candidates.append((rewritten, "rewritten"))
     before = (history[-1].search_query or history[-1].question)[-_MAX_CHARS:]
-    candidates.append((f"{without_rivals(before, question, pipeline)} {question}", "previous"))
+    before = without_rivals(before, question, pipeline).rstrip("? ")
+    candidates.append((f"{before}? {question}".lstrip("? "), "previous"))
     # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
-    # some of it.
-    wanted = (own.evidence or 0.0) - _MAY_FALL
+    # some of it, and one that names nothing ("and how long does it take?") all.
+    wanted = 0.0 if _names_nothing(question, pipeline) else (own.evidence or 0.0) - _MAY_FALL
     for query, how in candidates:
         [trace] = pipeline.retrieve([query], said)
         if trace.chunks_final and (trace.evidence or 0.0) >= wanted and _about_it(question, trace, pipeline):
@@ -118,6 +119,13 @@ def leans(question: str, pipeline: Pipeline) -> bool:
         return True
     bare = len(words) == len(terms)  # "Virtualization": as in a search box
     return len(terms) <= 1 and not _OWN_TOPIC.search(plain) and not (bare and terms)
+
+
+def _names_nothing(question: str, pipeline: Pipeline) -> bool:
+    """Return whether a question goes on about what was said before, with no noun of its own."""
+    words = [fold(word.text) for word in pipeline.index.analyzer.words(question)]
+    few = len(set(pipeline.index.analyzer.terms(question))) <= 1
+    return few and words[0] in _CONNECTORS and not _OWN_TOPIC.search(" ".join(words))
 
 
 def points_back(plain: str) -> bool:

@@ -41,6 +41,8 @@ class Case:
     """Where the documents of the knowledge base are in its text."""
     readings: Nearest | None = None
     """What the question could mean; None if it is clear."""
+    tables: tuple[Chunk, ...] = ()
+    """What the tables of the passages have besides; quoted with the numbers behind those of the passages."""
 
     @property
     def passages(self) -> tuple[Chunk, ...]:
@@ -150,7 +152,8 @@ def _checked(case: Case, completion: Completion) -> tuple[str, tuple[Source, ...
     """Return (the text with valid citations only, the cited passages, the support of each sentence)."""
     passages = case.passages
     if completion.quotes is not None:  # verbatim from the passages, whose brackets are no citations
-        return completion.text, quoted_sources(completion.quotes, passages), _quoted(completion, passages)
+        quotable = (*passages, *case.tables)
+        return completion.text, quoted_sources(completion.quotes, quotable), _quoted(completion, quotable)
     text = with_closed_fences(clean_citations(from_data(completion.text), len(passages)))
     if not passages:
         return text, (), ()

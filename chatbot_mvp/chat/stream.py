@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 
 from chatbot_mvp.chat import chosen
 from chatbot_mvp.chat.answer import Answer, Event, Failure, Finished, Piece, Restarted, Retrieved
@@ -11,7 +12,7 @@ from chatbot_mvp.chat.asking_back import ask_back
 from chatbot_mvp.chat.citations import Source, placed
 from chatbot_mvp.chat.context import UserContext
 from chatbot_mvp.chat.followup import Search, find
-from chatbot_mvp.chat.grounding import grounding_of
+from chatbot_mvp.chat.grounding import grounding_of, rest_of_tables
 from chatbot_mvp.chat.holding import Holding
 from chatbot_mvp.chat.nearest import Nearest
 from chatbot_mvp.chat.outline import InParts, outline_of
@@ -120,6 +121,8 @@ class AnswerStream:
             self._places,
             readings,
         )
+        proves = strict and passage is None and decision.enough and outline is None
+        case = replace(case, tables=rest_of_tables(self._pipeline.index, case.passages)) if proves else case
         request = _request(case, model)
         if outline is not None and not model.needs_evidence:
             model = StoppableModel(
@@ -227,5 +230,5 @@ def _request(case: Case, model: ChatModel) -> ChatRequest:
     proves = case.context.mode == "strict" and case.context.passage is None
     least_proof = settings.kb_min_proof if proves else None
     search, index = case.search, case.pipeline.index
-    grounding = grounding_of(search.trace, index, passages, least_proof, search.how == "previous")
+    grounding = grounding_of(search.trace, index, passages, least_proof, search.how == "previous", case.tables)
     return ChatRequest(messages, options, grounding)

@@ -60,12 +60,27 @@ class Grounding:
     """Compares texts with the question token by token; None to compare words alone."""
     least_proof: float | None = field(default=None, compare=False)
     """Proof, from 1 on, that a quote needs to answer; None if what is nearest to the question is quoted."""
-    cut: frozenset[str] = field(default=frozenset(), compare=False)
-    """Ids of the passages whose section has further ones: a table may go on there."""
+    tables: tuple[Chunk, ...] = field(default=(), compare=False)
+    """What the tables of the passages have besides; cited with the numbers behind those of the passages."""
+    goes_on: frozenset[tuple[str, int]] = field(default=frozenset(), compare=False)
+    """(id, -1 or 1) of passages and ``tables`` whose section has another passage before or behind: a table may go on
+    there."""
     days: tuple[date | None, ...] = field(default=(), compare=False)
     """Day that each passage is of, as those of minutes are; None where it says none. () if nobody has asked."""
+    until: date | None = field(default=None, compare=False)
+    """Day that the question asks about: what is of a later one answers nothing. None for any."""
     parts: tuple[Grounding, ...] = field(default=(), compare=False)
     """The same evidence for each of the questions, if it is several: all are answered, or none."""
+
+    @property
+    def quotable(self) -> tuple[Chunk, ...]:
+        """The passages and the rest of their tables."""
+        return (*self.passages, *self.tables)
+
+    def is_later(self, passage: int) -> bool:
+        """Return whether a passage, by its index from 0, is of a later day than the question asks about."""
+        day = self.days[passage] if self.days else None
+        return bool(self.until and day and day > self.until)
 
 
 @dataclass(frozen=True, slots=True)

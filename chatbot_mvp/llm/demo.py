@@ -27,7 +27,7 @@ class DemoModel:
         most = request.options.max_tokens
         limit = None if most is None else CHARS_PER_TOKEN * most
         units, proof, said = choose(request.grounding) if request.grounding else Choice([], None)
-        text, quotes, cut = _answer(units, request.grounding.passages, limit) if request.grounding else ("", (), False)
+        text, quotes, cut = _answer(units, request.grounding.quotable, limit) if request.grounding else ("", (), False)
         if said and quotes:  # nothing is computed from rows that are not shown
             text = f"{said} [{quotes[0].number}]\n\n{text}"
         reason: FinishReason = "length" if cut else "stop"

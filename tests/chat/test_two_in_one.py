@@ -46,7 +46,9 @@ def answered(settings: Settings, question: str, history: tuple[PastTurn, ...] = 
         ("¿Puedo llevar a mi perro al camping y cuánto cuesta la entrada de adultos?", 2),
         ("¿Qué días abre el aparcamiento y cuándo cierra?", 2),  # of what it closes stands in the other
         ("¿Cuánto cuesta y a qué hora abre la piscina de Lugo?", 2),
-        ("¿De dónde y cuándo salen los autobuses?", 0),
+        ("¿De dónde y cuándo salen los autobuses?", 2),
+        ("cuanto cuesta la matricula y cuanto el bono de 10 entradas", 2),
+        ("¿Abre los lunes y cuando hay fiesta?", 0),  # no question
         ("¿Cuánto cuestan la entrada y el guardarropa?", 0),
         ("Me apunté ayer y no sé cuándo pago la cuota", 0),
         ("¿Quién decide cómo y cuándo se paga la dieta completa?", 0),
@@ -60,6 +62,18 @@ def test_only_questions_that_stand_alone_are_told_apart(message: str, parts: int
 def test_what_one_of_them_names_is_asked_of_both() -> None:
     asked = questions_of("¿Cuánto cuesta y a qué hora abre la piscina de Lugo?", Analyzer("es"))
     assert asked == ("Cuánto cuesta la piscina de Lugo?", "a qué hora abre la piscina de Lugo?")
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        ("¿Dónde y cuándo es la feria?", ("Dónde es la feria?", "cuándo es la feria?")),
+        ("quien es el presidente y quien la tesorera", ("quien es el presidente?", "quien es la tesorera?")),
+        ("a qué hora abre el bar y a qué hora la sala", ("a qué hora abre el bar?", "a qué hora abre la sala?")),
+    ],
+)
+def test_what_one_of_them_leaves_out_is_in_the_other(message: str, parts: tuple[str, ...]) -> None:
+    assert questions_of(message, Analyzer("es")) == parts
 
 
 def test_both_are_answered_each_from_its_own_passage(settings: Settings) -> None:

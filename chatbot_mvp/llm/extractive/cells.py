@@ -13,10 +13,11 @@ from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import NUMERALS, asked, last_clause, plain_of
-from chatbot_mvp.llm.extractive.measurement import UNITS
+from chatbot_mvp.llm.extractive.measurement import UNITS, unit_of
+from chatbot_mvp.llm.extractive.opposites import said_alike, says_otherwise
 from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, denied_in, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, number_in, tables_of, value_in
+from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, days_in, number_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
 from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, value_asked, without_ages
 from chatbot_mvp.text import fold
@@ -40,8 +41,11 @@ _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
 _BEGINNING = 5
 """Letters with which two forms of a word begin alike; all of a shorter word."""
+_EACH = re.compile(r"[,;/]| (?:y|e|o|u|and|or) ")
 _SEVERAL = re.compile(rf"[,;/?]|\b(?:y|e|and|{NUMERALS})\b|^\W*\d[\d.,]*\W*$")
 """What a cell has that is several things, or a number of them."""
+_NAME = re.compile(r"[A-ZÁÉÍÓÚÑ][^\W\d_]+(?:(?: de| del| la)* [A-ZÁÉÍÓÚÑ][^\W\d_]+)+")
+"""A cell that is the name of a person."""
 _BLANK = re.compile(r"\W*|n ?/ ?[ad]|s ?/ ?d")
 """A folded cell that says nothing."""
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
@@ -63,9 +67,9 @@ class Cells:
 def answer_from_cells(grounding: Grounding, reader: Reader) -> Cells | None:
     """Return what the tables of the passages of ``grounding`` answer; None if none does, or two differ."""
     question = _Question(grounding, reader)
-    if question.kind in ("yes_no", "why", "") or (question.kind == "how" and not question.value):
+    if question.kind in ("yes_no", "why") or (question.kind in ("how", "") and not question.value):
         return None
-    found = [cells for table in tables_of(grounding.passages, grounding.cut) if (cells := question.over(table))]
+    found = [cells for table in tables_of(grounding.quotable, grounding.goes_on) if (cells := question.over(table))]
     best = max(((cells.value >= 1, cells.met) for cells in found), default=(False, 0))
     chosen = {
         tuple(unit.text for unit in cells.units): cells for cells in found if (cells.value >= 1, cells.met) == best
@@ -78,19 +82,31 @@ def rows_that_lack_it(grounding: Grounding, reader: Reader) -> frozenset[str]:
     column of the row is no answer.
     """
     question = _Question(grounding, reader)
-    return frozenset(text for table in tables_of(grounding.passages, grounding.cut) for text in question.lacking(table))
+    return frozenset(
+        text for table in tables_of(grounding.quotable, grounding.goes_on) for text in question.lacking(table)
+    )
 
 
 class _Question:
     def __init__(self, grounding: Grounding, reader: Reader) -> None:
         self.grounding, self.reader = grounding, reader
-        self.clause = grounding.question.rpartition("? ")[2] or grounding.question  # with a condition before it
-        self.folded = fold(self.clause)
+        *before, self.clause = grounding.question.removesuffix("? ").split("? ")  # what this question follows
+        self.named_by = [reader.terms(one) for one in (self.clause, *reversed(before))]
+        self.days, self.asks = days_in(fold(self.clause)), fold(self.clause)
         plain = plain_of(last_clause(self.clause))
         self.value, rest = value_asked(plain)
         self.kind = asked(self.clause, reader).kind
-        self.spanish = reader.language == "es"
         self.words = list(content_of(self.clause, plain, rest, reader))
+        for one in reversed(before):
+            if self.value or self.kind != "yes_no":
+                break
+            plain = plain_of(last_clause(one))  # "And on Sundays?" asks what the one before does
+            self.value, rest = value_asked(plain)
+            self.kind = asked(f"{one}?", reader).kind
+            self.words += [(word, literal) for word, literal in content_of(one, plain, rest, reader) if not literal]
+            self.clause = f"{one}? {self.clause}"
+        self.folded = fold(self.clause)
+        self.spanish = reader.language == "es"
         self.stems = reader.terms(self.clause)
         self.denied = denied_in(self.clause, reader)
         self.bounds = bounds_in(self.folded, self.spanish)
@@ -107,7 +123,14 @@ class _Question:
         chosen: dict[int, set[int]] = {}  # column -> its rows that have what the question says
         used: set[str] = set()  # terms that are accounted for
         chosen.update(self._in_range(table, used))
-        chosen.update(self._named(table, chosen, used))
+        self.named_before = False
+        for back, named_by in enumerate(self.named_by):
+            if rows_of := dict(self._named(table, chosen, used, named_by)):
+                chosen.update(rows_of)
+                self.named_before = back > 0
+                break
+        if len(self.named_by) > 1:  # what stands in the columns of what is named is replaced by that
+            used |= {term for row in table.rows for column in chosen for term in self.reader.terms(row[column])}
         rows = {*range(len(table.rows))}.intersection(*chosen.values())
         used.update(*(self._terms(table.names[column]) for column in chosen))
         met = used.union(*map(self.reader.terms, table.names))
@@ -127,8 +150,13 @@ class _Question:
             if empty & heads or (not of_kind & heads and set() < of_kind & empty < of_kind):
                 yield unit.text
 
-    def _named(self, table: Table, ranged: Collection[int], used: set[str]) -> Iterator[tuple[int, set[int]]]:
-        """Yield the columns with a cell all of whose words are in the question, and the rows of these cells."""
+    def _named(
+        self, table: Table, ranged: Collection[int], used: set[str], stems: frozenset[str]
+    ) -> Iterator[tuple[int, set[int]]]:
+        """Yield the columns with a cell all of whose words are among some terms, and the rows of these cells.
+
+        Of a cell with several things, one of them is enough, and of days, that the question's are among them.
+        """
         found: dict[frozenset[str], dict[int, set[int]]] = {}
         for column, name in enumerate(table.names):
             if column in ranged or (not name and column):
@@ -138,8 +166,9 @@ class _Question:
                 number = value_in(cells[column], self.spanish) or bounds_in(fold(cells[column]), self.spanish)
                 named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
                 named = named or sum(map(str.isalpha, terms)) > 1  # "10 jumping lessons" is no amount
-                if named and terms and terms <= self.stems:
-                    found.setdefault(terms, {}).setdefault(column, set()).add(row)
+                alone = terms if terms <= stems else self._one_of(cells[column], stems, table)
+                if named and alone:
+                    found.setdefault(alone, {}).setdefault(column, set()).add(row)
         longest = {terms: columns for terms, columns in found.items() if not any(terms < other for other in found)}
         by_column: dict[int, set[int]] = {}
         for terms, columns in longest.items():
@@ -149,8 +178,33 @@ class _Question:
             used |= terms
         yield from by_column.items()
 
+    def _one_of(self, cell: str, stems: frozenset[str], table: Table) -> frozenset[str]:
+        """Return the terms of one of several things in a cell that some terms have and the table does not stand under;
+        those of the question's days if they are among the cell's. () if none is.
+        """
+        days, said = self.days
+        if days and days <= days_in(fold(cell))[0]:
+            return self.reader.terms(said)
+        each = map(self._terms, _EACH.split(cell))
+        above = self.reader.terms(self._under(table))
+        return next((one for one in each if one and one <= stems and not one <= above), frozenset())
+
     def _of_head(self, name: str) -> int:
-        return len(self._terms(name) & self.stems)
+        return len(self._terms(name) & self.stems) + len(self._alike(name))
+
+    def _alike(self, name: str) -> set[str]:
+        """Return the terms of the question for which a head has another word: "opens" of "Opening"."""
+        said = said_alike(self.folded, fold(name), self.reader.language)
+        return {term for one in said for term in self.reader.terms(one)} - self._terms(name)
+
+    def _is_noun(self, name: str) -> bool:
+        """Return whether a head is the noun that is asked for, and no more: a size of plots counts no plots."""
+        words = [fold(word.text) for word in self.reader.words(_bare(name)) if not word.is_stop]
+        return (
+            bool(self.noun)
+            and len(words) == 1
+            and (_alike(words[0], self.noun) or self.reader.terms(name) == {self.noun})
+        )
 
     def _terms(self, said: str) -> frozenset[str]:
         """Return the terms of a head or cell; none if it denies what the question does not, or the other way round."""
@@ -182,14 +236,17 @@ class _Question:
         units = {one.unit for one in ranges if one} - {""}
         if not units or not unit:
             return self._of_head(name) > 0
-        same = self.reader.terms(unit) or {unit}
-        return any((self.reader.terms(one) or {one}) == same for one in units)
+        return any(self._unit(one) == self._unit(unit) for one in units)
 
     def _target(self, table: Table, chosen: Collection[int], computed: bool, money: bool) -> int | None:
         """Return the column that is asked for: that whose head says most of the question, or has its kind of value."""
         if table.names == ("", ""):
             return 1
-        columns = [column for column in range(len(table.names)) if column not in chosen]
+        columns = [
+            column
+            for column, name in enumerate(table.names)
+            if column not in chosen and not says_otherwise(self.clause, name, self.reader.language)
+        ]
         if computed:
             columns = [column for column in columns if self._values(table, column, range(len(table.rows)))]
         columns = [column for column in columns if not money or self._of_kind(table, column, "money")]
@@ -207,6 +264,8 @@ class _Question:
             found = next((of_kind for of_kind in of_kinds if of_kind), [])
             forms = [column for column in columns if self._other_forms(table.names[column])]
             found = [column for column in found if column in forms] or found or (forms if computed else [])
+            if self.kind == "who" and not found:
+                found = [column for column in columns if all(_NAME.fullmatch(cells[column]) for cells in table.rows)]
         if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
             return 0  # what each row is about, which the heading names
         return found[0] if len(found) == 1 else None
@@ -237,8 +296,11 @@ class _Question:
         self, table: Table, chosen: Mapping[int, set[int]], rows: set[int], used: set[str], left: str
     ) -> Cells | None:
         ranged = any(bounds_in(fold(table.rows[0][column]), self.spanish) for column in chosen)
-        extreme = None if ranged or self.bounds else _LEAST.search(left) or _MOST.search(left)
-        key = next((column for column, name in enumerate(table.names) if self.noun in self.reader.terms(name)), 0)
+        found = (one for said in (self.asks, left) for one in (_LEAST.search(said), _MOST.search(said)) if one)
+        extreme = None if ranged or self.bounds else next(found, None)
+        key = next((column for column, name in enumerate(table.names) if self._is_noun(name)), 0)
+        if self._is_noun(table.names[key]):
+            used.add(self.noun)
         said, several = "", len(rows) > 1
         compares = bool(extreme or (self.bounds and not ranged))
         adds = _SUM.search(left) if several and not compares else None
@@ -249,7 +311,7 @@ class _Question:
                 return None
             used |= self.reader.terms(extreme.group())
             values = self._values(table, target, rows)
-            end = (min if _LEAST.search(left) else max)(values.values(), default=None)
+            end = (min if extreme.re is _LEAST else max)(values.values(), default=None)
             rows = {row for row, value in values.items() if value == end}
         elif self.bounds and not ranged:
             target = self._of_unit(table, [*chosen, key]) if target is None else target
@@ -262,7 +324,7 @@ class _Question:
             rows = rows if said else set()
         elif (
             COUNT.search(left)
-            and self.reader.terms(table.names[key]) == {self.noun}  # a size of plots counts no plots
+            and self._is_noun(table.names[key])
             and not _MAY.search(self.folded)  # how many there are is not how many one may have
             and _of_one_each(table, key)
             and (key == _subject(table) or (chosen and several))
@@ -273,7 +335,10 @@ class _Question:
         if not rows or target is None or (not table.whole and not (len(rows) == 1 and chosen and not extreme)):
             return None
         used |= (
-            self._terms(table.names[target]) | self._terms(table.names[key]) | self._other_forms(table.names[target])
+            self._terms(table.names[target])
+            | self._terms(table.names[key])
+            | self._other_forms(table.names[target])
+            | self._alike(table.names[target])
         )
         if self._of_kind(table, target, "money"):
             used |= {word.stem for word, _ in self.words if re.fullmatch(PAY, fold(word.text))}
@@ -289,19 +354,24 @@ class _Question:
         """
         if column is None or any(_TOTALS.search(fold(cells[0])) for cells in table.rows):
             return {}
-        found = {row: value_in(table.rows[row][column], self.spanish) for row in rows}
-        units = {self.reader.terms(one[1]) or one[1] for one in found.values() if one}
-        named = self.reader.terms(unit) or unit
-        if unit and named not in units and not {*named} & self.reader.terms(table.names[column]):
+        found = {row: value_in(_with_unit(table, row, column), self.spanish) for row in rows}
+        units = {self._unit(one[1]) for one in found.values() if one}
+        named = self.reader.terms(unit)
+        if unit and self._unit(unit) not in units and not named & self.reader.terms(table.names[column]):
             return {}
         return {row: one[0] for row, one in found.items() if one} if len(units) == 1 and all(found.values()) else {}
 
     def _of_unit(self, table: Table, others: Collection[int]) -> int | None:
         """Return the only column with the unit of the bound."""
         unit = self.bounds.unit if self.bounds else ""
-        values = [value_in(cell, self.spanish) for cell in table.rows[0]]
-        columns = [at for at, one in enumerate(values) if one and unit and one[1] == unit and at not in others]
+        values = [value_in(_with_unit(table, 0, column), self.spanish) for column in range(len(table.names))]
+        same = [one is not None and bool(unit) and self._unit(one[1]) == self._unit(unit) for one in values]
+        columns = [at for at, is_same in enumerate(same) if is_same and at not in others]
         return columns[0] if len(columns) == 1 else None
+
+    def _unit(self, said: str) -> object:
+        """Return what tells a unit from others."""
+        return unit_of(said) if said in UNITS else self.reader.terms(said) or said
 
     def _sum(self, table: Table, column: int | None, rows: Collection[int]) -> str:
         values = self._values(table, column, rows)
@@ -319,7 +389,7 @@ class _Question:
             cell = table.rows[row][column]
             if not cell or (self.kind == "who" and value_in(cell, self.spanish)):
                 return False
-            section = self.grounding.passages[table.units[row].passage].section
+            section = self.grounding.quotable[table.units[row].passage].section
             name = table.names[column]
             with_unit = _with_unit(table, row, column)
             texts = [with_unit, f"{cell} {name}", f"{cell} {section}"] if cell[:1].isdigit() else [cell]
@@ -352,8 +422,10 @@ class _Question:
             elif has(around, word, self.reader):
                 values.append(1.0)
             else:
-                values.append(0.0 if literal or counts else near.get(fold(word.text), 0.0))
-        return Cells(units, min(values, default=0.0) / NEAR, said, met)
+                literal = literal or counts or self.named_before  # what is new has to stand there
+                values.append(0.0 if literal else near.get(fold(word.text), 0.0))
+        # Of "How much is it?", all that is said stands in the question before.
+        return Cells(units, min(values, default=float(len(self.named_by) > 1)) / NEAR, said, met)
 
     def _in_unit(self, table: Table, row: int, column: int) -> bool:
         """Return whether a cell is in the unit that the question counts: "40 min" of "how many minutes"."""
@@ -364,7 +436,7 @@ class _Question:
         return value is not None and unit is not None and UNITS.get(value[1].split(" ")[0]) == unit
 
     def _under(self, table: Table) -> str:
-        return f"{self.grounding.passages[table.units[0].passage].section}\n{table.units[0].topic}"
+        return f"{self.grounding.quotable[table.units[0].passage].section}\n{table.units[0].topic}"
 
 
 def _subject(table: Table) -> int:

@@ -15,9 +15,10 @@ from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.cells import answer_from_cells, rows_that_lack_it
 from chatbot_mvp.llm.extractive.chain import Ties, ties
 from chatbot_mvp.llm.extractive.kinds import asked
-from chatbot_mvp.llm.extractive.proof import prove, superseded
+from chatbot_mvp.llm.extractive.proof import prove
 from chatbot_mvp.llm.extractive.reader import Reader, reader_of
 from chatbot_mvp.llm.extractive.scoring import Scores, compare
+from chatbot_mvp.llm.extractive.superseding import superseded_on
 from chatbot_mvp.llm.extractive.units import Unit, units_of
 from chatbot_mvp.llm.extractive.values import says_no
 
@@ -66,16 +67,20 @@ def choose(grounding: Grounding) -> Choice:
     if grounding.least_proof is None:
         return Choice(_nearest(grounding, Reader(grounding.language, grounding.analyzer)), None)
     reader = reader_of(grounding)
-    units = _new_ones(grounding, reader)
+    units = [unit for unit in _new_ones(grounding, reader) if not grounding.is_later(unit.passage)]
     if not units:
         return Choice([], 0.0)
     cells = answer_from_cells(grounding, reader)
-    if cells and not superseded(cells.units, units, grounding, reader):
+    later = cells and any(grounding.is_later(unit.passage) for unit in cells.units)
+    if cells and not later and not superseded_on(cells.units, units, grounding, reader):
         return Choice(cells.units, cells.value, cells.said)
     proof = prove(grounding, units, reader)
-    value = proof.value / grounding.least_proof
-    if superseded([proof.unit], units, grounding, reader) or proof.unit.text in rows_that_lack_it(grounding, reader):
-        value = 0.0
+    if now := superseded_on([proof.unit], units, grounding, reader):
+        units = [unit for unit in units if (day := grounding.days[unit.passage]) is None or day >= now]
+        proof = prove(grounding, units, reader)
+    lacks = proof.unit.text in rows_that_lack_it(grounding, reader)
+    value = 0.0 if lacks or superseded_on([proof.unit], units, grounding, reader) else proof.value
+    value /= grounding.least_proof
     return Choice([proof.unit] if value >= 1 else [], value)
 
 

@@ -23,7 +23,10 @@ _PLACE = (
 _AMOUNT = (
     "numero|altura|longitud|edad|porcentaje|cantidad|precio|superficie|distancia|number|age|height|length|population"
 )
-_BEFORE = r"(?:(?:a|al|de|del|en|con|por|para|desde|hasta|sobre|in|on|at|for|from|by|of|to|with|during|about) )?"
+_BEFORE = (
+    r"(?:(?:y|e|o|pero|and|but|or) )?"
+    r"(?:(?:a|al|de|del|en|con|por|para|desde|hasta|sobre|in|on|at|for|from|by|of|to|with|during|about) )?"
+)
 _QUESTION: dict[str, tuple[tuple[AnswerKind, str], ...]] = {
     "es": (
         ("number", rf"cuant[oa]s?|que (?:{_AMOUNT})|cual es (?:el|la) (?:{_AMOUNT})"),

@@ -49,3 +49,8 @@ UNITS: dict[str, tuple[str, float]] = {
     for word in words.split()
 }
 """Word -> (what it measures, its size in the smallest unit of that). A month has 30 days, a year twelve months."""
+
+
+def unit_of(word: str) -> tuple[str, float] | str:
+    """Return what tells the unit of a folded word from others: "kilos" and "kg" are one. The word, if it is none."""
+    return UNITS.get(word, word)

@@ -98,7 +98,7 @@ teacher\w* / student\w* ; pupil\w*
 }
 """The same, not where it is asked who does something: one of them does it to the other."""
 _HOURS = {
-    "es": (r"a que hora|cuando", r"abre\w*|abrir\w*|abiert\w+ / cierr\w+|cerr\w+"),
+    "es": (r"a que hora|cuando", r"abr[ei]\w*|abiert\w+|apertura / cierr\w+|cerr\w+"),
     "en": (r"what time|when", r"open\w* / clos\w+"),
 }
 """What asks for an hour, and a family that counts only then: "closed on Sundays" tells on which days it opens."""
@@ -140,6 +140,19 @@ def says_otherwise(question: str, text: str, language: str, who: bool = False) -
         if own and not any(met.search(said) for met in own) and any(same.search(said) for same, _ in family):
             return True
     return _under(asked, said) or _under(said, asked)
+
+
+def said_alike(question: str, text: str, language: str) -> Sequence[str]:
+    """Return the words of a folded question for which a folded text has a word of the same part of a family."""
+    asks, both = _OF_HOURS[language]
+    return [
+        found[0]
+        for family in (*_OF[language], *(both if asks.search(question) else []))
+        for same, met in family
+        if met.search(text)
+        for found in [same.search(question)]
+        if found
+    ]
 
 
 def _under(one: str, other: str) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from chatbot_mvp.llm.base import Grounding
 from chatbot_mvp.llm.extractive.kinds import ARTICLES, DAYS, MONTHS, NUMERALS, Asked, Fit, asked, last_clause, plain_of
+from chatbot_mvp.llm.extractive.measurement import UNITS, unit_of
 from chatbot_mvp.llm.extractive.opposites import says_otherwise
 from chatbot_mvp.llm.extractive.reader import Reader
 from chatbot_mvp.llm.extractive.scoring import compare
@@ -50,6 +51,9 @@ FAINT = 0.35
 OTHER_KIND = 0.05
 """So much less close counts a unit that lacks the kind of value or thing that is asked for: it cannot answer, but what
 is nearest by far, and lacks it, says that nothing else does."""
+LACKS = 0.1
+"""So much less close counts a unit that lacks a number, day or month of the question, if another one has it: of rows
+and sentences for different times or amounts, the one that holds this one answers."""
 MAX_CHARS = 300
 """What is marked is short, or it marks nothing. Rows of tables, and lists with what introduces them, may be longer."""
 _COMPARED = 24
@@ -64,6 +68,7 @@ _LITERAL = re.compile(
 )
 """What has to stand in the quote itself, or in what it stands under, as it is, like names: to the model of the
 vectors Saturday is near Sunday."""
+_NUMBER_OR_DAY = re.compile(rf"{MONTHS}|{DAYS}|\w*\d\w*")
 COUNT = re.compile(r"\b(?:cuant[oa]s|how many)\b")
 _MEASURED = re.compile(rf"{VALUES['money'].given.pattern}|\b{FIGURE} ?(?:{MEASURE}|{UNIT_OF_TIME})\b|{FIGURE} ?%")
 """Amounts that count nothing: an area is no number of plots."""
@@ -75,6 +80,7 @@ _ORDER = re.compile(
     r"previous|earli(?:er|est)|lat(?:er|est)|before|after)\b"
 )
 _SIGNS = re.compile(r"[^\w ]+")
+_UNIT_WORD = re.compile(r"[^\W\d_]+|[€$£%°º]")
 _NOT = re.compile(r"no|nunca|tampoco|ningun[oa]?|nadie|sin|not|never|none|nobody|without|\w+n['’]t")
 _CONTRACTED = re.compile(r"\w+['’](?:t|ve|re|ll|d|m)")
 _PRONOUN = re.compile(r"i(?:['’]\w+)?")
@@ -119,6 +125,10 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     offers = offer_of(clause, value, wanted, reader)
     gives_it = np.array([offers(f"{unit.lead}\n{unit.text}" if unit.is_row else unit.text) for unit in units])
     late = late - OTHER_KIND * ~gives_it
+    content = list(content_of(clause, plain, rest, reader))
+    for word in (word for word, literal in content if literal and _NUMBER_OR_DAY.fullmatch(fold(word.text))):
+        says_it = np.array([_says(context_of(grounding, unit), word, clause, reader) for unit in units])
+        late = late - LACKS * (says_it.any() & ~says_it)
     best = int(late.argmax())
     unit = units[best]
     rivals = [row for row, other in enumerate(units) if other.text != unit.text and not other.overlaps(unit)]
@@ -138,10 +148,11 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     ):
         return Proof(unit, 0.0)
     context = f"{passage.section}\n{unit.topic}\n{unit.lead}\n{quote}"
-    # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each.
-    around = "" if unit.is_row or ITEM.match(unit.text) else passage.text
+    # A sentence goes on about what its passage has said; rows and items are told apart by what stands in each. What a
+    # follow-up says is what is new.
+    around = "" if unit.is_row or ITEM.match(unit.text) or clause != grounding.question else passage.text
     everywhere = "\n".join(other.text for other in grounding.passages)
-    said, content = [], list(content_of(clause, plain, rest, reader))
+    said = []
     replaced = _replaced(clause, quote, reader)
     if COUNT.search(fold(clause)) and not value and wanted.noun not in reader.terms(context):
         replaced |= {wanted.noun}  # how many showers there are is not how many beds
@@ -151,13 +162,12 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
         # A role that the passages name is not what somebody does who is near it.
         role = wanted.kind == "who" and word.stem == wanted.noun and has(everywhere, word, reader)
         near = 0.0 if literal or role else near_words[best].get(fold(word.text), 0.0)
-        if word.stem in replaced and not literal:
+        if word.stem in replaced and not literal and not has(quote, word, reader):
             said.append(near * NEAR / IN_PLACE)
             continue
         # What is asked for is named by its answer: the room that is named beside it is that of something else.
         beside = near >= FAINT and word.stem != wanted.noun and has(around, word, reader)
-        held = _in_range(word.text, clause, context, reader)
-        said.append(1.0 if beside or held or has(context, word, reader) else near)
+        said.append(1.0 if beside or _says(context, word, clause, reader) else near)
     apart, least = apart / margin, min(said, default=0.0) / NEAR
     other = [word.stem for (word, _), near in zip(content, said, strict=True) if near < NEAR]
     in_other_words = len(said) >= _LONG and len(other) <= _FEW * len(said) and least >= _ALMOST
@@ -166,27 +176,9 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     return Proof(unit, min(apart, least))
 
 
-def superseded(chosen: Sequence[Unit], units: Iterable[Unit], grounding: Grounding, reader: Reader) -> bool:
-    """Return whether, of a later day than all that is chosen, a unit has the words of the question and another value.
-
-    One of three words or more may be missing: the later minutes say "the shop" where the first say "the members' shop".
-    """
-    clause = last_clause(grounding.question.rpartition("? ")[2] or grounding.question)
-    plain = plain_of(clause)
-    value, rest = value_asked(plain)
-    days = [day for one in chosen if grounding.days and (day := grounding.days[one.passage])]
-    if not value or not days:
-        return False
-    words = [word for word, _ in content_of(clause, plain, rest, reader)]
-    enough, quoted = len(words) - (len(words) > 2), fold("\n".join(map(text_of, chosen)))
-    for other in units:
-        day, said = grounding.days[other.passage], fold(text_of(other))
-        if not day or day <= max(days) or all(one.group() in quoted for one in VALUES[value].given.finditer(said)):
-            continue
-        context = f"{grounding.passages[other.passage].section}\n{other.topic}\n{said}"
-        if sum(has(context, word, reader) for word in words) >= enough:
-            return True
-    return False
+def context_of(grounding: Grounding, unit: Unit) -> str:
+    """Return what a unit stands under, and the unit."""
+    return f"{grounding.passages[unit.passage].section}\n{unit.topic}\n{unit.lead}\n{unit.text}"
 
 
 def offer_of(clause: str, value: str, wanted: Asked, reader: Reader) -> Callable[[str], bool]:
@@ -228,7 +220,10 @@ def content_of(clause: str, plain: str, rest: str, reader: Reader) -> Iterator[t
 
 
 def has(text: str, word: Word, reader: Reader) -> bool:
-    return word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(fold(word.text))}\b", fold(text)))
+    """Return whether a text has a word, or another one for the same unit."""
+    said = fold(word.text)
+    same = said in UNITS and any(UNITS.get(one) == UNITS[said] for one in _UNIT_WORD.findall(fold(text)))
+    return same or word.stem in reader.terms(text) or bool(re.search(rf"\b{re.escape(said)}\b", fold(text)))
 
 
 def _replaced(clause: str, quote: str, reader: Reader) -> frozenset[str]:
@@ -251,12 +246,26 @@ def _beside(text: str, reader: Reader) -> Iterator[tuple[str, str]]:
                 yield one.stem, other.stem
 
 
-def _in_range(number: str, clause: str, context: str, reader: Reader) -> bool:
-    """Return whether a range of a text holds a number of the question, in its unit."""
-    found = re.search(rf"\b{'[.,]?'.join(number)} ?([^\W\d_]+)", fold(clause)) if number.isdigit() else None
-    unit = reader.terms(found[1]) if found else frozenset()
-    ranges = ranges_in(fold(context), reader.language == "es") if unit else ()
-    return any(one.holds(Decimal(number)) and reader.terms(one.unit) == unit for one in ranges)
+def _says(context: str, word: Word, clause: str, reader: Reader) -> bool:
+    """Return whether a text has a word of a question; a number in its unit, or in a range of that: "20 days" is not in
+    "20 euros", nor outside of "16 to 30 days".
+    """
+    found = re.search(rf"\b{'[.,]?'.join(word.text)} ?([^\W\d_]+)", fold(clause)) if word.text.isdigit() else None
+    if found is None:
+        return has(context, word, reader)
+    unit, text = _unit(found[1], reader), fold(context)
+    if any(
+        one.holds(Decimal(word.text)) and _unit(one.unit, reader) == unit
+        for one in ranges_in(text, reader.language == "es")
+    ):
+        return True
+    of = [_unit(one, reader) for one in re.findall(rf"\b{re.escape(word.text)} ?([^\W\d_]+|[€$£%])", text)]
+    others = isinstance(unit, tuple) and of and all(isinstance(one, tuple) and one[0] != unit[0] for one in of)
+    return not others and has(context, word, reader)
+
+
+def _unit(word: str, reader: Reader) -> tuple[str, float] | frozenset[str]:
+    return unit if isinstance(unit := unit_of(word), tuple) else reader.terms(word)
 
 
 def _disputed(clause: str, quote: str, others: Iterable[str], reader: Reader) -> bool:

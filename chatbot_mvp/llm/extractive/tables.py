@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -17,6 +17,8 @@ from chatbot_mvp.text import cells_of, fold
 from chatbot_mvp.types import Chunk
 
 _MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_BETWEEN = 3
+"""Most characters between two passages of a table."""
 _ABOVE = 300
 """Characters before a table that are said to be about it."""
 _N = r"[€$£]?\s?\d(?:[\d.,]*\d)?"
@@ -41,12 +43,25 @@ _BOUNDS = (
 """How a folded text says a range, and "<" if its bound is outside of it."""
 _PATTERNS = tuple((re.compile(rf"(?<![\w.,:/]){form}(?![\d/:])(?: ?(?P<unit>{_U}))?"), sign) for form, sign in _BOUNDS)
 _VALUE = re.compile(rf"(?P<number>{_N}) ?(?P<unit>(?:[^\W\d_]|[€$£%°]).{{0,24}})?")
+_DAYS = (
+    "lunes martes miercoles jueves viernes sabado domingo".split(),
+    "monday tuesday wednesday thursday friday saturday sunday".split(),
+)
+_NAMED_DAYS = [
+    (names, re.compile(rf"\b(?P<first>{one})s?(?: (?:a|to|-|–) (?P<last>{one})s?)?\b"))
+    for names in _DAYS
+    for one in ["|".join(names)]
+]
+_SOME_DAYS = (
+    (re.compile(r"\b(?:entre semana|laborables|weekdays?)\b"), range(5)),
+    (re.compile(r"\b(?:fin(?:es)? de semana|weekends?)\b"), range(5, 7)),
+)
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?: ?h)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """At least two rows of one passage with their cells."""
+    """At least two rows with their cells."""
 
     units: tuple[Unit, ...]
     """A row each."""
@@ -57,7 +72,7 @@ class Table:
     above: str
     """What stands right before it."""
     whole: bool
-    """Whether its first and its last row are certainly in the passage."""
+    """Whether its first and its last row are certainly there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +98,70 @@ class Bounds:
         return (self.low is None or value > self.low) and (self.high is None or value < self.high)
 
 
-def tables_of(passages: Sequence[Chunk], cut: frozenset[str]) -> Iterator[Table]:
-    """Yield the tables of passages.
-
-    Args:
-        cut: ids of the passages whose section goes on in another one.
-    """
-    for number, passage in enumerate(passages):
-        units = units_of(passage.text, number)
-        cells = [_cells(unit, passage.text) for unit in units]
-        first = 0
-        for after in range(1, len(units) + 1):
-            if after < len(units) and cells[first] and _joins(cells[first], cells[after]):
-                continue
-            if after - first > 1:
-                inside = bool(passage.text[: units[first].spans[0][0]].strip()) and after < len(units)
-                whole = inside or passage.chunk_id not in cut
-                yield _table(units[first:after], cells[first:after], passage.text, whole)
-            first = after
-
-
 Cells = list[tuple[str, str]]
 """(name of the column, text) of each cell that is not empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Successive rows of one passage."""
+
+    units: list[Unit]
+    cells: list[Cells]
+    above: str
+    goes_on: tuple[bool, bool]
+    """Whether the table may have other rows in the passage before or behind."""
+    passage: Chunk
+
+
+def tables_of(passages: Sequence[Chunk], goes_on: Collection[tuple[str, int]]) -> Iterator[Table]:
+    """Yield the tables of passages; one over successive passages of a section is one.
+
+    Args:
+        goes_on: as in ``Grounding``.
+    """
+    found: list[_Rows] = []
+    for number in sorted(range(len(passages)), key=lambda at: (passages[at].doc_id, passages[at].start)):
+        for rows in _rows_of(number, passages[number], goes_on):
+            last = found[-1] if found else None
+            if last and rows.goes_on[0] and _follows(last, rows):
+                seen = {unit.text for unit in last.units}  # successive passages overlap
+                fresh = [at for at, unit in enumerate(rows.units) if unit.text not in seen]
+                found[-1] = _Rows(
+                    [*last.units, *(rows.units[at] for at in fresh)],
+                    [*last.cells, *(rows.cells[at] for at in fresh)],
+                    last.above,
+                    (last.goes_on[0], rows.goes_on[1]),
+                    rows.passage,
+                )
+            else:
+                found.append(rows)
+    for rows in found:
+        if len(rows.units) > 1:
+            yield _table(rows.units, rows.cells, rows.above, not any(rows.goes_on))
+
+
+def _follows(last: _Rows, rows: _Rows) -> bool:
+    """Return whether rows go on with the last ones of the passage before."""
+    near = last.passage.doc_id == rows.passage.doc_id and rows.passage.start <= last.passage.end + _BETWEEN
+    return last.goes_on[1] and near and _joins(last.cells[0], rows.cells[0])
+
+
+def _rows_of(number: int, passage: Chunk, goes_on: Collection[tuple[str, int]]) -> Iterator[_Rows]:
+    units = units_of(passage.text, number)
+    cells = [_cells(unit, passage.text) for unit in units]
+    first = 0
+    for after in range(1, len(units) + 1):
+        if after < len(units) and cells[first] and _joins(cells[first], cells[after]):
+            continue
+        if cells[first]:
+            before = passage.text[: units[first].spans[0][0]]
+            edges = (
+                not before.strip() and (passage.chunk_id, -1) in goes_on,
+                after == len(units) and (passage.chunk_id, 1) in goes_on,
+            )
+            yield _Rows(units[first:after], cells[first:after], before[-_ABOVE:], edges, passage)
+        first = after
 
 
 def _cells(unit: Unit, text: str) -> Cells:
@@ -126,8 +183,7 @@ def _joins(first: Cells, cells: Cells) -> bool:
     return bool(cells) and (first[0][0] == cells[0][0] or len(first) == len(cells) == 1)
 
 
-def _table(units: Sequence[Unit], cells: Sequence[Cells], text: str, whole: bool) -> Table:
-    above = text[: units[0].spans[0][0]][-_ABOVE:]
+def _table(units: Sequence[Unit], cells: Sequence[Cells], above: str, whole: bool) -> Table:
     if all(len(row) == 1 for row in cells):
         return Table(tuple(units), ("", ""), tuple(row[0] for row in cells), above, whole)
     apart = [dict(_numbered(row)) for row in cells]
@@ -181,3 +237,19 @@ def ranges_in(text: str, spanish: bool) -> Iterator[Bounds]:
             signs = re.findall("[€$£]", found.group())
             unit = signs[0] if signs else parts.get("unit") or parts.get("same") or ""
             yield Bounds(low, high, sign == "<", unit, found.group())
+
+
+def days_in(text: str) -> tuple[frozenset[int], str]:
+    """Return (the days of the week, from 0, that a folded text names, alone or from one to another; the words)."""
+    days, said = set[int](), []
+    for pattern, some in _SOME_DAYS:
+        for one in pattern.finditer(text):
+            days |= {*some}
+            said.append(one.group())
+    for names, pattern in _NAMED_DAYS:
+        for one in pattern.finditer(text):
+            first = names.index(one["first"])
+            last = names.index(one["last"]) if one["last"] else first
+            days |= {day % 7 for day in range(first, last + 1 + 7 * (last < first))}
+            said.append(one.group())
+    return frozenset(days), " ".join(said)

@@ -18,6 +18,7 @@ LIGHT_WORDS = frozenset(
     dime favor llevar hay existe usar uso use dar da ver pasa pasar ocurre
     q pa
     deja dejan dejar dejo quedan haga debo debe deben hace sirve sirven cual tras
+    ahora actual actuales actualmente vigente vigentes now current currently
     need want get thing things people tell please make use have something someone happens""".split()
 )
 """Words of questions that say little."""
@@ -147,7 +148,7 @@ VALUES: dict[str, Value] = {
     ),
     "time": _value(
         r"(?:a|de|desde|hasta|sobre|hacia) que hora|que hora|que horario|cual es el horario|(?:at |from |"
-        r"until )?what time|which hours?|what (?:are the )?(?:opening )?hours",
+        r"until )?what time|which hours?|what (?:are the )?(?:\w+ )?hours",
         _CLOCK,
     ),
     "days": _value(

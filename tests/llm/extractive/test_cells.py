@@ -40,6 +40,8 @@ TABLES = {
         "Carga (horas)|Batería|4,5|6",
     ],
     "Clays": ["Clay|Weight (kg)|Price (£)", "Red clay|22|9", "White clay|14|12"],
+    "Horario del taller": ["Día|Apertura|Cierre", "Lunes a jueves|9:15|20:30", "Viernes y sábado|10:45|22:15"],
+    "Turnos": ["Turno|Encargada|Zonas", "Mañana|Lola Peña|Hornos y patio", "Tarde|Inés Rey|Almacén"],
     "Kiln hire": ["Kiln|First slot|Last slot|Fee", "Small kiln|9:00|17:30|£12", "Big kiln|8:30|16:00|£20"],
 }
 
@@ -55,10 +57,10 @@ def _chunk(title: str, rows: Sequence[str]) -> Chunk:
 CHUNKS = tuple(_chunk(title, rows) for title, rows in TABLES.items())
 
 
-def answer(question: str, cut: frozenset[str] = frozenset()) -> tuple[str, list[str]] | None:
+def answer(question: str, goes_on: frozenset[tuple[str, int]] = frozenset()) -> tuple[str, list[str]] | None:
     """Return (what is computed, the first cell of each row that is quoted); None for no answer from cells."""
     language = "es" if "¿" in question else "en"
-    grounding = Grounding(question, CHUNKS, language, least_proof=1.0, cut=cut)
+    grounding = Grounding(question, CHUNKS, language, least_proof=1.0, goes_on=goes_on)
     found = answer_from_cells(grounding, Reader(language))
     if found is None:
         return None
@@ -97,6 +99,14 @@ def answer(question: str, cut: frozenset[str] = frozenset()) -> tuple[str, list[
         ("¿Cuántos kilómetros hace la Valle Plus en modo lento?", "", ["Autonomía (km)"]),
         # Another form of what a head says; units behind their numbers.
         ("¿Qué modalidad dura menos?", "", ["Clase suelta"]),
+        # A verb of what a head names; days in a range of days, and in a list.
+        ("¿A qué hora abre el taller los martes?", "", ["Lunes a jueves"]),
+        ("¿A qué hora cierra el taller los sábados?", "", ["Viernes y sábado"]),
+        # The only column of names; one of several things in a cell; the sign of a unit; a plural that is cut otherwise.
+        ("¿Quién tiene el turno de mañana?", "", ["Mañana"]),
+        ("¿Qué encargada tiene el patio?", "", ["Mañana"]),
+        ("¿Qué cursos tienen un precio de menos de 80 euros?", "", ["Esmalte", "Modelado"]),
+        ("¿Cuántos turnos hay?", "2", ["Mañana", "Tarde"]),
         ("How heavy is the white clay?", "", ["White clay"]),
         ("How much is the red clay?", "", ["Red clay"]),
         ("What is the last slot of the small kiln?", "", ["Small kiln"]),
@@ -134,6 +144,9 @@ def test_an_answer_comes_from_the_cells(question: str, said: str, rows: list[str
         "¿Cuántas vitrinas hay?",  # there are three sizes of them
         "¿Cuántos cursos puedo hacer?",  # not as many as there are
         "What is the next slot of the small kiln?",
+        "¿A qué hora abre el taller los domingos?",
+        "¿A qué hora es la clase del taller los martes?",
+        "¿Qué encargada tiene la tienda?",
     ],
 )
 def test_what_the_table_does_not_say_is_not_answered(question: str) -> None:
@@ -147,12 +160,45 @@ def test_a_condition_before_the_question_has_to_be_met_too(condition: str, answe
     assert (answer(f"{condition}¿quién es la profesora de torno?") is not None) == answers
 
 
+@pytest.mark.parametrize(
+    ("turns", "rows"),
+    [
+        ("¿A qué hora abre el taller los lunes? ¿Y los viernes?", ["Viernes y sábado"]),
+        ("¿A qué hora abre el taller los lunes? ¿Y los viernes? ¿Y los martes?", ["Lunes a jueves"]),
+        ("¿Quién es la profesora de torno? ¿Y cuánto cuesta?", ["Torno"]),
+        ("¿Quién es la profesora de torno? ¿Y la de esmalte? ¿Y cuánto cuesta?", ["Esmalte"]),
+        ("¿Qué aforo tiene el curso de torno? ¿Y qué precio tiene?", ["Torno"]),
+        ("¿Quién es la profesora de torno? ¿Y para los niños?", None),  # no row is about them
+        ("¿A qué hora abre el taller los lunes? ¿Y los domingos?", None),
+    ],
+)
+def test_a_row_is_named_by_the_last_question_that_names_one(turns: str, rows: list[str] | None) -> None:
+    found = answer(turns)
+    assert (found and found[1]) == rows
+
+
+def test_a_table_over_several_passages_is_one() -> None:
+    rows = [f"- Ruta: Ruta {at}; Distancia (km): {at * 7 % 40}; Guía: Eva" for at in range(1, 31)]
+    text = "\n".join(rows)
+    starts = [0, text.index("- Ruta: Ruta 11;"), text.index("- Ruta: Ruta 20;")]
+    ends = [text.index("\n- Ruta: Ruta 12;"), text.index("\n- Ruta: Ruta 20;"), len(text)]  # the first two overlap
+    chunks = [
+        Chunk(f"c{at}", "d", "Rutas", text[start:end], start, end)
+        for at, (start, end) in enumerate(zip(starts, ends, strict=True))
+    ]
+    goes_on = frozenset({("c0", 1), ("c1", -1), ("c1", 1), ("c2", -1)})
+    (table,) = tables_of([chunks[1], chunks[0], chunks[2]], goes_on)
+    assert (len(table.rows), table.whole) == (30, True)
+    assert [unit.passage for unit in table.units] == [1] * 11 + [0] * 8 + [2] * 11
+    assert not next(tables_of(chunks[:2], goes_on)).whole
+
+
 def test_rows_are_compared_only_where_all_of_them_are_there() -> None:
-    cut = frozenset({"Cursos de cerámica"})
-    assert answer("¿Cuál es el curso más caro?", cut) is None
-    assert answer("¿Cuál es el aforo total de los cursos?", cut) is None
-    assert answer("¿Cuántos cursos tienen de profesora a Marina?", cut) is None
-    assert answer("¿Qué aforo tiene el curso de esmalte?", cut) == ("", ["Esmalte"])
+    more_behind = frozenset({("Cursos de cerámica", 1)})
+    assert answer("¿Cuál es el curso más caro?", more_behind) is None
+    assert answer("¿Cuál es el aforo total de los cursos?", more_behind) is None
+    assert answer("¿Cuántos cursos tienen de profesora a Marina?", more_behind) is None
+    assert answer("¿Qué aforo tiene el curso de esmalte?", more_behind) == ("", ["Esmalte"])
 
 
 def test_what_is_computed_stands_before_the_rows_that_it_is_computed_from() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -308,6 +309,8 @@ def test_an_amount_is_that_of_the_thing_in_whose_clause_it_stands(question: str,
         ("¿Qué días hay coro?", "El taller pasa a los jueves.", True),  # of something else
         ("¿Qué días ensaya el coro infantil?", "El coro ensaya los jueves.", False),  # all words but one
         ("¿Dónde ensaya el coro?", "El coro pasa a los jueves.", True),  # no day is asked for
+        ("¿El coro es los martes?", "El coro pasa a los jueves.", False),  # the question says the day itself
+        ("¿El coro es los martes?", "El coro sigue los martes.", True),
     ],
 )
 def test_what_is_said_otherwise_on_a_later_day_is_not_proven(question: str, later: str, answers: bool) -> None:
@@ -325,6 +328,33 @@ def test_what_is_said_otherwise_on_a_later_day_is_not_proven(question: str, late
     assert is_answered(date(2025, 2, 12), date(2025, 1, 8))
     assert is_answered(None, date(2025, 2, 12))
     assert is_answered()
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "later", "said"),
+    [
+        (
+            "¿Quién guarda la llave del coro?",
+            "La llave del coro la guarda Ana Gil.",
+            "La llave del coro la guarda Leo Paz.",
+            "Leo",
+        ),
+        ("¿Qué días hay coro?", "El coro ensaya los martes.", "El coro ensaya los jueves.", "jueves"),
+        ("¿Dónde ensaya el coro?", "El coro ensaya en Lugo.", "El coro ensaya ahora en Vigo.", "Vigo"),
+    ],
+)
+def test_what_holds_now_is_proven_instead_of_what_held_before(question: str, first: str, later: str, said: str) -> None:
+    texts = (first, later, "El salón es frío.")
+    passages = tuple(Chunk(text, "d", "Acta", text, 0, len(text)) for text in texts)
+
+    def near(units: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
+        return [({first: 0.9, later: 0.8}.get(unit, 0.1), {}) for unit in units]
+
+    days = (date(2025, 1, 8), date(2025, 2, 12), date(2025, 2, 12))
+    grounding = Grounding(question, passages, "es", near=near, least_proof=1.0, days=days)
+    assert said in DemoModel().complete(ChatRequest((), grounding=grounding)).text
+    before = replace(grounding, until=date(2025, 1, 31))
+    assert said not in DemoModel().complete(ChatRequest((), grounding=before)).text
 
 
 def test_who_is_no_name_of_a_column() -> None:
@@ -418,6 +448,26 @@ def test_a_sentence_that_says_otherwise_in_place_of_a_word_is_no_answer(
 ) -> None:
     near = dict.fromkeys(question.lower().translate(str.maketrans("áéíóúñ", "aeioun", "¿?")).split(), 1.0)
     assert bool(asked(question, [0.9, 0.1], near, f"{sentence} Hoy no viene nadie.").text) == answers
+
+
+def test_of_two_sentences_the_one_with_the_number_answers() -> None:
+    text = "Con 1 cesta se pagan 5 euros. Con 2 cestas se pagan 9 euros. Hoy no viene nadie."
+    assert "9 euros" in asked("¿Cuánto se paga con 2 cestas?", [0.9, 0.97, 0.1], {}, text).text
+    assert not asked("¿Cuánto se paga con 3 cestas?", [0.9, 0.97, 0.1], {}, text).text
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("¿Hay recargo de 20 euros?", True),
+        ("¿Hay recargo con 20 días?", False),
+        ("¿Hay recargo con 2 kilos?", True),
+        ("¿Hay recargo con 2 horas?", False),
+    ],
+)
+def test_a_number_is_met_in_its_unit(question: str, answers: bool) -> None:
+    text = "Hay un recargo de 20 euros con 2 kg. Hoy no viene nadie."
+    assert bool(asked(question, [0.9, 0.1], {"dias": 1.0, "horas": 1.0}, text).text) == answers
 
 
 @pytest.mark.parametrize(
