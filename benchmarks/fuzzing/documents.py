@@ -224,9 +224,9 @@ def _extractive(_: Path) -> Run:
         passages = tuple(
             Chunk(f"c{n}", "d", text.partition("\n")[0], text, 0, len(text)) for n, text in enumerate(texts) if text
         )
-        days = tuple(date_of(passage.section) for passage in passages)
+        goes_on = frozenset((passage.chunk_id, side) for passage in passages for side in (-1, 1))
         for least_proof in (None, 1.0):
-            grounding = Grounding(question, passages, "es", least_proof=least_proof, days=days)
+            grounding = Grounding(question, passages, "es", least_proof=least_proof, goes_on=goes_on, date_of=date_of)
             asked = ChatRequest((Message("user", question),), grounding=grounding)
             for quote in DemoModel().complete(asked).quotes or ():
                 expect(

@@ -32,6 +32,10 @@ _ANSWER_CHARS = 2_000
 _REPLY_TOKENS = 80
 
 _CONNECTORS = frozenset("y e o pero entonces ademas tambien and or but so then also".split())
+_ASKING = frozenset(
+    """quien quienes cuanto cuanta cuantos cuantas cuando donde adonde como cual cuales que who what when where how
+    which why""".split()
+)
 _POINTERS = frozenset(
     """ella ello ellos ellas eso esos esas ese esto aquello aquel aquella alli ahi it they them those these its their
     there ones he she him her""".split()
@@ -88,10 +92,15 @@ def find(pipeline: Pipeline, question: str, history: Sequence[PastTurn], rewrite
     candidates.append((f"{before}? {question}".lstrip("? "), "previous"))
     # One or two words reach high evidence as soon as any passage has them, so a question that points back may lose
     # some of it, and one that names nothing ("and how long does it take?") all.
-    wanted = 0.0 if _names_nothing(question, pipeline) else (own.evidence or 0.0) - _MAY_FALL
+    nothing = _names_nothing(question, pipeline)
+    wanted = 0.0 if nothing else (own.evidence or 0.0) - _MAY_FALL
     for query, how in candidates:
         [trace] = pipeline.retrieve([query], said)
-        if trace.chunks_final and (trace.evidence or 0.0) >= wanted and _about_it(question, trace, pipeline):
+        if (
+            trace.chunks_final
+            and (trace.evidence or 0.0) >= wanted
+            and (nothing or _about_it(question, trace, pipeline))
+        ):
             return Search(query, trace, how)
     return alone
 
@@ -122,10 +131,11 @@ def leans(question: str, pipeline: Pipeline) -> bool:
 
 
 def _names_nothing(question: str, pipeline: Pipeline) -> bool:
-    """Return whether a question goes on about what was said before, with no noun of its own."""
+    """Return whether a question only asks on about what was said before: "and how long does it take?"."""
     words = [fold(word.text) for word in pipeline.index.analyzer.words(question)]
     few = len(set(pipeline.index.analyzer.terms(question))) <= 1
-    return few and words[0] in _CONNECTORS and not _OWN_TOPIC.search(" ".join(words))
+    asks = few and words[0] in _CONNECTORS and not _ASKING.isdisjoint(words[1:3])
+    return asks and not _OWN_TOPIC.search(" ".join(words))
 
 
 def points_back(plain: str) -> bool:

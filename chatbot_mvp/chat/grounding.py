@@ -10,6 +10,7 @@ from chatbot_mvp.chat.dated import asked_date, date_of
 from chatbot_mvp.chat.nearest import corrected
 from chatbot_mvp.chat.two_in_one import questions_of
 from chatbot_mvp.llm.base import Grounding
+from chatbot_mvp.llm.extractive.units import titles
 from chatbot_mvp.retrieval.indexes.corpus import CorpusIndex
 from chatbot_mvp.retrieval.stages.kb_cosines import sentence_closeness
 from chatbot_mvp.retrieval.stages.late_interaction import nearness
@@ -39,7 +40,6 @@ def grounding_of(
     asked, _ = corrected(trace.query, trace, index, surely=True)
     parts = questions_of(asked, index.analyzer) if least_proof and not follows else ()
     near = nearness(index, asked) if least_proof and passages and not parts else None
-    days = tuple(date_of(passage.section) for passage in (*passages, *tables))
     return Grounding(
         asked,
         tuple(passages),
@@ -50,15 +50,16 @@ def grounding_of(
         least_proof,
         tuple(tables),
         _goes_on(index, (*passages, *tables)),
-        days,
-        _until(asked, days),
+        date_of,
+        _until(asked, (*passages, *tables)),
         tuple(grounding_of(replace(trace, query=part), index, passages, least_proof, False, tables) for part in parts),
     )
 
 
-def _until(question: str, days: Sequence[date | None]) -> date | None:
-    """Return the day that a question asks about; None for any, or if all passages are of later ones."""
-    dated = [day for day in days if day]
+def _until(question: str, passages: Sequence[Chunk]) -> date | None:
+    """Return the day that a question asks about; None for any, or if all headings are of later ones."""
+    headings = [heading for passage in passages for heading in (passage.section, *titles(passage.text).values())]
+    dated = [day for heading in headings if (day := date_of(heading))]
     until = asked_date(question, max(dated)) if dated else None
     return until if until and min(dated) <= until else None
 

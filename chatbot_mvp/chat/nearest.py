@@ -146,10 +146,15 @@ def _pieces(
         marked = (hit.chunk.start + start, hit.chunk.start + end)
         ranked.append((value, _cut(hit.chunk, spans, sentence), marked, share(own[sentence])))
     pieces: list[tuple[Chunk, tuple[int, int], float]] = []
+    above = {hit.chunk.chunk_id: (hit.chunk.start, titles(hit.chunk.text)) for hit in near}
     for _, piece, marked, said in sorted(ranked, key=lambda one: -one[0]):
         if not any(_overlap(piece, other) for other, *_ in pieces):
             pieces.append((piece, marked, said))
-    headings = [f"{chunk.doc_id}\n{chunk.section}" for chunk, *_ in pieces]
+    headings = [
+        "\n".join([chunk.doc_id, chunk.section, *(line for at, line in lines.items() if start + at < chunk.start)])
+        for chunk, *_ in pieces
+        for start, lines in [above[chunk.chunk_id]]
+    ]
     alike = [said >= pieces[0][2] > 0 for *_, said in pieces]
     return [(chunk, marked) for chunk, marked, _ in held_first(trace.query, pieces, headings, alike)][:MAX_PASSAGES]
 

@@ -65,8 +65,8 @@ class Grounding:
     goes_on: frozenset[tuple[str, int]] = field(default=frozenset(), compare=False)
     """(id, -1 or 1) of passages and ``tables`` whose section has another passage before or behind: a table may go on
     there."""
-    days: tuple[date | None, ...] = field(default=(), compare=False)
-    """Day that each passage is of, as those of minutes are; None where it says none. () if nobody has asked."""
+    date_of: Callable[[str], date | None] = field(default=lambda heading: None, compare=False)
+    """Returns the day that a heading says its text is of, as those of minutes do; None if it says none."""
     until: date | None = field(default=None, compare=False)
     """Day that the question asks about: what is of a later one answers nothing. None for any."""
     parts: tuple[Grounding, ...] = field(default=(), compare=False)
@@ -76,11 +76,6 @@ class Grounding:
     def quotable(self) -> tuple[Chunk, ...]:
         """The passages and the rest of their tables."""
         return (*self.passages, *self.tables)
-
-    def is_later(self, passage: int) -> bool:
-        """Return whether a passage, by its index from 0, is of a later day than the question asks about."""
-        day = self.days[passage] if self.days else None
-        return bool(self.until and day and day > self.until)
 
 
 @dataclass(frozen=True, slots=True)

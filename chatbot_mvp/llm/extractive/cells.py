@@ -37,6 +37,8 @@ _NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:(
 _MAY = re.compile(
     r"\b(?:pued\w+|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|hay que|teng\w+ que|can|may|must|should|allow\w*)\b"
 )
+_ADDENDS = 12
+"""Most numbers that a sum shows; the rows that are quoted have them all."""
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
 _BEGINNING = 5
@@ -46,6 +48,11 @@ _SEVERAL = re.compile(rf"[,;/?]|\b(?:y|e|and|{NUMERALS})\b|^\W*\d[\d.,]*\W*$")
 """What a cell has that is several things, or a number of them."""
 _NAME = re.compile(r"[A-ZÁÉÍÓÚÑ][^\W\d_]+(?:(?: de| del| la)* [A-ZÁÉÍÓÚÑ][^\W\d_]+)+")
 """A cell that is the name of a person."""
+_PLACES = re.compile(
+    r"(?:lugar|sitio|ubicacion|localizacion|direccion|sede|sala|aula|planta|edificio|local|recinto|"
+    r"place|location|venue|room|address|site|where|building)(?: .*)?"
+)
+"""A folded head over places."""
 _BLANK = re.compile(r"\W*|n ?/ ?[ad]|s ?/ ?d")
 """A folded cell that says nothing."""
 _TOTALS = re.compile(r"\b(?:totales|total|sumas?|suma|media|subtotal|average|mean|sum)\b")
@@ -266,6 +273,8 @@ class _Question:
             found = [column for column in found if column in forms] or found or (forms if computed else [])
             if self.kind == "who" and not found:
                 found = [column for column in columns if all(_NAME.fullmatch(cells[column]) for cells in table.rows)]
+            if self.kind == "where" and not found:
+                found = [column for column in columns if _PLACES.fullmatch(fold(_bare(table.names[column])).strip())]
         if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
             return 0  # what each row is about, which the heading names
         return found[0] if len(found) == 1 else None
@@ -381,7 +390,8 @@ class _Question:
         digits = f"{sum(values.values()):,f}" if any(re.search(r"\d[.,]\d{3}\b", cell) for cell in cells) else ""
         digits = digits or f"{sum(values.values()):f}"
         total = digits.translate(str.maketrans(",.", ".,")) if self.spanish else digits
-        return f"{re.sub(_DIGITS, total, cells[0], count=1)} = {' + '.join(cells)}"
+        shown = cells if len(cells) <= _ADDENDS else [*cells[: _ADDENDS // 2], "…", *cells[-_ADDENDS // 2 :]]
+        return f"{re.sub(_DIGITS, total, cells[0], count=1)} = {' + '.join(shown)}"
 
     def _offers(self, table: Table, rows: Collection[int], column: int) -> bool:
         """Return whether cells are of the kind that is asked for; a number is of what its column or table names."""

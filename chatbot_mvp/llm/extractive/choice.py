@@ -18,7 +18,7 @@ from chatbot_mvp.llm.extractive.kinds import asked
 from chatbot_mvp.llm.extractive.proof import prove
 from chatbot_mvp.llm.extractive.reader import Reader, reader_of
 from chatbot_mvp.llm.extractive.scoring import Scores, compare
-from chatbot_mvp.llm.extractive.superseding import superseded_on
+from chatbot_mvp.llm.extractive.superseding import day_of, is_later, superseded_on
 from chatbot_mvp.llm.extractive.units import Unit, units_of
 from chatbot_mvp.llm.extractive.values import says_no
 
@@ -67,16 +67,16 @@ def choose(grounding: Grounding) -> Choice:
     if grounding.least_proof is None:
         return Choice(_nearest(grounding, Reader(grounding.language, grounding.analyzer)), None)
     reader = reader_of(grounding)
-    units = [unit for unit in _new_ones(grounding, reader) if not grounding.is_later(unit.passage)]
+    units = [unit for unit in _new_ones(grounding, reader) if not is_later(unit, grounding)]
     if not units:
         return Choice([], 0.0)
     cells = answer_from_cells(grounding, reader)
-    later = cells and any(grounding.is_later(unit.passage) for unit in cells.units)
+    later = cells and any(is_later(unit, grounding) for unit in cells.units)
     if cells and not later and not superseded_on(cells.units, units, grounding, reader):
         return Choice(cells.units, cells.value, cells.said)
     proof = prove(grounding, units, reader)
     if now := superseded_on([proof.unit], units, grounding, reader):
-        units = [unit for unit in units if (day := grounding.days[unit.passage]) is None or day >= now]
+        units = [unit for unit in units if (day := day_of(unit, grounding)) is None or day >= now]
         proof = prove(grounding, units, reader)
     lacks = proof.unit.text in rows_that_lack_it(grounding, reader)
     value = 0.0 if lacks or superseded_on([proof.unit], units, grounding, reader) else proof.value

@@ -120,12 +120,16 @@ def units_of(text: str, passage: int) -> list[Unit]:
     return found
 
 
-def titles(text: str) -> frozenset[int]:
-    """Return where lines begin that only say what the paragraph behind them is about, without marks of a heading."""
+def titles(text: str) -> dict[int, str]:
+    """Return (offset -> text) the lines that only say what the paragraph behind them is about, without marks of a
+    heading.
+    """
     every = list(blocks(text))
-    return frozenset(
-        block.start for at, block in enumerate(every) if _is_title(text, every[max(at - 1, 0) : at + 2], block)
-    )
+    return {
+        block.start: text[block.start : block.end]
+        for at, block in enumerate(every)
+        if _is_title(text, every[max(at - 1, 0) : at + 2], block)
+    }
 
 
 def _is_title(text: str, around: Sequence[_Block], block: _Block) -> bool:

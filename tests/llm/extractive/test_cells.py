@@ -41,7 +41,7 @@ TABLES = {
     ],
     "Clays": ["Clay|Weight (kg)|Price (£)", "Red clay|22|9", "White clay|14|12"],
     "Horario del taller": ["Día|Apertura|Cierre", "Lunes a jueves|9:15|20:30", "Viernes y sábado|10:45|22:15"],
-    "Turnos": ["Turno|Encargada|Zonas", "Mañana|Lola Peña|Hornos y patio", "Tarde|Inés Rey|Almacén"],
+    "Turnos": ["Turno|Encargada|Zonas|Sala", "Mañana|Lola Peña|Hornos y patio|A2", "Tarde|Inés Rey|Almacén|B1"],
     "Kiln hire": ["Kiln|First slot|Last slot|Fee", "Small kiln|9:00|17:30|£12", "Big kiln|8:30|16:00|£20"],
 }
 
@@ -102,6 +102,7 @@ def answer(question: str, goes_on: frozenset[tuple[str, int]] = frozenset()) -> 
         # A verb of what a head names; days in a range of days, and in a list.
         ("¿A qué hora abre el taller los martes?", "", ["Lunes a jueves"]),
         ("¿A qué hora cierra el taller los sábados?", "", ["Viernes y sábado"]),
+        ("¿Dónde se hace el turno de mañana?", "", ["Mañana"]),
         # The only column of names; one of several things in a cell; the sign of a unit; a plural that is cut otherwise.
         ("¿Quién tiene el turno de mañana?", "", ["Mañana"]),
         ("¿Qué encargada tiene el patio?", "", ["Mañana"]),

@@ -300,6 +300,15 @@ def test_an_amount_is_that_of_the_thing_in_whose_clause_it_stands(question: str,
     assert bool(asked(question, [0.9, 0.1], {"paga": 1.0}, f"{sentence} Hoy no hay nadie.").text) == answers
 
 
+def _of(texts: Sequence[str], days: Sequence[date | None]) -> tuple[Chunk, ...]:
+    each = zip(texts, days, strict=True)
+    return tuple(Chunk(text, "d", day.isoformat() if day else "Acta", text, 0, len(text)) for text, day in each)
+
+
+def _day_in(heading: str) -> date | None:
+    return date.fromisoformat(heading) if heading[:1].isdigit() else None
+
+
 @pytest.mark.parametrize(
     ("question", "later", "answers"),
     [
@@ -315,13 +324,14 @@ def test_an_amount_is_that_of_the_thing_in_whose_clause_it_stands(question: str,
 )
 def test_what_is_said_otherwise_on_a_later_day_is_not_proven(question: str, later: str, answers: bool) -> None:
     texts = ("El coro infantil ensaya los martes en el salón del piso bajo.", later)
-    passages = tuple(Chunk(text, "d", "Acta", text, 0, len(text)) for text in texts)
 
     def near(units: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
         return [(0.9 if unit == texts[0] else 0.1, {}) for unit in units]
 
     def is_answered(*days: date | None) -> bool:
-        grounding = Grounding(question, passages, "es", near=near, least_proof=1.0, days=days)
+        grounding = Grounding(
+            question, _of(texts, days or (None, None)), "es", near=near, least_proof=1.0, date_of=_day_in
+        )
         return bool(DemoModel().complete(ChatRequest((), grounding=grounding)).text)
 
     assert is_answered(date(2025, 1, 8), date(2025, 2, 12)) == answers
@@ -345,16 +355,26 @@ def test_what_is_said_otherwise_on_a_later_day_is_not_proven(question: str, late
 )
 def test_what_holds_now_is_proven_instead_of_what_held_before(question: str, first: str, later: str, said: str) -> None:
     texts = (first, later, "El salón es frío.")
-    passages = tuple(Chunk(text, "d", "Acta", text, 0, len(text)) for text in texts)
 
     def near(units: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
         return [({first: 0.9, later: 0.8}.get(unit, 0.1), {}) for unit in units]
 
     days = (date(2025, 1, 8), date(2025, 2, 12), date(2025, 2, 12))
-    grounding = Grounding(question, passages, "es", near=near, least_proof=1.0, days=days)
+    grounding = Grounding(question, _of(texts, days), "es", near=near, least_proof=1.0, date_of=_day_in)
     assert said in DemoModel().complete(ChatRequest((), grounding=grounding)).text
     before = replace(grounding, until=date(2025, 1, 31))
     assert said not in DemoModel().complete(ChatRequest((), grounding=before)).text
+
+
+def test_lines_of_a_text_file_are_of_their_days_too() -> None:
+    text = "2025-01-08\n\nEl coro ensaya los martes.\n\n2025-02-12\n\nEl coro ensaya los jueves."
+
+    def near(units: Sequence[str]) -> list[tuple[float, Mapping[str, float]]]:
+        return [(0.9 - 0.1 * ("jueves" in unit), {}) for unit in units]
+
+    passage = Chunk("c", "d", "Actas", text, 0, len(text))
+    grounding = Grounding("¿Qué días hay coro?", (passage,), "es", near=near, least_proof=1.0, date_of=_day_in)
+    assert "jueves" in DemoModel().complete(ChatRequest((), grounding=grounding)).text
 
 
 def test_who_is_no_name_of_a_column() -> None:
