@@ -82,3 +82,11 @@ def test_the_nearest_passage_is_the_one_that_held_then(app: App, question: str, 
     answer = app.answering.ask(app.kbs.add("actas.md", MINUTES.encode()).kb_id, question)
     shown = answer.text if answer.nearest is None else answer.nearest.passages[0].chunk.text
     assert said in shown
+
+
+def test_lines_of_a_text_file_have_their_dates_and_nothing_is_asked_back(app: App) -> None:
+    lines = MINUTES.replace("## ", "").replace("# ", "")
+    kb_id = app.kbs.add("actas.txt", lines.encode()).kb_id
+    answer = app.answering.ask(kb_id, "¿Cuál es la cuota trimestral?")
+    assert answer.outcome != "asks"
+    assert "49 euros" in (answer.text if answer.nearest is None else answer.nearest.passages[0].chunk.text)
