@@ -64,7 +64,7 @@ class KbChanges:
     def history(self, kb_id: str) -> list[Step]:
         """Return the steps of a knowledge base, the newest first."""
         entries, kept = self._store.history(kb_id), set(self._store.versions_kept(kb_id))
-        return [Step(one, one is entries[-1], one.version_id in kept) for one in reversed(entries)]
+        return [Step(one, one.number == entries[-1].number, one.version_id in kept) for one in reversed(entries)]
 
     @performs(Action.READ)
     def staged(self, kb_id: str) -> Staged | None:

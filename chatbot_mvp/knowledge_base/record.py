@@ -28,7 +28,7 @@ class KbRecord:
     language: str
     """Detected language of the text, "es" or "en"; of a text in both, that of its beginning."""
     chars: int
-    """Number of characters kept."""
+    """Number of characters kept; of all files, unless the limit cut them."""
     original_chars: int
     """Number of characters of all files before any cut."""
     kb_truncated: bool
@@ -56,7 +56,7 @@ class KbRecord:
             kb_id=head.kb_id,
             kb_name=head.kb_name,
             language=version.language,
-            chars=version.chars,
+            chars=version.chars if version.kb_truncated else sum(one.original_chars for one in version.documents),
             original_chars=version.original_chars,
             kb_truncated=version.kb_truncated,
             encoding=version.documents[0].encoding,

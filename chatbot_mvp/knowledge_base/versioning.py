@@ -81,9 +81,13 @@ def _keys(steps: Sequence[Entry]) -> set[Entry]:
 
 
 def _joined(common: Sequence[Entry], left: Sequence[Entry], right: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Return all steps once, those that are not common by their times, with numbers that rise."""
+    """Return all steps once, those that are not common by their times, with numbers as ``Head.moved`` gives them."""
     later = sorted(_keys(left) | _keys(right), key=lambda step: (step.at, step.version_id, step.what, step.note))
-    return (*common, *(replace(step, number=number) for number, step in enumerate(later, len(common) + 1)))
+    steps, number = list(common), common[-1].number if common else 0
+    for step in later:
+        number += step.what != RENAMED
+        steps.append(replace(step, number=number))
+    return tuple(steps)
 
 
 class KbVersions(KbWriter):

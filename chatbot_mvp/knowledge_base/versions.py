@@ -131,7 +131,7 @@ class Entry:
     """One step in the history of a knowledge base: from here on, this version was the current one."""
 
     number: int
-    """From 1, one more with each step: the version's name for people."""
+    """From 1, one more with each step but RENAMED: the version's name for people."""
     version_id: str
     at: str
     """ISO 8601, UTC."""
@@ -180,7 +180,7 @@ class Head:
 
     def moved(self, version: Version, before: Version | None, at: str, what: str, note: str = "") -> Head:
         """Return the head after one more step to ``version``; ``before`` is the version that was current."""
-        number = self.history[-1].number + 1 if self.history else 1
+        number = self.history[-1].number + (what != RENAMED) if self.history else 1
         return replace(self, history=(*self.history, entry_of(number, version, before, at, what, note)))
 
     @staticmethod

@@ -42,9 +42,10 @@ def _step(record: KbRecord, step: Step, before: Step | None) -> None:
             if entry.note:
                 st.markdown(f":material/sticky_note_2: {plain(entry.note)}")
         look = False
-        if before is not None and step.kept and before.kept:
+        renamed = before is not None and before.entry.number == entry.number
+        if before is not None and step.kept and before.kept and not renamed:
             look = st.toggle(t("kbhistory.look"), key=f"look-{kb_id}-{entry.number}")
-        if step.kept and not step.current:
+        if step.kept and not step.current and not renamed:
             with st.popover(t("kbhistory.restore"), icon=":material/settings_backup_restore:"):
                 st.markdown(t("kbhistory.restore_sure", number=number(entry.number)))
                 note = st.text_input(t("kbhistory.note"), key=f"note-{kb_id}-{entry.number}-{round_()}", max_chars=120)

@@ -92,8 +92,9 @@ def open_list() -> str:
 
 
 def _facts(record: KbRecord) -> list[str]:
-    chars, when = number(record.chars), moment(record.added_at)
-    facts = [t("admin.kb_line", chars=chars, language=languages_of(record), when=when)]
+    steps = (step.entry for step in get_app().kb_changes.history(record.kb_id))
+    when = moment(next(step.at for step in steps if step.what != "renamed"))
+    facts = [t("admin.kb_line", chars=number(record.chars), language=languages_of(record), when=when)]
     if record.chunks:
         facts.insert(0, t("admin.kb_chunks", count=number(record.chunks)))
     if len(record.files) > 1:

@@ -120,7 +120,8 @@ def _may_see(upload: Upload) -> bool:
 
 def _under_way(upload: Upload, place: str) -> None:
     job = upload.job
-    show_progress(job)
+    reading = next((file.name for file in upload.files if file.stage == "reading"), "")
+    show_progress(job, f"**{plain(reading)}** · {t('upload.stage.reading')}" if reading else "")
     _files(upload.files, bool(upload.into))
     others = sum(other.owner != upload.owner for other in get_app().uploads.uploads())
     if others and job.state == "queued":

@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 
 from chatbot_mvp.api import AnswerRecord, Describe, FilePlace, KbRecord, Source
 from chatbot_mvp.documents.parsing import ParsedText
-from chatbot_mvp.knowledge_base import intake
+from chatbot_mvp.knowledge_base import intake, store
 from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.types import Chunk
 from streamlit_app.chat.outcomes import source_count
 from streamlit_app.knowledge_bases import documents
 from streamlit_app.knowledge_bases.document_page import losses_of
 from streamlit_app.knowledge_bases.upload_progress import pages_of
-from streamlit_app.shared.i18n import ago
+from streamlit_app.shared.i18n import ago, moment
 from streamlit_app.shared.state import get_app
 from tests.raising import raises
 from tests.ui.test_knowledge_bases import upload
@@ -147,6 +147,35 @@ def test_the_history_shows_rows_of_tables_without_their_signs() -> None:
     assert "Mes · <ins>35</ins> €" in shown and "| Mes" not in shown and "---" not in shown
 
 
+def test_a_rename_is_no_version_and_neither_it_nor_an_undone_deletion_is_an_update(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record = kept("a.md", "b.md")
+    kbs, changes = get_app().kbs, get_app().kb_changes
+    updated = moment(record.added_at)
+    monkeypatch.setattr(store, "utc_now", lambda: "2031-05-06T07:08:09.000+00:00")
+    kbs.rename(record.kb_id, "Otras normas")
+    kbs.delete(record.kb_id, undoable=True)
+    kbs.undelete(record.kb_id)
+    assert f"actualizada el {updated}" in texts(open_page("admin"))
+    changes.change(record.kb_id, [Describe("a.md", {"title": "A"})])
+    assert [(step.entry.what, step.entry.number, step.current) for step in changes.history(record.kb_id)] == [
+        ("changed", 2, True),
+        ("renamed", 1, False),
+        ("created", 1, False),
+    ]
+    page = opened(record, "history")
+    assert [button.label for button in page.button if str(button.key).startswith("restore-")] == [
+        "Restaurar la versión 1"
+    ]
+
+
+def test_a_base_has_as_many_characters_as_its_documents() -> None:
+    record = kept("a.md", "b.md")
+    chars = sum(one.original_chars for one in get_app().kb_changes.documents(record.kb_id))
+    assert f"2 archivos · 2 fragmentos · {chars} caracteres" in texts(open_page("admin"))
+
+
 def test_the_open_documents_have_the_only_box_and_it_asks_the_same() -> None:
     record = kept("a.md", "rrhh/b.md")
     for page, place in ((open_page("admin"), "admin-"), (opened(record), f"documents-{record.kb_id}")):
@@ -264,6 +293,25 @@ def test_a_job_that_ends_while_the_page_is_drawn_leaves_no_page_without_its_draf
     page.run()
     assert not page.exception, page.exception
     assert f"publish-{record.kb_id}" in [button.key for button in page.button]
+
+
+def test_while_files_are_read_the_one_that_is_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    page, parse, shown = open_page("chat"), intake.parse_upload, threading.Event()
+
+    def parse_upload(name: str, *rest: object) -> ParsedText:
+        if name == "b.md":
+            shown.wait(60)
+        return parse(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(intake, "parse_upload", parse_upload)
+    owner, uploads = str(page.session_state["chat_session"]), get_app().uploads
+    job_id = uploads.take([("a.md", b"# A\n\nUno.\n"), ("b.md", b"# B\n\nDos.\n")], owner=owner)
+    page.session_state["kb_job"] = job_id
+    wait_until(lambda: uploads.upload(job_id).files[1].stage == "reading", 60, "the first file")  # type: ignore[union-attr]
+    said = texts(page.run())
+    shown.set()
+    assert "**b.md** · leyendo… · en marcha" in said
+    wait_until(lambda: not uploads.upload(job_id).job.active, 60, "the end")  # type: ignore[union-attr]
 
 
 def test_the_notice_of_an_upload_goes_with_the_next_question_and_on_the_next_page() -> None:
