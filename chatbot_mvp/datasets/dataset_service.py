@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections import Counter
@@ -23,6 +24,7 @@ from chatbot_mvp.jobs.manager import JobManager, JobStatus
 from chatbot_mvp.remote.s3 import open_storage
 from chatbot_mvp.settings.access import Action, performs
 from chatbot_mvp.settings.live import LiveSettings
+from chatbot_mvp.storage.aside import forget_old
 from chatbot_mvp.storage.clock import utc_now
 from chatbot_mvp.storage.files import make_folder, recover_folders
 from chatbot_mvp.storage.lru import BoundedCache
@@ -235,20 +237,48 @@ class DatasetService(Catalogue):
         return name
 
     @performs(Action.CHANGE_DATASETS)
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, undoable: bool = False) -> None:
         """Delete an added data set. For a linked folder only the link is deleted.
+
+        Args:
+            undoable: keep its files for a day, in which ``undelete`` brings them back.
 
         Raises:
             DatasetError (dataset_not_own): it was not added by a user.
         """
-        home = self._live.current.datasets_dir
+        home, aside = self._live.current.datasets_dir, self._live.current.deleted_datasets_dir / name
         if name not in {listed.found.name for listed in self.here() if listed.own}:
             raise DatasetError("dataset_not_own", name=name, folder=str(home))
         place = home / name
         if place.is_symlink():
             place.unlink()
+            return
+        shutil.rmtree(aside, ignore_errors=True)  # an earlier one of this name
+        if undoable:
+            make_folder(aside.parent)
+            os.utime(place)  # tells when it was deleted
+            shutil.move(place, aside)
         else:
             shutil.rmtree(place)
+
+    @performs(Action.READ)
+    def deleted(self) -> list[str]:
+        """Return the names of the data sets whose deletion can be undone; none whose name is taken by now."""
+        aside = self._live.current.deleted_datasets_dir
+        forget_old(aside.glob("*"))
+        return sorted({path.name for path in aside.glob("*")} - set(self.names()))
+
+    @performs(Action.CHANGE_DATASETS)
+    def undelete(self, name: str) -> None:
+        """Bring back a data set whose deletion can be undone.
+
+        Raises:
+            DatasetError (dataset_not_found, dataset_name_taken)
+        """
+        self._refuse_name(name, replaceable=False)
+        if name not in (deleted := self.deleted()):
+            raise DatasetError("dataset_not_found", name=name, legal=", ".join(deleted) or "-")
+        shutil.move(self._live.current.deleted_datasets_dir / name, self._live.current.datasets_dir / name)
 
     def _refuse_name(self, name: str, replaceable: bool) -> None:
         """Check that a name is free, or names an added data set that may be replaced."""

@@ -31,6 +31,8 @@ class SettingPaths(SettingFields):
     """Deleted conversations, for a day, as in ``conversations_dir``."""
     deleted_sets_dir = _Below("kb_deleted", ".sets")
     """Deleted question sets, for a day, as in ``kb_dir``."""
+    deleted_datasets_dir = _Below("kb_deleted", ".datasets")
+    """Folders of deleted data sets, for a day."""
     chroma_dir = _Below("chroma")
     cache_dir = _Below("cache")
     models_dir = _Below("cache", "models")

@@ -10,6 +10,8 @@ from typing import Any
 import streamlit as st
 
 from chatbot_mvp.api import Found, JobStatus, ListedDataset
+from chatbot_mvp.settings.access import Action
+from streamlit_app.shared.guard import offer_undo
 from streamlit_app.shared.i18n import moment, number, plain, t
 from streamlit_app.shared.jobs import draw_live, show_end, show_progress, stop_button
 from streamlit_app.shared.state import confirm, errors_shown, get_app, show_error
@@ -30,6 +32,8 @@ def datasets_section() -> None:
         [*(_row(entry.found, entry) for entry in listed.values()), *(_row(found, None) for found in remote.values())],
         {t(f"admin.data.col.{name}"): 200 for name in ("name", "license", "where")},
     )
+    for name in data.deleted():
+        offer_undo(name, f"data-{name}", Action.CHANGE_DATASETS, partial(data.undelete, name))
     names = {reference: entry.found.name for reference, entry in listed.items()}
     names |= {reference: found.name for reference, found in remote.items()}
     chosen = choose_one(t("admin.data.look"), names, "data_look")
@@ -140,7 +144,7 @@ def _confirm_delete(entry: ListedDataset) -> None:
     name = entry.found.name
 
     def delete() -> None:
-        get_app().datasets.delete(name)
+        get_app().datasets.delete(name, undoable=True)
         _say(t("admin.data.deleted", name=name))
 
     sure = t("admin.data.unlink_sure" if entry.linked else "admin.data.delete_sure", name=plain(name))

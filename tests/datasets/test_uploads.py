@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 import zipfile
 from collections.abc import Mapping
@@ -215,6 +216,27 @@ def test_what_was_uploaded_can_be_deleted(app: App) -> None:
     app.datasets.upload([("costa.zip", packed(BEIR))], "costa")
     app.datasets.delete("costa")
     assert kept(app) == []
+
+
+def test_a_deletion_can_be_undone_for_a_day(app: App) -> None:
+    data, aside = app.datasets, app.settings.deleted_datasets_dir
+    data.upload([("costa.zip", packed(BEIR))], "costa")
+    data.delete("costa", undoable=True)
+    assert (data.deleted(), "costa" in data.names()) == (["costa"], False)
+    data.undelete("costa")
+    assert (data.deleted(), kept(app)) == ([], ["costa"])
+    data.delete("costa", undoable=True)
+    data.upload([("costa.zip", packed(BEIR))], "costa")
+    assert data.deleted() == [], "its name is taken"
+    with raises("dataset_name_taken"):
+        data.undelete("costa")
+    data.delete("costa")
+    with raises("dataset_not_found"):
+        data.undelete("costa")
+    data.upload([("costa.zip", packed(BEIR))], "costa")
+    data.delete("costa", undoable=True)
+    os.utime(aside / "costa", (0, 0))
+    assert (data.deleted(), list(aside.iterdir())) == ([], [])
 
 
 def test_a_data_set_whose_replacement_was_killed_is_there_at_the_next_start(app: App) -> None:

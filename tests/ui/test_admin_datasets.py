@@ -38,10 +38,20 @@ def test_a_zip_is_uploaded_looked_at_and_deleted_only_after_a_confirmation() -> 
     assert "1 con respuesta esperada" in texts(page)
     assert any("Faro" in table.value.to_string() for table in page.dataframe)
     page.button(key="data_delete").click().run()
-    assert "No se puede deshacer" in texts(page)
+    assert "Durante un día se puede deshacer aquí" in texts(page)
     assert "costa" in get_app().datasets.names()
     # A dialog's own reruns are the browser's to test.
     assert page.button(key="data_delete_yes").label == "Eliminar el conjunto de datos"
+
+
+def test_a_deletion_is_undone() -> None:
+    get_app().datasets.upload([("costa.zip", packed(BEIR))], "costa")
+    get_app().datasets.delete("costa", undoable=True)
+    page = open_page("admin")
+    assert names(page) == ["valle_multihop"]
+    page.button(key="undelete-data-costa").click().run()
+    assert sorted(names(page)) == ["costa", "valle_multihop"]
+    assert not [button for button in page.button if str(button.key).startswith("undelete")]
 
 
 @pytest.mark.slow
