@@ -99,7 +99,7 @@ class _Question:
         self.grounding, self.reader = grounding, reader
         *before, self.clause = grounding.question.removesuffix("? ").split("? ")  # what this question follows
         self.named_by = [reader.terms(one) for one in (self.clause, *reversed(before))]
-        self.days, self.asks = days_in(fold(self.clause)), fold(self.clause)
+        self.days, self.asks = days_in(fold(self.clause)), self.clause
         plain = plain_of(last_clause(self.clause))
         self.value, rest = value_asked(plain)
         self.kind = asked(self.clause, reader).kind
@@ -141,8 +141,11 @@ class _Question:
         rows = {*range(len(table.rows))}.intersection(*chosen.values())
         used.update(*(self._terms(table.names[column]) for column in chosen))
         met = used.union(*map(self.reader.terms, table.names))
-        left = " ".join(fold(word.text) for word in self.reader.words(self.clause) if word.stem not in met)
-        return self._read(table, chosen, rows, used, left) if rows else None
+        left, new = (
+            " ".join(fold(word.text) for word in self.reader.words(said) if word.stem not in met)
+            for said in (self.clause, self.asks)
+        )
+        return self._read(table, chosen, rows, used, left, new) if rows else None
 
     def lacking(self, table: Table) -> Iterator[str]:
         """Yield the texts of the rows with an empty cell under a head that is named. If none of the kind asked for is,
@@ -165,6 +168,7 @@ class _Question:
         Of a cell with several things, one of them is enough, and of days, that the question's are among them.
         """
         found: dict[frozenset[str], dict[int, set[int]]] = {}
+        partly: dict[frozenset[str], dict[int, set[int]]] = {}
         for column, name in enumerate(table.names):
             if column in ranged or (not name and column):
                 continue
@@ -173,9 +177,11 @@ class _Question:
                 number = value_in(cells[column], self.spanish) or bounds_in(fold(cells[column]), self.spanish)
                 named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
                 named = named or sum(map(str.isalpha, terms)) > 1  # "10 jumping lessons" is no amount
-                alone = terms if terms <= stems else self._one_of(cells[column], stems, table)
-                if named and alone:
-                    found.setdefault(alone, {}).setdefault(column, set()).add(row)
+                if named and terms and terms <= stems:
+                    found.setdefault(terms, {}).setdefault(column, set()).add(row)
+                elif named and (one := self._one_of(cells[column], stems, table)):
+                    partly.setdefault(one, {}).setdefault(column, set()).add(row)
+        found |= {one: columns for one, columns in partly.items() if not any(one <= terms for terms in found)}
         longest = {terms: columns for terms, columns in found.items() if not any(terms < other for other in found)}
         by_column: dict[int, set[int]] = {}
         for terms, columns in longest.items():
@@ -302,10 +308,10 @@ class _Question:
         return without_ages(kind, head + fold(cell), self.folded).removeprefix(head)
 
     def _read(
-        self, table: Table, chosen: Mapping[int, set[int]], rows: set[int], used: set[str], left: str
+        self, table: Table, chosen: Mapping[int, set[int]], rows: set[int], used: set[str], left: str, new: str
     ) -> Cells | None:
         ranged = any(bounds_in(fold(table.rows[0][column]), self.spanish) for column in chosen)
-        found = (one for said in (self.asks, left) for one in (_LEAST.search(said), _MOST.search(said)) if one)
+        found = (one for said in (new, left) for one in (_LEAST.search(said), _MOST.search(said)) if one)
         extreme = None if ranged or self.bounds else next(found, None)
         key = next((column for column, name in enumerate(table.names) if self._is_noun(name)), 0)
         if self._is_noun(table.names[key]):
