@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from chatbot_mvp.llm.base import Grounding
-from chatbot_mvp.llm.extractive.kinds import NUMERALS, asked, last_clause, plain_of
-from chatbot_mvp.llm.extractive.measurement import UNITS, unit_of
-from chatbot_mvp.llm.extractive.opposites import said_alike, says_otherwise
-from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, content_of, denied_in, has, text_of
+from chatbot_mvp.llm.extractive.kinds import NUMERALS
+from chatbot_mvp.llm.extractive.measurement import UNITS
+from chatbot_mvp.llm.extractive.naming import UNIT_IN_HEAD, Naming, bare
+from chatbot_mvp.llm.extractive.opposites import says_otherwise
+from chatbot_mvp.llm.extractive.proof import COUNT, NEAR, denied_in, has, text_of
 from chatbot_mvp.llm.extractive.reader import Reader
-from chatbot_mvp.llm.extractive.tables import Bounds, Table, bounds_in, days_in, number_in, tables_of, value_in
+from chatbot_mvp.llm.extractive.tables import Table, bounds_in, tables_of, value_in
 from chatbot_mvp.llm.extractive.units import Unit
-from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, value_asked, without_ages
+from chatbot_mvp.llm.extractive.values import PAY, VALUES, gives, without_ages
 from chatbot_mvp.text import fold
 
 _LEAST = re.compile(
@@ -32,18 +33,12 @@ _MOST = re.compile(
 )
 _MONEY = re.compile(r"barat|car[oa]|cheap|expens")
 _SUM = re.compile(r"\b(?:en total|total(?:es)?|suman?|in total|altogether|sum)\b")
-_ASKS = re.compile(r"\b(?:que|cual(?:es)?|quien(?:es)?|which|what|who)\b")
-_NUMBER = re.compile(r"(?<![\w.,:/])[€$£]?\d(?:[\d.,]*\d)?(?![\w:/])(?: ?(?:([^\W\d_]+[²³]?)|[€$£%]))?")
 _MAY = re.compile(
     r"\b(?:pued\w+|podemos|podr\w+|deb(?:o|en?|emos)|permit\w+|hay que|teng\w+ que|can|may|must|should|allow\w*)\b"
 )
 _ADDENDS = 12
 """Most numbers that a sum shows; the rows that are quoted have them all."""
 _DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
-_UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$")
-_BEGINNING = 5
-"""Letters with which two forms of a word begin alike; all of a shorter word."""
-_EACH = re.compile(r"[,;/]| (?:y|e|o|u|and|or) ")
 _SEVERAL = re.compile(rf"[,;/?]|\b(?:y|e|and|{NUMERALS})\b|^\W*\d[\d.,]*\W*$")
 """What a cell has that is several things, or a number of them."""
 _NAME = re.compile(r"[A-ZÁÉÍÓÚÑ][^\W\d_]+(?:(?: de| del| la)* [A-ZÁÉÍÓÚÑ][^\W\d_]+)+")
@@ -94,52 +89,28 @@ def rows_that_lack_it(grounding: Grounding, reader: Reader) -> frozenset[str]:
     )
 
 
-class _Question:
-    def __init__(self, grounding: Grounding, reader: Reader) -> None:
-        self.grounding, self.reader = grounding, reader
-        *before, self.clause = grounding.question.removesuffix("? ").split("? ")  # what this question follows
-        self.named_by = [reader.terms(one) for one in (self.clause, *reversed(before))]
-        self.days, self.asks = days_in(fold(self.clause)), self.clause
-        plain = plain_of(last_clause(self.clause))
-        self.value, rest = value_asked(plain)
-        self.kind = asked(self.clause, reader).kind
-        self.words = list(content_of(self.clause, plain, rest, reader))
-        for one in reversed(before):
-            if self.value or self.kind != "yes_no":
-                break
-            plain = plain_of(last_clause(one))  # "And on Sundays?" asks what the one before does
-            self.value, rest = value_asked(plain)
-            self.kind = asked(f"{one}?", reader).kind
-            self.words += [(word, literal) for word, literal in content_of(one, plain, rest, reader) if not literal]
-            self.clause = f"{one}? {self.clause}"
-        self.folded = fold(self.clause)
-        self.spanish = reader.language == "es"
-        self.stems = reader.terms(self.clause)
-        self.denied = denied_in(self.clause, reader)
-        self.bounds = bounds_in(self.folded, self.spanish)
-        ask = _ASKS.search(plain) or COUNT.search(plain)
-        after = reader.ordered_terms(plain[ask.end() :]) if ask else []
-        self.noun = after[0] if after else ""
+class _Question(Naming):
+    """Reads what is asked from one table after another."""
 
     def over(self, table: Table) -> Cells | None:
         """Return the rows of one table that answer, whatever their proof."""
-        around = f"{self._under(table)}\n{table.above}"
+        around = f"{self.under(table)}\n{table.above}"
         said = (around, *table.names, *(cell for row in table.rows for cell in row))
         if self.denied and not self.denied <= {term for one in said for term in denied_in(one, self.reader)}:
             return None
         chosen: dict[int, set[int]] = {}  # column -> its rows that have what the question says
         used: set[str] = set()  # terms that are accounted for
-        chosen.update(self._in_range(table, used))
+        chosen.update(self.in_range(table, used))
         self.named_before = False
         for back, named_by in enumerate(self.named_by):
-            if rows_of := dict(self._named(table, chosen, used, named_by)):
+            if rows_of := dict(self.named(table, chosen, used, named_by)):
                 chosen.update(rows_of)
                 self.named_before = back > 0
                 break
         if len(self.named_by) > 1:  # what stands in the columns of what is named is replaced by that
             used |= {term for row in table.rows for column in chosen for term in self.reader.terms(row[column])}
         rows = {*range(len(table.rows))}.intersection(*chosen.values())
-        used.update(*(self._terms(table.names[column]) for column in chosen))
+        used.update(*(self.terms(table.names[column]) for column in chosen))
         met = used.union(*map(self.reader.terms, table.names))
         left, new = (
             " ".join(fold(word.text) for word in self.reader.words(said) if word.stem not in met)
@@ -151,7 +122,7 @@ class _Question:
         """Yield the texts of the rows with an empty cell under a head that is named. If none of the kind asked for is,
         also those with an empty cell of that kind and another one that is filled.
         """
-        heads = {column for column, name in enumerate(table.names) if name and self._of_head(name)}
+        heads = {column for column, name in enumerate(table.names) if name and self.of_head(name)}
         of_kind = {
             column for column in range(len(table.names)) if self.value and self._of_kind(table, column, self.value)
         }
@@ -159,97 +130,6 @@ class _Question:
             empty = {column for column, cell in enumerate(cells) if _BLANK.fullmatch(fold(cell))}
             if empty & heads or (not of_kind & heads and set() < of_kind & empty < of_kind):
                 yield unit.text
-
-    def _named(
-        self, table: Table, ranged: Collection[int], used: set[str], stems: frozenset[str]
-    ) -> Iterator[tuple[int, set[int]]]:
-        """Yield the columns with a cell all of whose words are among some terms, and the rows of these cells.
-
-        Of a cell with several things, one of them is enough, and of days, that the question's are among them.
-        """
-        found: dict[frozenset[str], dict[int, set[int]]] = {}
-        partly: dict[frozenset[str], dict[int, set[int]]] = {}
-        for column, name in enumerate(table.names):
-            if column in ranged or (not name and column):
-                continue
-            for row, cells in enumerate(table.rows):
-                terms = self._terms(cells[column])
-                number = value_in(cells[column], self.spanish) or bounds_in(fold(cells[column]), self.spanish)
-                named = not number or (column == 0 and cells[column].isdecimal()) or any(map(_is_code, terms))
-                named = named or sum(map(str.isalpha, terms)) > 1  # "10 jumping lessons" is no amount
-                if named and terms and terms <= stems:
-                    found.setdefault(terms, {}).setdefault(column, set()).add(row)
-                elif named and (one := self._one_of(cells[column], stems, table)):
-                    partly.setdefault(one, {}).setdefault(column, set()).add(row)
-        found |= {one: columns for one, columns in partly.items() if not any(one <= terms for terms in found)}
-        longest = {terms: columns for terms, columns in found.items() if not any(terms < other for other in found)}
-        by_column: dict[int, set[int]] = {}
-        for terms, columns in longest.items():
-            headed = [column for column in columns if self._of_head(table.names[column])]
-            for column in headed or columns:
-                by_column.setdefault(column, set()).update(columns[column])
-            used |= terms
-        yield from by_column.items()
-
-    def _one_of(self, cell: str, stems: frozenset[str], table: Table) -> frozenset[str]:
-        """Return the terms of one of several things in a cell that some terms have and the table does not stand under;
-        those of the question's days if they are among the cell's. () if none is.
-        """
-        days, said = self.days
-        if days and days <= days_in(fold(cell))[0]:
-            return self.reader.terms(said)
-        each = map(self._terms, _EACH.split(cell))
-        above = self.reader.terms(self._under(table))
-        return next((one for one in each if one and one <= stems and not one <= above), frozenset())
-
-    def _of_head(self, name: str) -> int:
-        return len(self._terms(name) & self.stems) + len(self._alike(name))
-
-    def _alike(self, name: str) -> set[str]:
-        """Return the terms of the question for which a head has another word: "opens" of "Opening"."""
-        said = said_alike(self.folded, fold(name), self.reader.language)
-        return {term for one in said for term in self.reader.terms(one)} - self._terms(name)
-
-    def _is_noun(self, name: str) -> bool:
-        """Return whether a head is the noun that is asked for, and no more: a size of plots counts no plots."""
-        words = [fold(word.text) for word in self.reader.words(_bare(name)) if not word.is_stop]
-        return (
-            bool(self.noun)
-            and len(words) == 1
-            and (_alike(words[0], self.noun) or self.reader.terms(name) == {self.noun})
-        )
-
-    def _terms(self, said: str) -> frozenset[str]:
-        """Return the terms of a head or cell; none if it denies what the question does not, or the other way round."""
-        terms = self.reader.terms(said)
-        return terms if denied_in(said, self.reader) & self.stems == self.denied & terms else frozenset()
-
-    def _in_range(self, table: Table, used: set[str]) -> Iterator[tuple[int, set[int]]]:
-        """Yield the column of ranges, if one has the range of the question or holds its number, and those rows."""
-        for column, name in enumerate(table.names):
-            ranges = [bounds_in(fold(cells[column]), self.spanish) for cells in table.rows]
-            if 2 * sum(one is not None for one in ranges) <= len(ranges):
-                continue
-            if self.bounds:
-                rows = {row for row, one in enumerate(ranges) if one and one.ends == self.bounds.ends}
-                used |= self.reader.terms(self.bounds.said)
-            elif number := next((one for one in _NUMBER.finditer(self.folded) if self._fits(one, name, ranges)), None):
-                value = number_in(number.group(), self.spanish)
-                rows = {row for row, one in enumerate(ranges) if one and one.holds(value)}
-                used |= self.reader.terms(number.group())
-            else:
-                continue
-            yield column, rows if len(rows) == 1 else set()
-            return
-
-    def _fits(self, number: re.Match[str], name: str, ranges: Sequence[Bounds | None]) -> bool:
-        """Return whether a number of the question is of the unit of a column of ranges."""
-        signs = re.findall("[€$£%]", number.group())
-        unit = signs[0] if signs else number[1] or ""
-        units = {one.unit for one in ranges if one} - {""}
-        if not units or not unit:
-            return self._of_head(name) > 0
-        return any(self._unit(one) == self._unit(unit) for one in units)
 
     def _target(self, table: Table, chosen: Collection[int], computed: bool, money: bool) -> int | None:
         """Return the column that is asked for: that whose head says most of the question, or has its kind of value."""
@@ -263,11 +143,9 @@ class _Question:
         if computed:
             columns = [column for column in columns if self._values(table, column, range(len(table.rows)))]
         columns = [column for column in columns if not money or self._of_kind(table, column, "money")]
-        said = {column: self._of_head(table.names[column]) for column in columns}
+        said = {column: self.of_head(table.names[column]) for column in columns}
         # Of "Club" and "Club Plus", what is asked about is the first, unless the question says "Plus".
-        rank = {
-            column: (said[column], said[column] - len(self._terms(_bare(table.names[column])))) for column in columns
-        }
+        rank = {column: (said[column], said[column] - len(self.terms(bare(table.names[column])))) for column in columns}
         best = max(rank.values(), default=(0, 0))
         if best[0]:
             found = [column for column in columns if rank[column] == best]
@@ -275,26 +153,15 @@ class _Question:
             kinds = ("date", "time") if self.value == "when" else ("money" if money else self.value,)
             of_kinds = ([column for column in columns if kind and self._of_kind(table, column, kind)] for kind in kinds)
             found = next((of_kind for of_kind in of_kinds if of_kind), [])
-            forms = [column for column in columns if self._other_forms(table.names[column])]
+            forms = [column for column in columns if self.other_forms(table.names[column])]
             found = [column for column in found if column in forms] or found or (forms if computed else [])
             if self.kind == "who" and not found:
                 found = [column for column in columns if all(_NAME.fullmatch(cells[column]) for cells in table.rows)]
             if self.kind == "where" and not found:
-                found = [column for column in columns if _PLACES.fullmatch(fold(_bare(table.names[column])).strip())]
-        if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self._under(table)):
+                found = [column for column in columns if _PLACES.fullmatch(fold(bare(table.names[column])).strip())]
+        if not found and 0 in columns and self.kind == "what" and self.noun in self.reader.terms(self.under(table)):
             return 0  # what each row is about, which the heading names
         return found[0] if len(found) == 1 else None
-
-    def _other_forms(self, name: str) -> set[str]:
-        """Return the terms of the question that a head has in another form, or as its unit: "dura" of "Duración"."""
-        heads = [fold(word.text) for word in self.reader.words(_bare(name)) if not word.is_stop]
-        unit = UNITS.get(fold(found[1])) if (found := _UNIT.search(name)) else None
-        return {
-            word.stem
-            for word in self.reader.words(self.clause)
-            if not word.is_stop
-            if (unit and UNITS.get(fold(word.text)) == unit) or any(_alike(fold(word.text), head) for head in heads)
-        }
 
     def _of_kind(self, table: Table, column: int, kind: str) -> bool:
         filled = (row for row, cells in enumerate(table.rows) if not _BLANK.fullmatch(fold(cells[column])))
@@ -304,7 +171,7 @@ class _Question:
 
     def _ageless(self, kind: str, name: str, cell: str) -> str:
         """Return a folded cell without the ages that it gives under its head, as ``without_ages``."""
-        head = f"{fold(_bare(name)).strip()}: "
+        head = f"{fold(bare(name)).strip()}: "
         return without_ages(kind, head + fold(cell), self.folded).removeprefix(head)
 
     def _read(
@@ -313,8 +180,8 @@ class _Question:
         ranged = any(bounds_in(fold(table.rows[0][column]), self.spanish) for column in chosen)
         found = (one for said in (new, left) for one in (_LEAST.search(said), _MOST.search(said)) if one)
         extreme = None if ranged or self.bounds else next(found, None)
-        key = next((column for column, name in enumerate(table.names) if self._is_noun(name)), 0)
-        if self._is_noun(table.names[key]):
+        key = next((column for column, name in enumerate(table.names) if self.is_noun(name)), 0)
+        if self.is_noun(table.names[key]):
             used.add(self.noun)
         said, several = "", len(rows) > 1
         compares = bool(extreme or (self.bounds and not ranged))
@@ -339,7 +206,7 @@ class _Question:
             rows = rows if said else set()
         elif (
             COUNT.search(left)
-            and self._is_noun(table.names[key])
+            and self.is_noun(table.names[key])
             and not _MAY.search(self.folded)  # how many there are is not how many one may have
             and _of_one_each(table, key)
             and (key == _subject(table) or (chosen and several))
@@ -350,10 +217,10 @@ class _Question:
         if not rows or target is None or (not table.whole and not (len(rows) == 1 and chosen and not extreme)):
             return None
         used |= (
-            self._terms(table.names[target])
-            | self._terms(table.names[key])
-            | self._other_forms(table.names[target])
-            | self._alike(table.names[target])
+            self.terms(table.names[target])
+            | self.terms(table.names[key])
+            | self.other_forms(table.names[target])
+            | self.alike(table.names[target])
         )
         if self._of_kind(table, target, "money"):
             used |= {word.stem for word, _ in self.words if re.fullmatch(PAY, fold(word.text))}
@@ -370,9 +237,9 @@ class _Question:
         if column is None or any(_TOTALS.search(fold(cells[0])) for cells in table.rows):
             return {}
         found = {row: value_in(_with_unit(table, row, column), self.spanish) for row in rows}
-        units = {self._unit(one[1]) for one in found.values() if one}
+        units = {self.unit(one[1]) for one in found.values() if one}
         named = self.reader.terms(unit)
-        if unit and self._unit(unit) not in units and not named & self.reader.terms(table.names[column]):
+        if unit and self.unit(unit) not in units and not named & self.reader.terms(table.names[column]):
             return {}
         return {row: one[0] for row, one in found.items() if one} if len(units) == 1 and all(found.values()) else {}
 
@@ -380,13 +247,9 @@ class _Question:
         """Return the only column with the unit of the bound."""
         unit = self.bounds.unit if self.bounds else ""
         values = [value_in(_with_unit(table, 0, column), self.spanish) for column in range(len(table.names))]
-        same = [one is not None and bool(unit) and self._unit(one[1]) == self._unit(unit) for one in values]
+        same = [one is not None and bool(unit) and self.unit(one[1]) == self.unit(unit) for one in values]
         columns = [at for at, is_same in enumerate(same) if is_same and at not in others]
         return columns[0] if len(columns) == 1 else None
-
-    def _unit(self, said: str) -> object:
-        """Return what tells a unit from others."""
-        return unit_of(said) if said in UNITS else self.reader.terms(said) or said
 
     def _sum(self, table: Table, column: int | None, rows: Collection[int]) -> str:
         values = self._values(table, column, rows)
@@ -417,13 +280,13 @@ class _Question:
 
     def _proven(self, table: Table, rows: Sequence[int], target: int, used: set[str], said: str) -> Cells:
         units = tuple(table.units[row] for row in rows)
-        under = self._under(table)
+        under = self.under(table)
         counted = self.noun in used | self.reader.terms(under + table.above)
         if COUNT.search(self.folded) and not (counted or all(self._in_unit(table, row, target) for row in rows)):
             return Cells(units, 0.0)  # what is counted is something else
         counts, values, met = said == str(len(rows)), [], 0
         # The last departure is no word of "first departure", though it is near it.
-        of_head = self._terms(_bare(table.names[target]))
+        of_head = self.terms(bare(table.names[target]))
         partly = bool(of_head & self.stems) and not of_head <= self.stems
         text = f"{under}\n{table.above}\n{text_of(units[0])}"
         near = self.grounding.near([text])[0][1] if self.grounding.near and not partly else {}
@@ -451,9 +314,6 @@ class _Question:
         value = value_in(_with_unit(table, row, column), self.spanish)
         return value is not None and unit is not None and UNITS.get(value[1].split(" ")[0]) == unit
 
-    def _under(self, table: Table) -> str:
-        return f"{self.grounding.quotable[table.units[0].passage].section}\n{table.units[0].topic}"
-
 
 def _subject(table: Table) -> int:
     """Return the column that says what each row is about: the first, or the second behind numbers of rows."""
@@ -468,19 +328,7 @@ def _of_one_each(table: Table, column: int) -> bool:
 def _with_unit(table: Table, row: int, column: int) -> str:
     """Return a number with the unit that the head of its column has in brackets, or that of its row: "Price (€)"."""
     cell = table.rows[row][column]
-    units = [found[1] for one in (table.names[column], *table.rows[row][:column]) if (found := _UNIT.search(one))]
+    units = [
+        found[1] for one in (table.names[column], *table.rows[row][:column]) if (found := UNIT_IN_HEAD.search(one))
+    ]
     return f"{cell} {units[0]}" if units and cell[-1:].isdigit() else cell
-
-
-def _bare(name: str) -> str:
-    return _UNIT.sub("", name)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Return whether two words begin alike, so that they may be forms of one: "dura" and "duracion"."""
-    letters = min(len(one), len(other), _BEGINNING)
-    return letters >= 4 and one[:letters] == other[:letters]
-
-
-def _is_code(term: str) -> bool:
-    return not term.isalpha() and not term.isdecimal()
