@@ -76,10 +76,13 @@ def choose(grounding: Grounding) -> Choice:
         return Choice(cells.units, cells.value, cells.said)
     proof = prove(grounding, units, reader)
     if now := superseded_on([proof.unit], units, grounding, reader):
-        units = [unit for unit in units if (day := day_of(unit, grounding)) is None or day >= now]
-        proof = prove(grounding, units, reader)
+        held = [unit for unit in units if (day := day_of(unit, grounding)) is None or day >= now]
+    else:  # what it has replaced does not compete with it
+        held = [unit for unit in units if not superseded_on([unit], [proof.unit], grounding, reader)]
+    if len(held) < len(units):
+        proof = prove(grounding, held, reader)
     lacks = proof.unit.text in rows_that_lack_it(grounding, reader)
-    value = 0.0 if lacks or superseded_on([proof.unit], units, grounding, reader) else proof.value
+    value = 0.0 if lacks or superseded_on([proof.unit], held, grounding, reader) else proof.value
     value /= grounding.least_proof
     return Choice([proof.unit] if value >= 1 else [], value)
 

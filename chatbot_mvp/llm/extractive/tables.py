@@ -33,7 +33,11 @@ _BOUNDS = (
         rf"(?:(?:los|las|the) )?(?P<low>{_N})",
         "<",
     ),
-    (rf"(?:hasta|como mucho|como maximo|up to|at most) (?P<high>{_N})", ""),
+    (
+        r"(?<!goes )(?<!went )(?<!gone )(?<!sube )(?<!baja )"
+        rf"(?:hasta|como mucho|como maximo|up to|at most) (?P<high>{_N})",
+        "",
+    ),
     (
         rf"(?:menos de|por debajo de|(?:inferior|menor)(?:es)? (?:de|que|a)|less than|fewer than|under|below) "
         rf"(?P<high>{_N})",

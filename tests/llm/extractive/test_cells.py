@@ -253,6 +253,12 @@ def test_values_have_units_and_codes_and_dates_have_none() -> None:
     assert value_in("L2 Estadio", True) is None
 
 
+def test_what_goes_up_to_a_number_is_no_range() -> None:
+    assert bounds_in("the fee goes up to 25 pounds", False) is None
+    assert bounds_in("la cuota sube hasta 25 euros", True) is None
+    assert bounds_in("up to 25 pounds", False) is not None
+
+
 @pytest.mark.parametrize(
     ("text", "inside", "outside"),
     [

@@ -362,6 +362,8 @@ def test_what_holds_now_is_proven_instead_of_what_held_before(question: str, fir
     days = (date(2025, 1, 8), date(2025, 2, 12), date(2025, 2, 12))
     grounding = Grounding(question, _of(texts, days), "es", near=near, least_proof=1.0, date_of=_day_in)
     assert said in DemoModel().complete(ChatRequest((), grounding=grounding)).text
+    nearly = replace(grounding, near=lambda units: [({first: 0.88, later: 0.9}.get(unit, 0.1), {}) for unit in units])
+    assert said in DemoModel().complete(ChatRequest((), grounding=nearly)).text, "what it replaced does not compete"
     before = replace(grounding, until=date(2025, 1, 31))
     assert said not in DemoModel().complete(ChatRequest((), grounding=before)).text
 
