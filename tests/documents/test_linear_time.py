@@ -17,6 +17,8 @@ from chatbot_mvp.documents.parsing import ParsedText, parse_upload
 from chatbot_mvp.documents.reading.extracted import clean_line, clean_text
 from chatbot_mvp.documents.reading.html import html_to_text
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
+from chatbot_mvp.documents.reading.reader import GivenFile
+from chatbot_mvp.documents.reading.texts import read_vtt
 from chatbot_mvp.errors import UploadError
 from chatbot_mvp.knowledge_base.suggestions import suggest_questions
 from chatbot_mvp.retrieval.bridge.names import without_parenthesis
@@ -31,7 +33,19 @@ UNITS = [
     *["<sup>[", "&amp;", "&#", "...", ". ", "a.", "a'", "1.", "- ", "* a\n", "a\n- a\n", "|a|\n", "| |\n", "# a\n"],
     *["## A\n\n", "A\n\n", "1.1 A\n\n", "```\n", "~~~\n## b\n\n", "**a", "*a* ", "_(", "`a`", " \n", "\n\t", "\r\n"],
     *["<!---->", "<!--", "<b>", "<div>", "<td>", "<tr><td>a", "<table>", "<ol><li>", "<li>a", "<br>", "<p hidden>"],
-    *["<header>", "<a href=x>", "<![CDATA[", "<pre>", "<meta", "El a es un b", "La a de ", "Artículo 1 ", "http://"],
+    *[
+        "<header>",
+        "<a href=x>",
+        "<![CDATA[",
+        "<pre>",
+        "<meta",
+        "<mi>a",
+        "<v a ",
+        "El a es un b",
+        "La a de ",
+        "Artículo 1 ",
+        "http://",
+    ],
 ]
 ENDS = [("", ""), ("<sup>[", "x"), ("<p>x", "\nx"), ("# ", " x"), ("<pre>", "</pre>x"), ("<ol>", "</ol>x")]
 """What stands before and behind the repeated text: a search often fails only at the end."""
@@ -66,6 +80,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "parse_upload": lambda text: parse_upload("a.txt", text.encode(), 10**7, 100),
     "html_to_text": lambda text: html_to_text("a.html", text),
     "html bytes": lambda text: html_to_text("a.html", text.encode()),
+    "subtitles": lambda text: read_vtt(GivenFile("a.srt", f"0:0-->\n{text}".encode(), 1, lambda pages: None)),
     "clean_line": clean_line,
     "clean_text": clean_text,
     "clean_name": clean_name,

@@ -317,6 +317,86 @@ def test_a_chart_in_a_word_document_is_a_table() -> None:
     assert read(".docx", docx_of(body, **parts)).text == "Ventas\n\n- Lugo; 2024: 3\n- Vigo; 2024: 4"
 
 
+# --- subtitles
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            "1\n00:01:02,000 --> 00:01:04,000\nHola\n\n2\n00:01:05,000 --> 00:01:06,000\nAdiós\n",
+            "[00:01]\nHola\n\nAdiós",
+        ),
+        ("\ufeff1\r\n0:59:59,9-->1:00:01,0\r\n- ¿Sí?\r\n- No.\r\n\r\n", "[00:59]\n- ¿Sí? - No."),
+        ("1\n00:00:01,000 --> 00:00:02,000\nA\n2\n00:00:03,000 --> 00:00:04,000\nB", "[00:00]\nA\n\nB"),
+        (
+            "1\n00:00:01,000 --> 00:00:02,000 X1:40 X2:600\n<i>Cae</i> a {\\an8}<font color=red>3 < 5</font>",
+            "[00:00]\nCae a 3 < 5",
+        ),
+        (
+            "1\n00:00:01,000 --> 00:00:02,000\nUno\n\ny dos\n\n2\n00:01:03,000 --> 00:01:04,000\n\n",
+            "[00:00]\nUno y dos",
+        ),
+    ],
+)
+def test_subtitles_of_subrip_are_what_is_said(content: str, said: str) -> None:
+    for encoding in ("utf-8", "utf-16"):
+        assert read(".srt", content.encode(encoding)).text == said
+
+
+def test_notes_and_names_of_cues_are_not_said() -> None:
+    content = (
+        "WEBVTT\n\nuno\n00:01.000 --> 00:02.000\nHola\n\nNOTE a mano\n\n"
+        "dos\n00:03.000 --> 00:04.000\n<00:03.500><c.x>Ya</c>"
+    )
+    assert read(".vtt", content).text == "[00:00]\nHola\n\nYa"
+
+
+# --- formulas of pages
+
+ROW = "<mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow>"
+GRID = "<mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr><mtr><mtd><mn>3</mn></mtd><mtd><mi>x</mi></mtd></mtr>"
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("<mi>A</mi><mo>=</mo><mi>π</mi><msup><mi>r</mi><mn>2</mn></msup>", "A=πr^2"),
+        ("<mn>2</mn><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>kg</mi>", "2 1/2 kg"),
+        ("<mfrac><mi>a</mi><mrow><mn>2</mn><mi>b</mi></mrow></mfrac>", "a/(2b)"),
+        ("<mfrac linethickness='0'><mi>n</mi><mi>k</mi></mfrac>", "n¦k"),
+        ("<mi>sin</mi><mo>&#x2061;</mo><mi>x</mi><mo>&lt;</mo><mi>cos</mi><mi>y</mi>", "sin x<cos y"),
+        (f"<munderover><mo>∑</mo>{ROW}<mi>n</mi></munderover><msub><mi>x</mi><mi>i</mi></msub>", "∑_(i=1)^n x_i"),
+        ("<msqrt><mi>a</mi><mo>+</mo><mi>b</mi></msqrt><mo>−</mo><mroot><mi>x</mi><mn>3</mn></mroot>", "√(a+b)−³√x"),
+        ("<mfenced open='['><mi>a</mi><mi>b</mi></mfenced>", "[a,b)"),
+        (f"<mi>M</mi><mo>=</mo><mtable>{GRID}</mtable>", "M=[1, 2; 3, x]"),
+        (
+            "<semantics><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup><annotation>x_i^2</annotation></semantics>",
+            "x_i^2",
+        ),
+        ("<msup><mrow><mo>(</mo><mi>a</mi><mo>+</mo><mi>b</mi><mo>)</mo></mrow><mn>2</mn></msup>", "(a+b)^2"),
+    ],
+)
+def test_a_formula_of_a_page_or_a_book_is_one_line(formula: str, said: str) -> None:
+    prefixed = re.sub(r"<(/?)(?=m)", r"<\1m:", f"<math>{formula}</math>").replace("<m:math", "<m:math xmlns:m='urn:m'")
+    for math in (f"<math>{formula}</math>", prefixed):
+        assert read(".html", f"<p>Sea <b>{math}</b>, en tal caso</p>").text == f"Sea {said}, en tal caso"
+
+
+def test_a_formula_that_is_drawn_beside_it_is_read_once() -> None:
+    square = "<msup><mi>{}</mi><mn>2</mn></msup>"
+    drawn = '<span aria-hidden="true"><span>x</span><span>2</span></span>'
+    found = read(".html", f"<p>Vale <span><span><math>{square.format('x')}</math></span>{drawn}</span> aquí.</p>")
+    assert (found.text, found.lost) == ("Vale x^2 aquí.", {})
+    pictured = "".join(
+        f'<p><span style="display:none"><math alttext="{{{name}}}">{square.format(name)}</math></span>'
+        f'<img src="a.svg" alt="{{{name}}}"> vale.</p>'
+        for name in "xyx"
+    )
+    found = read(".html", pictured)
+    assert (found.text, found.lost) == ("x^2 vale.\n\ny^2 vale.\n\nx^2 vale.", {})
+
+
 # --- other formats
 
 
@@ -455,6 +535,21 @@ def test_an_opendocument_text_keeps_notes_tables_and_lists_and_counts_what_is_hi
     found = read(".odt", packed(content_DOT_xml=content))
     assert found.text == "# Uno\n\nSí (nota).\n\n1. a\n\n- Plan: Pro; Euros: 20"
     assert found.lost == {"hidden": 3, "placeholders": 2}
+
+
+def test_a_formula_of_opendocument_is_one_line() -> None:
+    names = {name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for name in ("office", "text", "drawing")}
+    spaces = " ".join(f"xmlns:{key}='{value}'" for key, value in names.items())
+    content = (
+        f"<office:document-content {spaces} xmlns:l='http://www.w3.org/1999/xlink'><office:body><office:text><text:p>"
+        "Sea <drawing:frame><drawing:object l:href='./Object 1'/></drawing:frame>.</text:p></office:text>"
+        "</office:body></office:document-content>"
+    )
+    math = (
+        "<math xmlns='http://www.w3.org/1998/Math/MathML'><semantics><mrow><mi>A</mi><mo>&lt;</mo><mfrac><mi>π</mi>"
+        "<mn>2</mn></mfrac></mrow><annotation>A &lt; %pi over 2</annotation></semantics></math>"
+    )
+    assert read(".odt", packed(content_DOT_xml=content, **{"Object 1__content_DOT_xml": math})).text == "Sea A<π/2."
 
 
 # --- PDF

@@ -17,7 +17,7 @@ MAX_TEXT_CHARS = 20_000_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\ud800-\udfff\ufeff\ufffe\uffff]")
 _LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 
-_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _LOWERED = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 
 
@@ -61,7 +61,7 @@ def raised(number: str, before: str, *, lowered: bool = False, note: bool = Fals
     """
     if lowered:
         return f" {number.translate(_LOWERED)}" if before.strip() else number.translate(_LOWERED)
-    small = number.translate(_RAISED)
+    small = number.translate(RAISED)
     if not note and re.search(r"(?:^|[^\w])[^\W\d_]{1,3}$", before):
         return small  # of a unit
     if not note and re.search(r"(?:^|\D)(?:10|2)$", before):

@@ -12,6 +12,7 @@ from markdownify import MarkdownConverter
 
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_text, raised
+from chatbot_mvp.documents.reading.formulas import linear
 from chatbot_mvp.documents.reading.grid import Cell, rows_of
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_html
@@ -44,6 +45,7 @@ _BLANKS = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _LONG_BLANK = re.compile(r"[\t \r\n]{50,}")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SPANS = ("colspan", "rowspan")
+_MATH = ("math", "m:math", "mml:math")
 
 
 def read(file: GivenFile) -> Extracted:
@@ -70,12 +72,38 @@ def html_to_text(name: str, content: bytes | str, lost: Counter[str] | None = No
     # lxml knows which end tags are optional, and for HTML it loads neither DTDs nor external entities.
     soup = BeautifulSoup(markup, "lxml")
     title = clean_text(soup.title.get_text(" ")) if soup.title else ""
+    _write_formulas(soup)
     leave_out(soup, lost)
     lower_headings_under_title(soup)
     untitled = not soup.find(_HEADINGS)
     _head_what_opens(soup)
     text = soup_to_text(soup)
     return f"# {title}\n\n{text}" if titled and title and text and untitled else text
+
+
+def _write_formulas(soup: BeautifulSoup) -> None:
+    """Write each formula in one line, once: pages have it for the eyes beside it, as a picture or as hidden letters."""
+    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
+
+    formulas = soup.find_all(_MATH)
+    pictures: dict[str, list[Tag]] = {}
+    for picture in reversed(soup.find_all("img", alt=True) if formulas else ()):
+        pictures.setdefault(str(picture["alt"]), []).append(picture)
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
+    for formula in formulas:
+        if not formula.name:
+            continue  # in what was taken out
+        text = linear(etree.fromstring(str(formula), parser))
+        around = formula.parent
+        for twin in (around.find_previous_sibling(True), around.find_next_sibling(True)) if around else ():
+            if twin is not None and twin.get("aria-hidden") == "true":
+                twin.decompose()
+        shown = pictures.get(str(formula.get("alttext")))
+        place = shown.pop() if shown else formula
+        place.name = "span"  # in its place: to put another one there costs as much as there are beside it
+        place.string = f" {text} " if formula.get("display") == "block" else text
+        if place is not formula:
+            formula.decompose()
 
 
 def leave_out(soup: BeautifulSoup, lost: Counter[str]) -> None:

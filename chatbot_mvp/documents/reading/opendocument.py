@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.formulas import linear
 from chatbot_mvp.documents.reading.html import html_to_text
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.documents.reading.structure import check_zip, parsed_xml
@@ -102,9 +103,8 @@ class _Page:
         if root is None:
             self._lost["embedded"] += 1
             return ""
-        math = next((e for e in root.iter() if isinstance(e.tag, str) and e.tag.endswith("}annotation")), None)
-        if math is not None:
-            return html.escape(math.text or "")
+        if root.tag.rpartition("}")[2] == "math":
+            return html.escape(linear(root))
         table = next(root.iter(f"{_TABLE}table"), None)
         self._lost["charts"] += table is None
         return "" if table is None else self.one(table, 0, "")

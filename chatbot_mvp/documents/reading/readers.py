@@ -30,7 +30,7 @@ _OWN = (
     Reader("eml", (".eml",), f"{_READING}.mail:read_eml"),
     Reader("epub", (".epub",), f"{_READING}.mail:read_epub"),
     Reader("striprtf", (".rtf",), f"{_READING}.texts:read_rtf", package="striprtf"),
-    Reader("vtt", (".vtt",), f"{_READING}.texts:read_vtt"),
+    Reader("vtt", (".vtt", ".srt"), f"{_READING}.texts:read_vtt"),
     Reader("ipynb", (".ipynb",), f"{_READING}.texts:read_ipynb"),
     Reader("xml", (".xml",), f"{_READING}.texts:read_xml"),
 )

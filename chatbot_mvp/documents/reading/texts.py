@@ -40,8 +40,9 @@ _RTF = re.compile(r"\\[a-z]+-?\d* ?|\\'[0-9a-fA-F]{2}|\\.|[{}]|[^\\{}]+", re.S)
 _LOOKS = {"\\v": "hidden", "\\strike": "struck", "\\super": "raised"}
 _LOOKS |= dict.fromkeys(("\\v0", "\\strike0", "\\super0", "\\nosupersub", "\\plain"), "")
 """What begins a text of a look, or ends it."""
-_CUE = re.compile(r"^[ \t]*(?:(\d+):)?(\d\d):\d\d[.,]\d{3}\s+-->[^\n]*((?:\n[^\n]*\S[^\n]*)*)", re.M)
-"""Hours, minutes, and the lines that are said then."""
+_CUE = re.compile(r"^(?:[ \t]*+\d++[ \t]*+\n)?[ \t]*+(?:(\d{1,4}):)?(\d\d?):\d\d?(?:[.,]\d+)?[ \t]*-->[^\n]*$", re.M)
+"""The time of what is said next, below its number: hours, minutes."""
+_CUE_MARK = re.compile(r"</?[a-zA-Z][^<>]*>|<[\d:.]+>|\{\\[^{}]*\}")
 
 
 def read_rtf(file: GivenFile) -> Extracted:
@@ -155,13 +156,16 @@ def _day(text: str) -> str:
 
 
 def read_vtt(file: GivenFile) -> Extracted:
-    """Read subtitles: what is said, each minute with its time before it."""
+    """Read subtitles (WebVTT, SubRip): what is said, each minute with its time before it."""
     text, _, damaged = decode(file.content)
     parts: list[str] = []
     minute = -1
-    for hours, minutes, lines in _CUE.findall(text.replace("\r\n", "\n")):
-        said = re.sub(r"<v(?:\.[\w.]+)?\s+([^>\n]+)>", r"\1: ", lines)
-        if spoken := clean_line(html.unescape(re.sub(r"<[^>]*>", "", said))):
+    pieces = _CUE.split(text.replace("\r\n", "\n").replace("\r", "\n"))
+    for hours, minutes, lines in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+        if file.name.lower().endswith(".vtt"):
+            lines = re.split(r"\n[ \t]*\n", lines, maxsplit=1)[0]  # below it stand notes and styles
+        said = re.sub(r"<v(?:\.[\w.]+)?\s+([^<>\n]+)>", r"\1: ", lines)
+        if spoken := clean_line(html.unescape(_CUE_MARK.sub("", said))):
             now = int(hours or 0) * 60 + int(minutes)
             parts.append(f"[{now // 60:02}:{now % 60:02}]\n{spoken}" if now != minute else spoken)
             minute = now
