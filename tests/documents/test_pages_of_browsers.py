@@ -98,6 +98,49 @@ def test_names_in_bold_are_names_and_begin_a_table() -> None:
     assert "- Pieza: Rueda; Piezas: 4; Importe: 280,00" in text
 
 
+def test_a_sentence_above_a_table_without_lines_is_none_of_its_rows() -> None:
+    """Browsers print it as one piece; the library cuts it where the columns below it begin."""
+    rows = [[f"Sala {n}", f"ala {n % 3}", str(n * 7), f"{n},50"] for n in range(10, 40)]
+    pieces = [
+        (70.0, 722.0, 11.0, "Las salas del edificio y lo que cuestan."),
+        *cells([["Sala", "Ala", "Aforo", "Precio"]], XS),
+    ]
+    text = read(".pdf", pdf_of([pieces + cells(rows, XS, 684)])).text
+    assert text.startswith(
+        "Las salas del edificio y lo que cuestan.\n\n- Sala: Sala 10; Ala: ala 1; Aforo: 70; Precio: 10,50"
+    )
+    assert "- Sala: Sala 39; Ala: ala 0; Aforo: 273; Precio: 39,50" in text
+
+
+XS = (70, 130, 182, 228)
+ROOMS = [["Sala", "Aforo", "Euros"], ["Norte", "40", "12"], ["Sur", "25", "9"], ["Este", "31", "10"]]
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ([["Oeste", "18", "8"]], "- Sala: Oeste; Aforo: 18; Euros: 8"),
+        ([["Sala", "Aforo", "Euros"], ["Oeste", "18", "8"]], "- Sala: Oeste; Aforo: 18; Euros: 8"),
+        ([["Mesa", "Sillas", "Metros"], ["Alta", "4", "2"], ["Baja", "6", "3"]], "- Mesa: Baja; Sillas: 6; Metros: 3"),
+        ([["Oeste", "", "8"], ["Arriba", "6", "5"], ["Abajo", "7", "3"]], "- Sala: Oeste; Euros: 8"),
+    ],
+)
+def test_a_table_on_the_next_page_goes_on_unless_it_has_names_of_its_own(second: list[list[str]], said: str) -> None:
+    foot = (70.0, 30.0, 9.0, "Centro cívico")
+    pages = [[*cells(ROOMS, (70, 170, 250)), foot], [*cells(second, (70, 170, 250), 760), foot]]
+    text = read(".pdf", pdf_of(pages)).text
+    assert said in text
+    assert "Sala: Sala" not in text
+
+
+def test_a_line_below_a_table_and_a_table_below_a_text_are_no_rows_of_it() -> None:
+    signed = (70.0, 600.0, 11.0, "Fecha"), (170.0, 600.0, 11.0, "Firma"), (250.0, 600.0, 11.0, "Sello")
+    assert "Fecha Firma Sello" in read(".pdf", pdf_of([[*cells(ROOMS, (70, 170, 250)), *signed]])).text
+    between = (70.0, 760.0, 11.0, "Otros precios son estos, que valen en agosto:")
+    below = cells([["Alta", "4", "2"], ["Baja", "6", "3"], ["Media", "5", "4"]], (70, 170, 250))
+    assert "- Alta; 4; 2" in read(".pdf", pdf_of([cells(ROOMS, (70, 170, 250)), [between, *below]])).text
+
+
 def test_words_of_a_page_that_is_taken_for_one_written_downwards_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     page = PdfDocument(pdf_of([[(70, 700, 11.0, "Descripción de obras"), (70, 686, 11.0, "viejas")]]))[0]
     monkeypatch.setattr(pdf_glyphs, "_BROKEN", 0)

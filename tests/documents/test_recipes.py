@@ -119,6 +119,28 @@ def a_table_over_pages(draw: Draw) -> Case:
     return ".pdf", pdf_of(pages), [unit, *said], []
 
 
+def a_table_that_goes_on(draw: Draw) -> Case:
+    """Its names stand on the first page alone or on each, and what runs through all pages above and below it."""
+    names, again, few = draw.titles(3), draw.between(0, 1), draw.between(0, 1)
+    wide, high = draw.between(95, 130), draw.between(14, 22)
+    company, topic = draw.word(), [draw.word() for _ in range(4)]
+    pages, said = [], []
+    count = 2 if few else 3
+    for page in range(count):
+        least = 1 if page == count - 1 else 6
+        # Rows of words say less of themselves than rows of numbers.
+        values = (lambda: draw.chance.choice(topic)) if few else draw.number
+        rows = [[f"Fila {draw.number()}", values(), values()] for _ in range(draw.between(least, 12))]
+        above = [(70, 800, 9.0, f"Informe de {company}")] if few else []
+        shown = [names, *rows] if again or not page else rows
+        cells = [
+            (70 + wide * x, 760 - high * y, 11.0, cell) for y, row in enumerate(shown) for x, cell in enumerate(row)
+        ]
+        pages.append([*above, *cells, (290, 40, 9.0, str(page + 1))])
+        said += of_table(names, rows)
+    return ".pdf", pdf_of(pages), said, [f"{names[0]}: {names[0]}"]
+
+
 def a_paragraph_on_each_page(draw: Draw) -> Case:
     lines = [f"{draw.sentence(9)[:-1]} de", f"{draw.sentence(5).lower()}"]
     pages = [
@@ -201,7 +223,10 @@ def a_name_beside_several_rows(draw: Draw) -> Case:
     years = [str(2000 + draw.between(0, 25)) for _ in range(2)]
     groups = [(year, [[draw.title(), draw.number()] for _ in range(draw.between(2, 4))]) for year in years]
     wanted = of_table(heads, [[year, *row] for year, rows in groups for row in rows])
-    if draw.between(0, 1):
+    kind = draw.between(0, 2)
+    if kind == 2:
+        return ".pdf", _ruled(heads, groups, draw), wanted, []
+    if kind:
         lines = [
             "|".join([*([f"{year}^{len(rows)}"] if n == 0 else []), *row])
             for year, rows in groups
@@ -215,6 +240,22 @@ def a_name_beside_several_rows(draw: Draw) -> Case:
         for n, row in enumerate(rows)
     )
     return ".docx", docx_of(f"<w:p/><w:tbl><w:tr>{''.join(map(tc, heads))}</w:tr>{body}</w:tbl>"), wanted, []
+
+
+def _ruled(heads: Sequence[str], groups: Sequence[tuple[str, list[list[str]]]], draw: Draw) -> bytes:
+    """A page with a table whose cells are framed: names beside several rows stand at their top, middle or bottom."""
+    wide, high, at = draw.between(95, 130), draw.between(16, 24), draw.between(0, 2) / 2
+    top, end = 700.0, 66 + 3 * wide
+    pieces, ruled = [(70.0 + wide * x, top, 11.0, head) for x, head in enumerate(heads)], [(66, top + high - 5)]
+    for name, rows in groups:
+        pieces.append((70.0, top - high - at * high * (len(rows) - 1), 11.0, name))
+        for n, row in enumerate(rows):
+            ruled.append((66 + wide * bool(n), top - 5))
+            top -= high
+            pieces += [(70.0 + wide * x, top, 11.0, cell) for x, cell in enumerate(row, 1)]
+    ruled.append((66, top - 5))
+    sides = [f"{66 + wide * x} {700 + high - 5} m {66 + wide * x} {top - 5} l S" for x in range(4)]
+    return pdf_of([pieces], " ".join([*(f"{x} {y} m {end} {y} l S" for x, y in ruled), *sides]))
 
 
 def a_table_in_a_cell(draw: Draw) -> Case:
@@ -235,7 +276,11 @@ def a_formula(draw: Draw) -> Case:
         "<w:t>", '<w:t xml:space="preserve">'
     )
     said = f"{before} A=πr^2 {after}"
-    if draw.between(0, 1):
+    kind = draw.between(0, 2)
+    if kind == 2:
+        math = "<math><mi>A</mi><mo>=</mo><mi>π</mi><msup><mi>r</mi><mn>2</mn></msup></math>"
+        return ".html", f"<p>{before} {math} {after}</p>".encode(), [said], []
+    if kind:
         return ".docx", docx_of(inside), [said], []
     row = f"<w:tr>{tc(draw.title())}<w:tc>{inside}</w:tc></w:tr>"
     return ".docx", docx_of(f"<w:p/><w:tbl>{row}{row}</w:tbl>"), [said], []
@@ -324,6 +369,7 @@ RECIPES: dict[str, Callable[[Draw], Case]] = {
         a_table_with_rules,
         a_table_with_empty_cells,
         a_table_over_pages,
+        a_table_that_goes_on,
         a_paragraph_on_each_page,
         a_turned_page,
         a_bullet_in_larger_letters,

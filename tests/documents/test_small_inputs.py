@@ -739,7 +739,7 @@ def drawn(*items: tuple[float, float, float, str], blocks: Sequence[object] = ()
     texts = [SimpleNamespace(text=t, x=x, y=y, width=x2 - x, height=10.0, **look) for x, x2, y, t in items]
     return SimpleNamespace(
         text_items=texts,
-        vector_graphics=SimpleNamespace(shapes=[]),
+        vector_graphics=SimpleNamespace(shapes=[], lines=[]),
         complexity=None,
         form_fields=None,
         blocks=list(blocks),

@@ -40,30 +40,44 @@ class Cell:
 _NONE = Cell("")
 
 
+Grid = list[list[Cell]]
+
+
 def rows_of(rows: Sequence[Sequence[Cell]], heads: int | None = None) -> str:
     """Write each row as a list item, with the names of its columns.
 
     Args:
         heads: number of rows with names of columns; None to tell it from the cells.
     """
+    return written(*parted(rows, heads))
+
+
+def parted(rows: Sequence[Sequence[Cell]], heads: int | None = None) -> tuple[list[str], Grid, Grid]:
+    """Return (titles, rows of names, rows of values) of a table, its spans spread; ``heads`` as in ``rows_of``."""
     grid = spread(rows)
-    lines: list[str] = []
+    titles: list[str] = []
     while grid and (heads or len(grid) > 1) and (title := _only(grid[0])) and len(grid[0]) > 1:
-        lines += [title.text, ""]  # a row that spans the table, above its heads, is its title
+        titles.append(title.text)  # a row that spans the table, above its heads, is its title
         grid, heads = grid[1:], max(0, heads - 1) if heads is not None else None
     count = _heads(grid) if heads is None else heads
-    names = [_name([row[column] for row in grid[:count]]) for column in range(len(grid[0]) if grid else 0)]
-    lines += [f"- {line}" for row in grid[count:] if (line := _line(row, names if count else []))]
+    return titles, grid[:count], grid[count:]
+
+
+def written(titles: Sequence[str], heads: Grid, body: Grid) -> str:
+    """Write a table in its parts, as ``rows_of`` describes."""
+    lines = [line for title in titles for line in (title, "")]
+    names = [_name(column) for column in zip(*heads, strict=True)]
+    lines += [f"- {line}" for row in body if (line := _line(row, names))]
     # What stands in no row: names of empty columns, and what is too long to be repeated.
-    filled = {column for row in grid[count:] for column, cell in enumerate(row) if cell.text} if count else set()
+    filled = {column for row in body for column, cell in enumerate(row) if cell.text}
     alone = [name for column, name in enumerate(names) if name and column not in filled]
-    alone += [cell.text for row in grid[:count] for cell in row if len(cell.text) > _MOST_SPREAD]
+    alone += [cell.text for row in heads for cell in row if len(cell.text) > _MOST_SPREAD]
     if said := "; ".join(dict.fromkeys(filter(None, alone))):
         lines.append(f"- {said}")
     return "\n".join(lines).strip()
 
 
-def spread(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+def spread(rows: Sequence[Sequence[Cell]]) -> Grid:
     """Return rows of one length, in which a cell stands wherever it spans; empty rows and columns are left out."""
     sizes = [sum(max(1, cell.across) for cell in row) for row in rows]
     spans = sum(max(1, cell.across) * max(1, min(cell.down, len(rows))) for row in rows for cell in row)

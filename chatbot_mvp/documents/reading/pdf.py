@@ -15,16 +15,13 @@ from liteparse import LiteParse
 from pypdfium2 import PdfDocument, PdfiumError
 
 from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, clean_line
-from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
+from chatbot_mvp.documents.reading.pdf_found import FoundTable, box_of
 from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs, glyphs_of, outline
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
-from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, rows_among, usual_size, with_tables
+from chatbot_mvp.documents.reading.pdf_tables import Item, Rule, rows_among, usual_size, with_tables
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.errors import UploadError, UploadScanned
 
-_NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
-_BESIDE = 0.5
-"""Pieces of text beside a table, a row, from which on it lacks a column."""
 _PASSWORD = 1 << 13
 """The flag of a field whose value is not shown."""
 _WHITE = 0xF8
@@ -36,6 +33,8 @@ _MARK = 4
 """Characters of a piece that may be no more than the mark of a list's item."""
 _DOT_PT = (1.0, 12.0)
 """Width of a figure that may be the mark of a list's item, in points."""
+_LEVEL = 0.5
+"""Points by which the ends of a level line differ in height at most."""
 _COLUMN = 25
 """Characters of the usual line of a column of text. Shorter ones beside each other are cells."""
 
@@ -79,7 +78,10 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
     if is_rubbish(" ".join(item.text for item in items)):
         lost["unreadable"] += 1
         return []
-    tables = [_Table(block, glyphs) for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
+    level = [rule for rule in page.vector_graphics.lines if abs(rule.y1 - rule.y2) < _LEVEL]
+    rules = [(min(rule.x1, rule.x2), rule.y1, max(rule.x1, rule.x2)) for rule in level]
+    found_tables = [block for block in page.blocks or () if block.kind == "table" and block.bbox is not None]
+    tables = [FoundTable(block, glyphs, rules) for block in found_tables]
     marks = {table.mark: table for table in tables}
     lines: list[Line] = []
     placed = [*items, *marks]
@@ -91,61 +93,20 @@ def lines_of(page: Any, glyphs: Glyphs, lost: Counter[str]) -> list[Line]:
         for item in placed:
             item.left, item.right = -item.right, -item.left
         for found in tables:
-            found.rows = [row[::-1] for row in found.rows]
+            found.mirror()
     for region in _regions(placed):
         texts = [item for item in region if item not in marks]
         for table in (marks[item] for item in region if item in marks):
             if read := set(table.read_from(texts)):
-                bold = {item.text for item in read if item.bold}
-                rows = [[replace(cell, bold=cell.text in bold) for cell in row] for row in table.rows]
-                written, size = rows_of(rows, heads_of(rows)), usual_size(list(read))
-                texts = [*(item for item in texts if item not in read), replace(table.mark, text=written, size=-size)]
-        lines += _lines(texts)
+                texts = [*(item for item in texts if item not in read), table.item(list(read))]
+        lines += _lines(texts, rules)
     return lines
-
-
-class _Table:
-    """A table as liteparse found it."""
-
-    def __init__(self, block: Any, glyphs: Glyphs) -> None:
-        box = block.bbox
-        self.mark = Item("", box.x - 1, box.y - 1, box.x + box.width + 1, box.y + box.height + 1, 0.0, False)
-        self.rows = [
-            [Cell(_cell_text(cell, glyphs)) for cell in row] for row in (block.header or [], *(block.rows or ()))
-        ]
-
-    def read_from(self, items: Sequence[Item]) -> list[Item]:
-        """Return the pieces of text that are its cells; none if it is no good."""
-        box = self.mark
-        level = [item for item in items if box.top <= item.middle <= box.bottom]
-        inside = [item for item in level if box.left <= (item.left + item.right) / 2 <= box.right]
-        said = _letters(" ".join(cell.text for row in self.rows for cell in row))
-        read = [item for item in inside if _letters(item.text) in said]
-        whole, found = (len(_letters(" ".join(item.text for item in part))) for part in (inside, read))
-        if found < 0.9 * whole or len(said) < 0.99 * found:
-            return []  # what is not in its cells would be lost, also where other cells say the same
-        above = [item for item in items if item.size > 0 and box.top - 2.5 * item.size < item.middle < box.top]
-        first: list[Cell] = next((row for row in self.rows if any(cell.text for cell in row)), [])
-        named = any(is_number(cell.text) for cell in first) and not any(is_number(item.text) for item in above)
-        if len(above) == max(map(len, self.rows)) > 2 and (named or all(item.bold for item in above)):
-            return []  # it lacks its heads
-        filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
-        if len(level) - len(inside) > _BESIDE * len(self.rows):
-            return []
-        heights: dict[str, set[int]] = {}
-        for item in read:
-            heights.setdefault(item.text, set()).add(round(item.middle))
-        fused = (
-            [heights.get(number, set()) for number in text.split(" ")] for text in filled if _NUMBERS.fullmatch(text)
-        )
-        # Numbers of one cell that stand below each other are of two rows.
-        return [] if any(all(places) and not set.intersection(*places) for places in fused) else read
 
 
 def _item(found: Any, glyphs: Glyphs) -> Item:
     bold = "bold" in (found.font_name or "").lower() or "black" in (found.font_name or "").lower()
     size = found.font_height or found.font_size or found.height
-    text = glyphs.as_written(clean_line(found.text), _box(found))
+    text = glyphs.as_written(clean_line(found.text), box_of(found))
     return Item(text, found.x, found.y, found.x + found.width, found.y + found.height, abs(size), bold)
 
 
@@ -194,11 +155,6 @@ def _value(field: Any, items: Sequence[Item]) -> Item:
     return Item(text, box.x, box.y, right, box.y + height, size, False)
 
 
-def _cell_text(cell: Any, glyphs: Glyphs) -> str:
-    text = clean_line(cell.text)
-    return glyphs.as_written(text, _box(cell.bbox)) if cell.bbox is not None else text
-
-
 def _is_hidden(found: Any, dark: Sequence[Box], invisible: Sequence[Box]) -> bool:
     x, y = found.x + found.width / 2, found.y + found.height / 2
 
@@ -206,10 +162,6 @@ def _is_hidden(found: Any, dark: Sequence[Box], invisible: Sequence[Box]) -> boo
         return any(left <= x <= right and top - more <= y <= bottom + more for left, top, right, bottom in boxes)
 
     return within(invisible, 1) or (_is_white(found.fill_color) and not within(dark, 0))
-
-
-def _box(found: Any) -> Box:
-    return found.x, found.y, found.x + found.width, found.y + found.height
 
 
 def _is_white(color: str | None) -> bool:
@@ -239,10 +191,6 @@ def _turn(item: Item, degrees: int) -> None:
 def _is_right_to_left(text: str) -> bool:
     letters = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
     return 2 * sum(kind in ("R", "AL") for kind in letters) > len(letters)
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text))
 
 
 def _regions(items: Sequence[Item]) -> list[list[Item]]:
@@ -297,13 +245,13 @@ def _band(items: Sequence[Item]) -> list[list[Item]]:
     return [list(items)]
 
 
-def _lines(items: Sequence[Item]) -> list[Line]:
+def _lines(items: Sequence[Item], rules: Sequence[Rule]) -> list[Line]:
     found = []
-    for row in with_tables(rows_among(items)):
+    for row in with_tables(rows_among(items), rules):
         most = max(row, key=lambda item: len(item.text))
         text = row[0].text if len(row) == 1 else " ".join(item.text for item in row)
         bold = all(item.bold for item in row)
-        found.append(Line(text, round(most.size, 1), bold, -row[0].bottom))
+        found.append(Line(text, round(most.size, 1), bold, -row[0].bottom, row[0].table))
     return found
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from chatbot_mvp.documents.reading.extracted import Extracted
+from chatbot_mvp.documents.reading.pdf_tables import Table
 from chatbot_mvp.text import fold
 
 _RUNNING_SHARE = 0.4
@@ -30,6 +31,8 @@ _COMPARED = 500
 _PROSE = 40
 """Lines with more characters belong to paragraphs."""
 _MAX_LEVELS = 4
+_NEAR = 2.5
+"""Distance of a row to the table above it, in font sizes."""
 _GAP = 1.35
 """A paragraph begins where the distance to the line above exceeds the usual one by this factor."""
 _FULL = 0.7
@@ -57,6 +60,8 @@ class Line:
     bold: bool
     y: float
     """Vertical position in points. Only differences are used."""
+    table: Table | None = None
+    """What it is the text of, or what it may be a row of."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class OutlineEntry:
 
 def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) -> Extracted:
     """Join the lines of all pages to paragraphs and Markdown headings. The text is empty if no page has any."""
-    pages = _without_running_heads(pages)
+    pages = _with_whole_tables(_without_running_heads(pages))
     levels = _heading_levels(pages, outline)
     usual = _usual_length(pages)
     parts: list[str] = []
@@ -88,7 +93,8 @@ def compose(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) ->
             if last is None:
                 joint = ""
             elif min(line.size, last.size) <= 0:
-                joint = "\n\n"  # a table
+                goes_on = last.table and line.table and last.table.names is line.table.names
+                joint = "\n" if goes_on else "\n\n"  # a table
             elif level and level == last_level and not first and abs(line.y - last.y) < 1.8 * line.size:
                 joint, text = " ", line.text  # a heading over two lines
             elif level or last_level:
@@ -121,10 +127,7 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     the bottom of the last one, where it breaks no sentence.
     """
 
-    def key(line: Line) -> tuple[str, int]:
-        return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text[:_COMPARED])), round(line.y / 3)
-
-    keys = [{line: key(line) for line in page} for page in pages]
+    keys = [{line: _key(line) for line in page} for page in pages]
     seen = Counter(its for page in keys for its in {*page.values()})
     first = {its: number for number, page in reversed([*enumerate(keys)]) for its in page.values()}
     last = {its: number for number, page in enumerate(keys) for its in page.values()}
@@ -145,6 +148,40 @@ def _without_running_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         whole = len(page) > _EDGE and all(line in running for line in page)
         kept.append([line for line in page if whole or running.get(line, True)])
     return kept
+
+
+def _key(line: Line) -> tuple[str, int]:
+    """Return what a running head has on all pages."""
+    return re.sub(r"\d+|\b[ivxlc]+\b", "#", fold(line.text[:_COMPARED])), round(line.y / 3)
+
+
+def _with_whole_tables(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Give the rest of a table, below it or on the next page, the names of its columns."""
+    out: list[list[Line]] = []
+    before: Table | None = None
+    keys = [{_key(line) for line in page if line.size > 0} for page in ([], *pages, [])]
+    for page, others in zip(pages, zip(keys, keys[2:], strict=False), strict=True):
+        around = set.union(*others)
+        begins = True  # whether nothing stands above but what runs through both pages
+        out.append([])
+        for line, above in zip(page, [None, *page], strict=False):
+            table = line.table
+            near = begins or line.size <= 0 or (above and abs(above.y - line.y) < _NEAR * line.size)
+            if table and before and near and (rest := table.going_on(before)):
+                table, line = rest, replace(line, text=rest.text, size=-abs(line.size), table=rest)
+            names = out[-1][-1].table if out[-1] else None
+            if table and line.size <= 0 and names and (whole := table.below(names)):
+                table, line = whole, replace(line, text=whole.text, table=whole)
+                del out[-1][-1]
+            runs = line.size > 0 and _key(line) in around
+            if line.size <= 0:
+                before = table
+            elif not runs:
+                before = None
+            begins = begins and runs
+            if line.text:
+                out[-1].append(line)
+    return out
 
 
 def _heading_levels(pages: Sequence[Sequence[Line]], outline: Sequence[OutlineEntry]) -> dict[tuple[int, int], int]:

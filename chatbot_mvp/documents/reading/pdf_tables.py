@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of, spread
+from chatbot_mvp.documents.reading.grid import Cell, Grid, is_number, parted, spread, written
 
 _GAP = 0.9
 """White space between two cells of a row, in font sizes; wider than that between the words of a justified line."""
@@ -20,8 +21,71 @@ _APART = 4.5
 """Distance of two rows of one table, in font sizes."""
 _MOST_HEADS = 3
 """Rows of names at most, where a library found the table."""
+_LONGEST = 80
+"""Characters of a name that goes on over pages."""
 _MARK = re.compile(r"[•▪◦‣●○■□–—*·-]|\(?\w{1,3}[.)]|\[.{0,3}\]|\d{1,3}")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-/–]\d{2,4})?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A table on a page."""
+
+    titles: Sequence[str]
+    names: Grid
+    """Rows with the names of its columns."""
+    body: Grid
+    columns: Sequence[tuple[float, float]]
+    """(left, right) of each."""
+    loose: bool = False
+    """Whether it is a single row, which may as well be a line of text."""
+
+    @property
+    def text(self) -> str:
+        return written(self.titles, self.names, self.body)
+
+    def below(self, row: Table) -> Table | None:
+        """Return this table with the row above it, if that has its names and it has none; else None."""
+        width = len(self.columns)
+        between = [
+            min(right, b) > max(left, a) for (left, right), (a, b) in zip(self.columns, row.columns, strict=False)
+        ]
+        if self.names or self.titles or not row.loose or len(row.columns) != width or not all(between):
+            return None
+        whole = Table(*parted([*row.body, *self.body]), self.columns)
+        return whole if whole.names else None
+
+    def going_on(self, before: Table) -> Table | None:
+        """Return this table with the names of the one before it, if it is the rest of that one; else None."""
+        places: list[int] = []
+        for left, right in self.columns:
+            over = [n for n, (a, b) in enumerate(before.columns) if min(right, b) > max(left, a)]
+            if len(over) != 1 or over[0] in places:
+                return None
+            places += over
+        width = len(before.columns)
+        rows = [*self.names, *self.body]
+        if any(len(row) != len(places) for row in rows) or not before.names or len(before.names[0]) != width:
+            return None
+        if (self.loose and len(places) < width) or any(len(c.text) > _LONGEST for row in before.names for c in row):
+            return None
+        names, drawn = before.names, _is_bold(before.names)
+        if [cell.text for row in self.names for cell in row] == [cell.text for row in names for cell in row]:
+            rows = self.body
+        elif self.names and (_is_bold(self.names) or (not drawn and _has_numbers(self.body))):
+            return None  # names of its own
+        body = [[row[places.index(n)] if n in places else Cell("") for n in range(width)] for row in rows]
+        if body and [cell.text for cell in body[0]] == [cell.text for cell in names[-1]]:
+            del body[0]
+        return Table(self.titles, names, body, before.columns)
+
+
+def _is_bold(rows: Grid) -> bool:
+    return all(cell.bold for row in rows for cell in row if cell.text)
+
+
+def _has_numbers(rows: Grid) -> bool:
+    return any(is_number(cell.text) for row in rows for cell in row[1:])
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +102,8 @@ class Item:
     bold: bool
     last: int = 0
     """Of a cell, the last column that it spans."""
+    table: Table | None = None
+    """What it is the text of, or what the row that it begins is if it is one of a table."""
 
     @property
     def middle(self) -> float:
@@ -45,6 +111,8 @@ class Item:
 
 
 Row = list[Item]
+Rule = tuple[float, float, float]
+"""Left, height and right of a level line."""
 
 
 def rows_among(items: Sequence[Item]) -> list[Row]:
@@ -70,20 +138,25 @@ def _is_raised(one: Item, other: Item) -> bool:
     return touches and small.size < 0.9 * large.size and shared > 0.6 * (small.bottom - small.top)
 
 
-def with_tables(rows: Sequence[Row]) -> list[Row]:
+def with_tables(rows: Sequence[Row], rules: Sequence[Rule] = ()) -> list[Row]:
     """Return rows in which each table is one row with one piece."""
     out: list[Row] = []
     cells = [_cells(row, [*rows[max(0, n - 2) : n], *rows[n + 1 : n + 3]]) for n, row in enumerate(rows)]
     at = 0
     while at < len(rows):
         end = _run(cells, at)
-        text = _table(cells[at:end]) if end > at + 1 else None
-        if text is not None:
+        table = _table(cells[at:end], rules) if end > at + 1 else None
+        if table is not None:
             parts = [item for row in rows[at:end] for item in row]
             box = min(i.left for i in parts), min(i.top for i in parts), max(i.right for i in parts)
-            out.append([Item(text, *box, max(i.bottom for i in parts), -usual_size(parts), False)])
+            item = Item(table.text, *box, max(i.bottom for i in parts), -usual_size(parts), False, table=table)
+            out.append([item])
             at = end
         else:
+            row = cells[at]
+            if len(row) > 1 and row[0].size > 0:
+                cell = [Cell(item.text, bold=item.bold) for item in row]
+                rows[at][0].table = Table((), [], [cell], [(item.left, item.right) for item in row], loose=True)
             out.append(rows[at])
             at += 1
     return out
@@ -148,8 +221,8 @@ def _run(rows: Sequence[Row], at: int) -> int:
     return last + 1
 
 
-def _table(rows: Sequence[Row]) -> str | None:
-    """Write rows as a table; None if they are none."""
+def _table(rows: Sequence[Row], rules: Sequence[Rule]) -> Table | None:
+    """Return rows as a table; None if they are none."""
     body = [row for row in rows if len(row) > 1]
     columns = _columns(body)
     if len(columns) < 2 or len(body) < (2 if len(columns) > 2 else 3):
@@ -160,8 +233,10 @@ def _table(rows: Sequence[Row]) -> str | None:
     filled = sum(len(row) for row in placed if len(row) > 1) / (len(columns) * len(body))
     if (len(columns) == 2 and marks > len(first) / 2) or filled < 0.4:
         return None
-    grid = [_row(row, len(columns)) for row in _merged(placed, columns)]
-    return rows_of(grid, _heads(grid))
+    merged = _merged(placed, columns)
+    middles = [sum(cell.middle for cell in row.values()) / len(row) for row in merged]
+    grid = with_names_beside_rows([_row(row, len(columns)) for row in merged], middles, columns, rules)
+    return Table(*parted(grid, _heads(grid)), columns)
 
 
 def _columns(body: Sequence[Row]) -> list[tuple[float, float]]:
@@ -273,3 +348,36 @@ def _heads(grid: Sequence[Sequence[Cell]]) -> int | None:
         if any(is_number(cell.text) and not _YEAR.fullmatch(cell.text) for cell in row[1:]):
             return place or None
     return None
+
+
+def with_names_beside_rows(
+    rows: Sequence[list[Cell]], middles: Sequence[float], columns: Sequence[tuple[float, float]], rules: Sequence[Rule]
+) -> list[list[Cell]]:
+    """Spread each cell that stands beside several rows: other columns have lines there, its own has none.
+
+    Args:
+        middles: height of each row.
+        columns: (left, right) of each.
+    """
+    heights = [
+        sorted(height for left, height, right in rules if left < (begin + end) / 2 < right) for begin, end in columns
+    ]
+    every = sorted(height for column in heights for height in column)
+    out = [list(row) for row in rows]
+    alone = set()
+    for column, own in enumerate(heights):
+        bands: dict[int, list[int]] = {}
+        for number, row in enumerate(rows):
+            if column < len(row) and 0 < bisect(own, middles[number]) < len(own):
+                bands.setdefault(bisect(own, middles[number]), []).append(number)
+        for band in bands.values():
+            named = [number for number in band if rows[number][column].text]
+            others = [number for number in band if any(c.text for at, c in enumerate(rows[number]) if at != column)]
+            apart = {bisect(every, middles[number]) for number in others}
+            if len(named) == 1 and len(apart) == len(others) > 1:
+                if column and is_number(rows[named[0]][column].text):
+                    continue  # of a chart
+                for number in band:
+                    out[number][column] = rows[named[0]][column]
+                alone |= set(named) - set(others)
+    return [row for number, row in enumerate(out) if number not in alone]
