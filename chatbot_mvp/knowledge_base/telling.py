@@ -67,10 +67,17 @@ def lost_of(document: KbDocument) -> dict[str, int]:
     return {**dict(document.lost), **pages}
 
 
-def lacks(document: KbDocument) -> bool:
-    """Return whether something that a document says could not be read: not what was left out on purpose."""
+def lacks(document: KbDocument, page: int | None = None) -> bool:
+    """Return whether something that a document says could not be read: not what was left out on purpose.
+
+    Args:
+        page: of what is asked for: a page that could not be read counts only beside it, where its text may go on.
+    """
     unread = ("bytes", "charts", "embedded", "empty_pages", "unreadable")
-    return document.kb_truncated or not lost_of(document).keys().isdisjoint(unread)
+    if page is None or document.kb_truncated or not lost_of(document).keys().isdisjoint(unread[:3]):
+        return document.kb_truncated or not lost_of(document).keys().isdisjoint(unread)
+    starts = (*document.page_starts, document.original_chars)
+    return any(starts[one - 1] == starts[one] for one in range(max(1, page - 1), min(page + 2, len(starts))))
 
 
 def text_json(document: KbDocument, text: str) -> dict[str, Any]:

@@ -101,14 +101,14 @@ def _notes(passages: Sequence[Source]) -> list[str]:
     oldest = min((one.place.updated_at for one in passages if one.place and one.place.updated_at), default="")
     unit, count = age_of(oldest)
     said = [t("outcome.old", count=number(count))] if unit in ("year", "years") else []
-    files = dict.fromkeys(one.place.file for one in passages if one.place and _lacks(address_of(one)))
+    files = dict.fromkeys(one.place.file for one in passages if one.place and _lacks(address_of(one), one.place.page))
     return [*said, t("outcome.lacks", files=plain(", ".join(files)))] if files else said
 
 
-def _lacks(address: Mapping[str, str]) -> bool:
+def _lacks(address: Mapping[str, str], page: int | None) -> bool:
     with suppress(ChatbotError):  # its version may no longer be kept
         return bool(address) and lacks(
-            get_app().kb_documents.find(address["kb"], address["document"], address["version"])
+            get_app().kb_documents.find(address["kb"], address["document"], address["version"]), page
         )
     return False
 

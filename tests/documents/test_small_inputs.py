@@ -317,6 +317,28 @@ def test_a_chart_in_a_word_document_is_a_table() -> None:
     assert read(".docx", docx_of(body, **parts)).text == "Ventas\n\n- Lugo; 2024: 3\n- Vigo; 2024: 4"
 
 
+def test_a_chart_of_a_sheet_has_its_values_unless_cells_have_them() -> None:
+    import xlsxwriter
+
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out) as book:
+        shown, hidden = book.add_worksheet("Ventas"), book.add_worksheet("Otros 'x")
+        hidden.hide()
+        for sheet, factor in ((shown, 1), (hidden, 7)):
+            sheet.write_column(0, 0, ["Mes", "enero", "febrero"])
+            sheet.write_column(0, 1, ["Euros", 10 * factor, 20 * factor])
+        for place, title, values in (("Ventas", "De cada mes", [10, 20]), ("Otros 'x", "Del otro", [70, 140])):
+            chart = book.add_chart({"type": "line"})
+            named = {"categories_data": ["enero", "febrero"], "values_data": values}
+            chart.add_series({"categories": [place, 1, 0, 2, 0], "values": [place, 1, 1, 2, 1], **named})
+            chart.set_title({"name": title})
+            shown.insert_chart("D2", chart)
+    found = read(".xlsx", out.getvalue())
+    cells = "- Mes: enero; Euros: 10\n- Mes: febrero; Euros: 20"
+    assert found.text == f"## Ventas\n\n{cells}\n\nDe cada mes\n\nDel otro\n\n- enero: 70\n- febrero: 140"
+    assert found.lost == {"hidden": 6}
+
+
 # --- subtitles
 
 

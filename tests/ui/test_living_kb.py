@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -14,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from chatbot_mvp.api import AnswerRecord, Describe, FilePlace, KbRecord, Source
 from chatbot_mvp.documents.parsing import ParsedText
 from chatbot_mvp.knowledge_base import intake, store
+from chatbot_mvp.knowledge_base.telling import lacks
 from chatbot_mvp.knowledge_base.versions import NewDocument
 from chatbot_mvp.types import Chunk
 from streamlit_app.chat.outcomes import source_count
@@ -255,6 +257,20 @@ def test_an_answer_names_the_sources_that_could_not_be_read_whole() -> None:
     assert source_count(answer) == ("4 fuentes", "no se pudo leer todo de a.md, c.md")
     answer = cast(AnswerRecord, SimpleNamespace(sources=[sources[1], sources[3]]))
     assert source_count(answer) == ("2 fuentes", "")
+
+
+def test_a_page_that_could_not_be_read_counts_only_for_what_stands_beside_it() -> None:
+    pages = ["Uno.\n\n", "", "Tres.\n\n", "Cuatro.\n\n", "Cinco.\n\n", "Seis.", ""]
+    starts = tuple(accumulate(map(len, pages[:-1]), initial=0))
+    files = [
+        NewDocument(path, ParsedText("".join(pages), ".pdf", len("".join(pages)), False, starts, 2, lost))
+        for path, lost in {"a.pdf": {}, "b.pdf": {"embedded": 1}}.items()
+    ]
+    record = get_app().kbs.store.keep(files, 100_000, "normas")
+    found, other = (get_app().kb_documents.find(record.kb_id, path) for path in ("a.pdf", "b.pdf"))
+    assert [page for page in range(1, 8) if lacks(found, page)] == [1, 2, 3, 6, 7]
+    assert lacks(found)
+    assert lacks(other, 4)
 
 
 def test_ages_are_said_in_whole_units() -> None:

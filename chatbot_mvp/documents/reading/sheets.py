@@ -8,16 +8,17 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
+from chatbot_mvp.documents.reading.charts import drawn
 from chatbot_mvp.documents.reading.decoding import decode
 from chatbot_mvp.documents.reading.extracted import Extracted, clean_line
 from chatbot_mvp.documents.reading.grid import Cell, is_number, rows_of
 from chatbot_mvp.documents.reading.reader import GivenFile
-from chatbot_mvp.documents.reading.structure import check_zip
+from chatbot_mvp.documents.reading.structure import check_zip, parsed_xml
 from chatbot_mvp.errors import UploadError
 
 _MOST_ROWS = 200_000
@@ -35,10 +36,9 @@ def read(file: GivenFile) -> Extracted:
         UploadError (upload_encrypted, upload_too_many_rows, upload_damaged): the file cannot be read.
     """
     lost: Counter[str] = Counter()
-    names: Iterable[str] = ()
+    names: Mapping[str, bytes] = {}
     if file.content.startswith(b"PK"):
         names = check_zip(file.name, file.content, ".xlsx")
-        lost["charts"] = sum("/charts/chart" in name for name in names)
         lost["pictures"] = sum("/media/" in name or name.startswith("Pictures/") for name in names)
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(file.content), load_tables="xl/workbook.xml" in names)
@@ -46,9 +46,10 @@ def read(file: GivenFile) -> Extracted:
         raise UploadError("upload_encrypted", name=file.name) from error
     marked = list(map(book.get_table_by_name, book.table_names or ())) if "xl/workbook.xml" in names else []
     parts: list[str] = []
+    shown: set[str] = set()
     for place, sheet in enumerate(book.sheets_metadata):
         if sheet.typ != SheetTypeEnum.WorkSheet:
-            lost["charts"] += 1
+            lost["charts"] += not names or sheet.typ != SheetTypeEnum.ChartSheet
             continue
         found = book.get_sheet_by_index(place)
         if found.total_height > _MOST_ROWS:
@@ -57,6 +58,7 @@ def read(file: GivenFile) -> Extracted:
         if sheet.visible != SheetVisibleEnum.Visible:
             lost["hidden"] += sum(len(value.split()) for row in values for value in row)
             continue
+        shown.add(sheet.name)
         merged = [(*first, *last) for first, last in found.merged_cell_ranges or ()]
         heads = {
             (table.start[0] - 1, table.start[1] + column): name
@@ -67,7 +69,21 @@ def read(file: GivenFile) -> Extracted:
         tables = [rows_of(table) for table in _tables(values, merged, heads)]
         if tables:
             parts.append("\n\n".join([f"## {clean_line(sheet.name)}", *filter(None, tables)]))
+    for name, part in names.items():
+        if re.fullmatch(r"xl/charts/chart\d*\.xml", name):
+            parts += _of_chart(parsed_xml(part), shown, lost)
     return Extracted("\n\n".join(parts), lost=dict(+lost))
+
+
+def _of_chart(chart: Any, shown: Collection[str], lost: Counter[str]) -> list[str]:
+    """Return the title of a chart, and its values unless they stand in cells of the sheets that are shown."""
+    if chart is None:
+        lost["charts"] += 1
+        return []
+    titles, rows = drawn(chart)
+    places = [(place.text or "").rpartition("!")[0].strip("'").replace("''", "'") for place in chart.iter("{*}f")]
+    cells = [] if places and set(places) <= set(shown) else [[Cell(clean_line(cell)) for cell in row] for row in rows]
+    return list(filter(None, [" ".join(map(clean_line, titles)), rows_of(cells, int(bool(rows and any(rows[0]))))]))
 
 
 def read_csv(file: GivenFile) -> Extracted:

@@ -89,7 +89,7 @@ def _texts(shape: Any, part: Any, lost: Counter[str]) -> Iterator[str]:
             texts, rows = drawn(found) if found is not None else ([], [])
             yield from map(clean_line, texts)
             if rows:
-                yield rows_of([[Cell(clean_line(cell)) for cell in row] for row in rows], 1)
+                yield rows_of([[Cell(clean_line(cell)) for cell in row] for row in rows], int(any(rows[0])))
             return
     body = shape.find(f"{_P}txBody")
     if body is None:
