@@ -1,6 +1,6 @@
 """Uses every example of docs/develop/plugins.md once, and prints a line of JSON for each. Runs in a process of its own.
 
-The current folder has what the examples read: ``volcanoes``, ``garden``, ``talk.srt``, ``scan.pdf`` and ``faq.csv``.
+The current folder has what the examples read: ``volcanoes``, ``garden``, ``talk.sbv``, ``scan.pdf`` and ``faq.csv``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ command("benchmark", "export", run.name, "--format", "zip", "--json")
 os.environ.update(PROVIDER="canned", CANNED_MODEL_NAME="guide", RETRIEVAL_STRATEGY="LEXICAL", RERANKER_ENABLED="false")
 command("kb", "ask", "folder:garden", QUESTION, "--json")
 os.environ["PROVIDER"] = "demo"
-command("kb", "ask", "talk.srt", QUESTION, "--json")
+command("kb", "ask", "talk.sbv", QUESTION, "--json")
 command("kb", "ask", "scan.pdf", QUESTION, "--json")
 pages: list[tuple[int, int]] = []
 parsed = parse_upload("scan.pdf", Path("scan.pdf").read_bytes(), 10_000, 10, on_page=lambda *done: pages.append(done))
