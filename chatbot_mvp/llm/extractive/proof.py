@@ -153,7 +153,8 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     around = "" if unit.is_row or ITEM.match(unit.text) or clause != grounding.question else passage.text
     everywhere = "\n".join(other.text for other in grounding.passages)
     said = []
-    replaced = _replaced(clause, quote, reader)
+    # "Level: Basic" of "the advanced level": what stands in a cell stands behind the cell's head.
+    replaced = _replaced(clause, quote.replace(":", "").lower() if cells_of(unit.text) else quote, reader)
     if COUNT.search(fold(clause)) and not value and wanted.noun not in reader.terms(context):
         replaced |= {wanted.noun}  # how many showers there are is not how many beds
     if _of_another(value, clause, content, unit, reader):

@@ -146,6 +146,14 @@ def test_of_a_long_question_some_words_may_be_farther_if_nothing_else_is_nearly_
     assert bool(completion.text) == (value >= 1)
 
 
+def test_what_stands_in_a_cell_stands_behind_its_head() -> None:
+    rows = "- Curso: Torno; Nivel: Medio; Precio: 155 €\n- Curso: Vidrio; Nivel: Alto; Precio: 90 €"
+    assert asked("¿El torno de nivel medio cuesta 155 €?", [0.9, 0.1], {"cuesta": 0.6}, rows).text
+    assert not asked(
+        "¿El torno de nivel inicial cuesta 155 €?", [0.9, 0.1], {"cuesta": 0.6, "inicial": 0.55}, rows
+    ).text
+
+
 def test_no_margin_makes_up_for_a_word_in_whose_place_another_one_stands() -> None:
     words = dict.fromkeys("blanda templada traen pronto".split(), 1.0) | {"caliente": NEAR}
     text = "La cena fría se sirve tarde. La sala es grande."
