@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from chatbot_mvp.documents.reading.extracted import clean_line
-from chatbot_mvp.documents.reading.grid import Cell, is_number, parted
+from chatbot_mvp.documents.reading.grid import Cell, parted
 from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs
 from chatbot_mvp.documents.reading.pdf_tables import Item, Rule, Table, heads_of, usual_size, with_names_beside_rows
 
@@ -55,11 +55,6 @@ class FoundTable:
         lost = Counter(round(item.middle) for item in inside if item not in read)
         if max(lost.values(), default=0) > 1:
             return []  # it lacks a row
-        above = [item for item in items if item.size > 0 and box.top - 2.5 * item.size < item.middle < box.top]
-        first: list[Cell] = next((row for row in self.rows if any(cell.text for cell in row)), [])
-        named = any(is_number(cell.text) for cell in first) and not any(is_number(item.text) for item in above)
-        if len(above) == max(map(len, self.rows)) > 2 and (named or all(item.bold for item in above)):
-            return []  # it lacks its heads
         filled = [cell.text for row in self.rows[1:] for cell in row if cell.text]
         if len(level) - len(inside) > _BESIDE * len(self.rows):
             return []

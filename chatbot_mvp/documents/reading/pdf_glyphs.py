@@ -194,7 +194,8 @@ def _marks(page: pdfium.PdfPage, text: pdfium.PdfTextPage, codes: Sequence[int])
 
     @cache
     def usual() -> float:
-        return max(char(place).size for place in range(0, len(real), 1 + len(real) // 100))
+        sizes = sorted(char(place).size for place in range(0, len(real), 1 + len(real) // 100))
+        return sizes[3 * len(sizes) // 4]  # that of the text, not of a heading, below which every number would be small
 
     @cache
     def ends() -> tuple[list[float], list[_Char]]:

@@ -46,11 +46,7 @@ class Table:
 
     def below(self, row: Table) -> Table | None:
         """Return this table with the row above it, if that has its names and it has none; else None."""
-        width = len(self.columns)
-        between = [
-            min(right, b) > max(left, a) for (left, right), (a, b) in zip(self.columns, row.columns, strict=False)
-        ]
-        if self.names or self.titles or not row.loose or len(row.columns) != width or not all(between):
+        if self.names or self.titles or not row.loose or len(row.columns) != len(self.columns):
             return None
         whole = Table(*parted([*row.body, *self.body]), self.columns)
         return whole if whole.names else None
@@ -209,9 +205,6 @@ def _run(rows: Sequence[Row], at: int) -> int:
         if place > at and row[0].middle - rows[place - 1][0].middle > _APART * row[0].size:
             break
         many = len(row) > 1
-        drawn = many and all(cell.bold and not is_number(cell.text) for cell in row)
-        if drawn and last > at and not any(cell.bold for cell in rows[last]):
-            break  # heads of another table
         if place == at and not many:
             return at
         if many:
