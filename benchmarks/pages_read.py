@@ -16,7 +16,6 @@ import random
 import resource
 import statistics
 import subprocess
-import sys
 from collections.abc import Callable
 
 from benchmarks.script import command, head, parser, row
@@ -184,4 +183,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
