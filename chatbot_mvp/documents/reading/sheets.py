@@ -8,7 +8,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
@@ -46,7 +46,12 @@ def read(file: GivenFile) -> Extracted:
         raise UploadError("upload_encrypted", name=file.name) from error
     marked = list(map(book.get_table_by_name, book.table_names or ())) if "xl/workbook.xml" in names else []
     parts: list[str] = []
-    shown: set[str] = set()
+    visible = [sheet.name for sheet in book.sheets_metadata if sheet.visible == SheetVisibleEnum.Visible]
+    charts: dict[str, list[str]] = {}
+    for name, part in names.items():
+        if re.fullmatch(r"xl/charts/chart\d*\.xml", name):
+            sheet_of, texts = _of_chart(parsed_xml(part), visible, lost)
+            charts.setdefault(sheet_of, []).extend(texts)
     for place, sheet in enumerate(book.sheets_metadata):
         if sheet.typ != SheetTypeEnum.WorkSheet:
             lost["charts"] += not names or sheet.typ != SheetTypeEnum.ChartSheet
@@ -58,7 +63,6 @@ def read(file: GivenFile) -> Extracted:
         if sheet.visible != SheetVisibleEnum.Visible:
             lost["hidden"] += sum(len(value.split()) for row in values for value in row)
             continue
-        shown.add(sheet.name)
         merged = [(*first, *last) for first, last in found.merged_cell_ranges or ()]
         heads = {
             (table.start[0] - 1, table.start[1] + column): name
@@ -66,24 +70,25 @@ def read(file: GivenFile) -> Extracted:
             if table.sheet == sheet.name and table.start
             for column, name in enumerate(table.columns)
         }
-        tables = [rows_of(table) for table in _tables(values, merged, heads)]
+        tables = [rows_of(table) for table in _tables(values, merged, heads)] + charts.pop(sheet.name, [])
         if tables:
             parts.append("\n\n".join([f"## {clean_line(sheet.name)}", *filter(None, tables)]))
-    for name, part in names.items():
-        if re.fullmatch(r"xl/charts/chart\d*\.xml", name):
-            parts += _of_chart(parsed_xml(part), shown, lost)
+    parts += [text for texts in charts.values() for text in texts]
     return Extracted("\n\n".join(parts), lost=dict(+lost))
 
 
-def _of_chart(chart: Any, shown: Collection[str], lost: Counter[str]) -> list[str]:
-    """Return the title of a chart, and its values unless they stand in cells of the sheets that are shown."""
-    if chart is None:
+def _of_chart(chart: Any, visible: Sequence[str], lost: Counter[str]) -> tuple[str, list[str]]:
+    """Return the sheet whose cells have a chart's values, and its title; or "", and the title with the values."""
+    try:
+        titles, rows = drawn(chart)
+    except (AttributeError, ValueError):  # none, or numbers that are none: the sheet is read without it
         lost["charts"] += 1
-        return []
-    titles, rows = drawn(chart)
+        return "", []
     places = [(place.text or "").rpartition("!")[0].strip("'").replace("''", "'") for place in chart.iter("{*}f")]
-    cells = [] if places and set(places) <= set(shown) else [[Cell(clean_line(cell)) for cell in row] for row in rows]
-    return list(filter(None, [" ".join(map(clean_line, titles)), rows_of(cells, int(bool(rows and any(rows[0]))))]))
+    here = bool(places) and set(places) <= set(visible)
+    cells = [] if here else [[Cell(clean_line(cell)) for cell in row] for row in rows]
+    table = rows_of(cells, int(any(map(any, rows[:1]))))
+    return places[0] if here else "", list(filter(None, [" ".join(map(clean_line, titles)), table]))
 
 
 def read_csv(file: GivenFile) -> Extracted:
