@@ -10,6 +10,7 @@ import pytest
 from pypdfium2 import PdfDocument
 
 from chatbot_mvp.documents.reading import pdf_glyphs
+from chatbot_mvp.documents.reading.pdf_tables import Item, with_tables
 from tests.documents.made import pdf, pdf_of
 from tests.documents.test_small_inputs import drawn, lines, read
 
@@ -139,6 +140,18 @@ def test_a_line_below_a_table_and_a_table_below_a_text_are_no_rows_of_it() -> No
     between = (70.0, 760.0, 11.0, "Otros precios son estos, que valen en agosto:")
     below = cells([["Alta", "4", "2"], ["Baja", "6", "3"], ["Media", "5", "4"]], (70, 170, 250))
     assert "- Alta; 4; 2" in read(".pdf", pdf_of([cells(ROOMS, (70, 170, 250)), [between, *below]])).text
+
+
+def test_names_in_bold_close_below_another_table_begin_one() -> None:
+    rows = [["Taller", "Mora", "Lugo"], ["Pago", "abierto", "mayo"], ["Pieza", "Tipo", "Estado"]]
+    rows += [["Aceite", "pieza", "nuevo"], ["Rueda", "recambio", "usado"]]
+    found = with_tables(
+        [
+            [Item(text, x, y, x + 40, y + 11, 11.0, n == 2) for x, text in zip((70, 200, 320), row, strict=True)]
+            for n, (y, row) in enumerate(zip(range(100, 200, 16), rows, strict=False))
+        ]
+    )
+    assert "- Pieza: Rueda; Tipo: recambio; Estado: usado" in found[-1][0].text
 
 
 def test_words_of_a_page_that_is_taken_for_one_written_downwards_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:

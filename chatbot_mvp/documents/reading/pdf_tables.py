@@ -205,6 +205,9 @@ def _run(rows: Sequence[Row], at: int) -> int:
         if place > at and row[0].middle - rows[place - 1][0].middle > _APART * row[0].size:
             break
         many = len(row) > 1
+        drawn = many and all(cell.bold and not is_number(cell.text) for cell in row)
+        if drawn and last > at and not any(cell.bold for cell in rows[last]):
+            break  # heads of another table
         if place == at and not many:
             return at
         if many:
