@@ -18,7 +18,8 @@ from chatbot_mvp.documents.reading.extracted import MAX_TEXT_CHARS, Extracted, c
 from chatbot_mvp.documents.reading.pdf_found import FoundTable, box_of
 from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs, glyphs_of, outline
 from chatbot_mvp.documents.reading.pdf_layout import Line, OutlineEntry, compose
-from chatbot_mvp.documents.reading.pdf_tables import Item, Rule, rows_among, usual_size, with_tables
+from chatbot_mvp.documents.reading.pdf_tables import Item, rows_among, usual_size, with_tables
+from chatbot_mvp.documents.reading.pdf_whole import Rule
 from chatbot_mvp.documents.reading.reader import GivenFile
 from chatbot_mvp.errors import UploadError, UploadScanned
 

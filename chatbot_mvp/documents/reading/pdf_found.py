@@ -12,7 +12,8 @@ from typing import Any
 from chatbot_mvp.documents.reading.extracted import clean_line
 from chatbot_mvp.documents.reading.grid import Cell, parted
 from chatbot_mvp.documents.reading.pdf_glyphs import Box, Glyphs
-from chatbot_mvp.documents.reading.pdf_tables import Item, Rule, Table, heads_of, usual_size, with_names_beside_rows
+from chatbot_mvp.documents.reading.pdf_tables import Item, heads_of, usual_size
+from chatbot_mvp.documents.reading.pdf_whole import Rule, Table, with_names_beside_rows
 
 _NUMBERS = re.compile(r"[-+(]?\d[\d.,]*[%)]?(?: [-+(]?\d[\d.,]*[%)]?)+")
 _BESIDE = 0.5

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from chatbot_mvp.documents.reading.extracted import Extracted
-from chatbot_mvp.documents.reading.pdf_tables import Table
+from chatbot_mvp.documents.reading.pdf_whole import Table
 from chatbot_mvp.text import fold
 
 _RUNNING_SHARE = 0.4
