@@ -125,7 +125,10 @@ def prove(grounding: Grounding, units: Sequence[Unit], reader: Reader) -> Proof:
     offers = offer_of(clause, value, wanted, reader)
     gives_it = np.array([offers(f"{unit.lead}\n{unit.text}" if unit.is_row else unit.text) for unit in units])
     late = late - OTHER_KIND * ~gives_it
-    content = list(content_of(clause, plain, rest, reader))
+    # A word that is said a thousand times is looked up once.
+    content = list(
+        {(word.text, literal): (word, literal) for word, literal in content_of(clause, plain, rest, reader)}.values()
+    )
     for word in (word for word, literal in content if literal and _NUMBER_OR_DAY.fullmatch(fold(word.text))):
         says_it = np.array([_says(context_of(grounding, unit), word, clause, reader) for unit in units])
         late = late - LACKS * (says_it.any() & ~says_it)
